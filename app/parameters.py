@@ -251,7 +251,7 @@ class Parameters:
         0.0,
         FractionParameter(
             label="Smoot&hing",
-            tip="Reduces flicker in parts of a stream that do not move",
+            tip="Reduces flicker in streams, along the motion of what they show",
             group=Group.MOTION,
             stage=Stage.FINISHING,
             zero="Off",

@@ -48,12 +48,16 @@ __device__ float median_of(const unsigned* counts, unsigned number) {
     return (found[0] + found[1]) / 2;
 }
 
-// The threads of a block of kTeam, which measure something together.
-struct Block {
-    static constexpr int size = kTeam;
+// The threads of a block of kSize, which measure something together.
+template <int kSize>
+struct Threads {
+    static constexpr int size = kSize;
     int rank;
 
     __device__ void sync() const { __syncthreads(); }
+};
+
+struct Block : Threads<kTeam> {
 
     // Replaces each value by the sum of those of all threads, which does not depend on their timing.
     template <int kNumber>
@@ -113,16 +117,58 @@ extern "C" __global__ void frame_finish(const styleforge::FinishParams p) {
                       styleforge::finished(p, row, column));
 }
 
-// The four steps of smoothing. The grid of the first three covers the cells.
+// The steps of smoothing. The grid covers the cells, but for the motion and the last step.
 extern "C" __global__ void frame_cells(const styleforge::SmoothParams p) {
     using namespace styleforge;
     const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
-    if (column < p.columns) measure_cell(p, row, column);
-    // Both are written by the kernels that follow.
+    __shared__ unsigned sums[kSums];
+    if (threadIdx.x < kSums) sums[threadIdx.x] = 0;
+    __syncthreads();
+    GraySums mine = {};
+    if (column < p.columns) mine = measure_cell(p, row, column);
+    // Of integers, whose sum does not depend on the order.
+    for (int i = 0; i < kSums; ++i) {
+        for (int lanes = 16; lanes > 0; lanes /= 2)
+            mine.values[i] += __shfl_down_sync(~0u, mine.values[i], lanes);
+        if ((threadIdx.x & 31) == 0) atomicAdd(&sums[i], mine.values[i]);
+    }
+    __syncthreads();
+    const unsigned side = p.state[kSide];
+    if (threadIdx.x < kSums)
+        atomicAdd(&p.sums[side * kSums + threadIdx.x],
+                  static_cast<unsigned long long>(sums[threadIdx.x]));
+    // These are written by kernels that follow, or by the next frame.
     const int thread = (row * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x;
     const int all = gridDim.x * gridDim.y * blockDim.x;
     for (int bin = thread; bin < kCounts; bin += all) p.counts[bin] = 0;
-    if (thread == 0) p.state[kTicket] = p.state[kStill] = 0;
+    if (thread < kSums) p.sums[(1 - side) * kSums + thread] = 0;
+    if (thread == 0) p.state[kTicket] = p.state[kSame] = 0;
+}
+
+// The grid covers both pictures, one below the other.
+extern "C" __global__ void frame_halve(const styleforge::HalveParams p) {
+    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
+    if (column < p.small_width) styleforge::halve_pixel(p, row, column);
+}
+
+// A block estimates a tile.
+extern "C" __global__ void __launch_bounds__(styleforge::kFlowTeam)
+    frame_flow(const styleforge::FlowParams p) {
+    using namespace styleforge;
+    __shared__ FlowWork work;
+    estimate_flow(Threads<kFlowTeam>{static_cast<int>(threadIdx.x)}, p, blockIdx.y * kFlowRows,
+                  blockIdx.x * kFlowColumns, work);
+}
+
+extern "C" __global__ void __launch_bounds__(styleforge::kThreads)
+    frame_median(const styleforge::MedianParams p) {
+    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
+    if (column < p.width) styleforge::median_pixel(p, row, column);
+}
+
+extern "C" __global__ void frame_change(const styleforge::SmoothParams p) {
+    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
+    if (column < p.columns) styleforge::measure_change(p, row, column);
 }
 
 // The block that counts last finds the median, which is the same whichever it is.
@@ -130,11 +176,7 @@ extern "C" __global__ void __launch_bounds__(styleforge::kThreads)
     frame_noise(const styleforge::SmoothParams p) {
     using namespace styleforge;
     const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
-    if (column < p.columns) {
-        const float mean = window_mean(p.change, row, column, p.rows, p.columns);
-        p.other[1ll * row * p.columns + column] = mean;
-        count_bin(p.counts, noise_bin(mean));
-    }
+    if (column < p.columns) count_bin(p.counts, noise_bin(measure_around(p, row, column)));
     __shared__ bool last;
     __threadfence();
     __syncthreads();
@@ -143,27 +185,32 @@ extern "C" __global__ void __launch_bounds__(styleforge::kThreads)
     __syncthreads();
     if (!last) return;
     const float median = median_of(p.counts, static_cast<unsigned>(p.rows * p.columns));
-    if (threadIdx.x == 0) p.state[kMedian] = __float_as_uint(median);
+    if (threadIdx.x != 0) return;
+    p.state[kMedian] = __float_as_uint(median);
+    p.state[kSide] = 1 - p.state[kSide];
 }
 
-extern "C" __global__ void frame_still(const styleforge::SmoothParams p) {
+extern "C" __global__ void frame_same(const styleforge::SmoothParams p) {
     using namespace styleforge;
     const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
     unsigned sum = 0;
     if (column < p.columns) {
-        const float here = still(p, row, column, __uint_as_float(p.state[kMedian]));
-        p.share[1ll * row * p.columns + column] = share_of(p, here);
+        const float here = same(p, row, column, __uint_as_float(p.state[kMedian]));
+        p.share[1ll * row * p.columns + column] = share_of(p, row, column, here);
         sum = static_cast<unsigned>(rintf(here * kStillOne));
     }
     // Of integers, whose sum does not depend on the order.
     for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_down_sync(~0u, sum, offset);
-    if ((threadIdx.x & 31) == 0) atomicAdd(&p.state[kStill], sum);
+    if ((threadIdx.x & 31) == 0) atomicAdd(&p.state[kSame], sum);
 }
 
 extern "C" __global__ void frame_smooth(const styleforge::SmoothParams p) {
+    using namespace styleforge;
     const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
-    if (column < p.width) styleforge::smooth_pixel(p, row, column);
-    if (column == 0 && row == 0) p.state[styleforge::kBegins] = styleforge::begins(p);
+    const Role role = role_of(p);
+    if (column < p.width) smooth_pixel(p, role, row, column);
+    if (column < p.columns && row < p.rows) accumulate_cell(p, role, row, column);
+    if (column == 0 && row == 0) p.state[kMissed + p.state[kSide]] = role == kFlash;
 }
 
 // The four steps of texture. The grid of the first covers the cells, and below them the copy on which
@@ -185,7 +232,7 @@ extern "C" __global__ void __launch_bounds__(styleforge::kTeam)
         MotionWork motion;
         FlatWork flat;
     } work;
-    const Block team = {static_cast<int>(threadIdx.x)};
+    const Block team = {{static_cast<int>(threadIdx.x)}};
     if (blockIdx.x == 0) {
         follow(team, p, work.motion);
         return;

@@ -14,6 +14,9 @@ std::string structs() {
     using S = SlopesParams;
     using F = FinishParams;
     using T = SmoothParams;
+    using H = HalveParams;
+    using W = FlowParams;
+    using M = MedianParams;
     using X = TextureParams;
     using E = EnlargeTextureParams;
     return object({
@@ -33,10 +36,18 @@ std::string structs() {
         {"SmoothParams",
          layout(sizeof(T), {OFFSET(T, source), OFFSET(T, result), OFFSET(T, smoothed),
                             OFFSET(T, accumulated), OFFSET(T, known), OFFSET(T, cells),
-                            OFFSET(T, change), OFFSET(T, other), OFFSET(T, share),
-                            OFFSET(T, counts), OFFSET(T, state), OFFSET(T, height),
-                            OFFSET(T, width), OFFSET(T, rows), OFFSET(T, columns),
-                            OFFSET(T, first), OFFSET(T, amount)})},
+                            OFFSET(T, pair), OFFSET(T, flow), OFFSET(T, moved), OFFSET(T, change),
+                            OFFSET(T, other), OFFSET(T, share), OFFSET(T, counts), OFFSET(T, sums),
+                            OFFSET(T, state), OFFSET(T, height), OFFSET(T, width), OFFSET(T, rows),
+                            OFFSET(T, columns), OFFSET(T, first), OFFSET(T, amount)})},
+        {"HalveParams", layout(sizeof(H), {OFFSET(H, pair), OFFSET(H, half), OFFSET(H, height),
+                                           OFFSET(H, width), OFFSET(H, small_height),
+                                           OFFSET(H, small_width)})},
+        {"FlowParams",
+         layout(sizeof(W), {OFFSET(W, pair), OFFSET(W, coarse), OFFSET(W, flow), OFFSET(W, height),
+                            OFFSET(W, width), OFFSET(W, coarse_height), OFFSET(W, coarse_width)})},
+        {"MedianParams", layout(sizeof(M), {OFFSET(M, flow), OFFSET(M, median), OFFSET(M, height),
+                                            OFFSET(M, width), OFFSET(M, settles)})},
         {"TextureParams",
          layout(sizeof(X), {OFFSET(X, picture), OFFSET(X, textured), OFFSET(X, fine),
                             OFFSET(X, coarse), OFFSET(X, taps), OFFSET(X, cells), OFFSET(X, flat),
@@ -55,8 +66,9 @@ std::string structs() {
 std::string kernels() {
 #define KERNEL(name) {#name, quoted("frame_" #name)}
     return object({KERNEL(resize), KERNEL(screen), KERNEL(slopes), KERNEL(finish), KERNEL(cells),
-                   KERNEL(noise), KERNEL(still), KERNEL(smooth), KERNEL(texture_cells),
-                   KERNEL(texture_flat), KERNEL(texture_add), KERNEL(texture_enlarge)});
+                   KERNEL(halve), KERNEL(flow), KERNEL(median), KERNEL(change), KERNEL(noise),
+                   KERNEL(same), KERNEL(smooth), KERNEL(texture_cells), KERNEL(texture_flat),
+                   KERNEL(texture_add), KERNEL(texture_enlarge)});
 #undef KERNEL
 }
 
@@ -75,13 +87,23 @@ std::string texture() {
                    {"state_bytes", number(sizeof(TextureState))}});
 }
 
+// Of the histogram of noise, the sums of pictures, what a frame leaves to the next, and the tiles of a
+// motion.
+std::string smoothing() {
+    return object({{"counts", number(kCounts)},
+                   {"sums", number(kSums)},
+                   {"states", number(kStates)},
+                   {"flow_team", number(kFlowTeam)},
+                   {"flow_rows", number(kFlowRows)},
+                   {"flow_columns", number(kFlowColumns)}});
+}
+
 std::string frame() {
     return object({{"source", quoted("frame.cu")},
                    {"target", quoted("75")},
                    {"threads", number(kThreads)},
                    {"slope_bytes", number(sizeof(Slope))},
-                   {"counts", number(kCounts)},
-                   {"states", number(kStates)},
+                   {"smoothing", smoothing()},
                    {"texture", texture()},
                    {"kernels", kernels()}});
 }

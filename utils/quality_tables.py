@@ -45,6 +45,11 @@ LEGENDS = (
         {"still, textured", "panned, textured"},
         "*Textured* is the full network behind texture, which moves with the scene.",
     ),
+    (
+        {"films"},
+        "*Films* is the mean difference of consecutive frames of styled films along the optical "
+        "flow of the source, where both show the same, divided by that of the source.",
+    ),
 )
 
 
@@ -55,16 +60,21 @@ def quality_markdown(quality: Mapping[str, Any]) -> str:
         quality: The section of that name in a stored report of `quality`.
 
     Returns:
-        How they were measured, a table of objectives, borders and precisions, one of flicker, and
-        one that compares any-style networks with the trained ones, if some were measured.
+        How they were measured, a table of objectives, borders and precisions, one of flicker, one
+        that compares any-style networks with the trained ones, and one of films, if some were
+        measured.
     """
-    names = ", ".join(Path(photograph["name"]).stem for photograph in quality["photographs"])
     frames, direct = quality["flicker"], quality["direct"]
     count = len(quality["photographs"])
-    smallest = min(max(photograph["original"]) for photograph in quality["photographs"])
-    enlarged = f", enlarged from {smallest}" if smallest < quality["size"] else ""
-    noun = "photograph" if count == 1 else "photographs"
-    conditions = [f"{count} {noun} with a long side of {quality['size']} px{enlarged}: {names}"]
+    conditions: list[str] = []
+    if count:
+        names = ", ".join(Path(photograph["name"]).stem for photograph in quality["photographs"])
+        smallest = min(max(photograph["original"]) for photograph in quality["photographs"])
+        enlarged = f", enlarged from {smallest}" if smallest < quality["size"] else ""
+        noun = "photograph" if count == 1 else "photographs"
+        conditions.append(
+            f"{count} {noun} with a long side of {quality['size']} px{enlarged}: {names}"
+        )
     if direct["photographs"] not in (0, count):
         conditions.append(f"L-BFGS on the first {direct['photographs']}")
     if frames["photographs"]:
@@ -74,6 +84,12 @@ def quality_markdown(quality: Mapping[str, Any]) -> str:
         )
     if frames.get("texture"):
         conditions.append(f"texture of {frames['texture']:.0%}")
+    if films := quality.get("films"):
+        names = ", ".join(Path(name).stem for name in films["files"])
+        conditions.append(
+            f"films with a long side of {films['size']} px at most, the first {films['frames']} "
+            f"frames of each: {names}"
+        )
     styles = quality["styles"]
     tables = [
         without_empty_columns(lines)
@@ -81,9 +97,10 @@ def quality_markdown(quality: Mapping[str, Any]) -> str:
             _objective_lines(styles, direct),
             _flicker_lines(styles),
             _any_style_lines(styles),
+            _film_lines(styles, quality.get("films", {})),
         )
     ]
-    columns = {name for header, *_ in tables for name in header}
+    columns = {name.partition(", smoothing")[0] for header, *_ in tables for name in header}
     legend = " ".join(text for explained, text in LEGENDS if explained & columns)
     parts = [f"{'; '.join(conditions)}.", legend]
     for header, *lines in tables:
@@ -178,6 +195,23 @@ def _flicker_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
             line += [figure(value) for value in figures]
         lines.append(line)
     return lines
+
+
+def _film_lines(styles: Sequence[Mapping[str, Any]], films: Mapping[str, Any]) -> list[list[str]]:
+    """The header and a line per style: the flicker of films by smoothing, and a mean; the header
+    alone without films."""
+    amounts = films.get("smoothing", [])
+    lines = [["style", *(f"films, smoothing {amount:g}" for amount in amounts)]]
+    if not amounts:
+        return lines
+    columns: list[list[float]] = [[] for _ in amounts]
+    for style in styles:
+        rows = style.get("films", [])
+        means = [_mean([row["ratios"][place] for row in rows]) for place in range(len(amounts))]
+        for column, mean in zip(columns, means, strict=True):
+            column += [] if mean is None else [mean]
+        lines.append([style["title"], *map(figure, means)])
+    return [*lines, ["mean", *(figure(_mean(column)) for column in columns)]]
 
 
 def _row(style: Mapping[str, Any], network: str, precision: str) -> Mapping[str, Any]:

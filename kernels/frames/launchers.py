@@ -16,22 +16,21 @@ from kernels.driver.layouts import check
 from kernels.driver.library import DriverLibrary
 from kernels.driver.prebuilt import register
 from kernels.frames.noise import BANDS, TRACKED
+from kernels.frames.smoothing import SmoothingHistory
 from kernels.frames.structs import (
     STRUCTURES,
     EnlargeTextureParams,
     FinishParams,
+    MedianParams,
     ResizeParams,
     ScreenParams,
     SlopesParams,
-    SmoothParams,
 )
 from kernels.frames.texture import TextureHistory
 from kernels.jit import build
 from kernels.jit.errors import BuildError
 from kernels.ops.registry import FRAMES, use_native
 from utils.cuda_streams import raw_stream
-
-CELL = 4  # pixels on a side of a cell, between whose means motion is measured
 
 
 class FrameKernels:
@@ -76,9 +75,7 @@ class FrameKernels:
 
     def new_history(self, height: int, width: int, device: torch.device) -> SmoothingHistory:
         """What smoothing keeps of a stream of results of [height, width]."""
-        return SmoothingHistory(
-            height, width, device, counts=self._told["counts"], states=self._told["states"]
-        )
+        return SmoothingHistory(height, width, device, self._told["smoothing"])
 
     def new_texture(self, height: int, width: int, device: torch.device) -> TextureHistory:
         """What texture keeps of a stream of pictures of [height, width]."""
@@ -153,7 +150,15 @@ class FrameKernels:
             amount: 0 for none, 1 for the most smoothing.
         """
         p = history.params(source, result, amount)
-        for name in ("cells", "noise", "still"):
+        self._cover("cells", p, history.cells)
+        for halving, half in history.halvings:
+            self._cover("halve", halving, half.flatten(0, 1))
+        for step, flow in history.steps:
+            if isinstance(step, MedianParams):
+                self._cover("median", step, flow)
+            else:
+                self._estimate(step, flow)
+        for name in ("change", "noise", "same"):
             self._cover(name, p, history.cells)
         self._cover("smooth", p, result)
 
@@ -200,6 +205,13 @@ class FrameKernels:
         )
         self._cover("texture_enlarge", p, picture)
 
+    def _estimate(self, params: Structure, flow: Tensor) -> None:
+        """Launch a step of the estimate of a motion, with a block for each tile of `flow`."""
+        told = self._told["smoothing"]
+        rows, columns = flow.shape[:2]
+        grid = -(-columns // told["flow_columns"]), -(-rows // told["flow_rows"]), 1
+        self._launch(self._told["kernels"]["flow"], params, grid, told["flow_team"])
+
     def _cover(self, name: str, params: Structure, picture: Tensor) -> None:
         """Launch a kernel with a thread for each pixel of `picture`."""
         height, width = picture.shape[:2]
@@ -217,55 +229,6 @@ class FrameKernels:
 
 
 register(FRAMES, FrameKernels)
-
-
-class SmoothingHistory:
-    """What smoothing keeps of a stream of pictures of one size.
-
-    Args:
-        height: Of the pictures.
-        width: Of the pictures.
-        device: A CUDA device.
-        counts: Bins of the histogram of noise.
-        states: Numbers that one frame leaves to the next.
-
-    Attributes:
-        begins: Whether the next picture is the first of a stream.
-        smoothed: [h, w, 3] uint8, the filtered picture.
-        cells: [h / CELL, w / CELL, 3] float32, the means of the source's cells.
-    """
-
-    def __init__(
-        self, height: int, width: int, device: torch.device, *, counts: int, states: int
-    ) -> None:
-        rows, columns = max(height // CELL, 1), max(width // CELL, 1)
-
-        def buffer(*shape: int, dtype: torch.dtype) -> Tensor:
-            return torch.zeros(shape, dtype=dtype, device=device)
-
-        self.smoothed = buffer(height, width, 3, dtype=torch.uint8)
-        self.cells = buffer(rows, columns, 3, dtype=torch.float32)
-        self._accumulated = buffer(height, width, 3, dtype=torch.int16)
-        self._known = torch.zeros_like(self.cells)
-        self._change, self._other = buffer(2, rows, columns, dtype=torch.float32)
-        self._share = torch.zeros_like(self._change)
-        self._counts = buffer(counts, dtype=torch.int32)
-        self._state = buffer(states, dtype=torch.int32)
-        self.begins = True
-
-    def forget(self) -> None:
-        """Begin a new stream with the next picture."""
-        self.begins = True
-
-    def params(self, source: Tensor, result: Tensor, amount: float) -> SmoothParams:
-        """What the kernels are called with for the next picture of the stream."""
-        first, self.begins = self.begins, False
-        buffers = (
-            *(source, result, self.smoothed, self._accumulated, self._known),
-            *(self.cells, self._change, self._other, self._share, self._counts, self._state),
-        )
-        sizes = *result.shape[:2], *self.cells.shape[:2]
-        return SmoothParams(*(each.data_ptr() for each in buffers), *sizes, first, amount)
 
 
 def unavailable_reason(device: torch.device) -> str:

@@ -48,9 +48,37 @@ class SmoothParams(Structure):
 
     _fields_ = [
         *((name, c_void_p) for name in ("source", "result", "smoothed", "accumulated", "known")),
-        *((name, c_void_p) for name in ("cells", "change", "other", "share", "counts", "state")),
+        *((name, c_void_p) for name in ("cells", "pair", "flow", "moved", "change", "other")),
+        *((name, c_void_p) for name in ("share", "counts", "sums", "state")),
         *((name, c_int) for name in ("height", "width", "rows", "columns", "first")),
         ("amount", c_float),
+    ]
+
+
+class HalveParams(Structure):
+    """Mirror of HalveParams in include/frame/flow.h."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("pair", "half")),
+        *((name, c_int) for name in ("height", "width", "small_height", "small_width")),
+    ]
+
+
+class FlowParams(Structure):
+    """Mirror of FlowParams in include/frame/flow.h."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("pair", "coarse", "flow")),
+        *((name, c_int) for name in ("height", "width", "coarse_height", "coarse_width")),
+    ]
+
+
+class MedianParams(Structure):
+    """Mirror of MedianParams in include/frame/flow.h."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("flow", "median")),
+        *((name, c_int) for name in ("height", "width", "settles")),
     ]
 
 
@@ -80,6 +108,6 @@ STRUCTURES: dict[str, type[Structure]] = {
     each.__name__: each
     for each in (
         *(ResizeParams, ScreenParams, SlopesParams, FinishParams, SmoothParams),
-        *(TextureParams, EnlargeTextureParams),
+        *(HalveParams, FlowParams, MedianParams, TextureParams, EnlargeTextureParams),
     )
 }

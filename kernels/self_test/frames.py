@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from kernels.frames import smoothing
 from kernels.frames.launchers import FrameKernels
 from kernels.frames.noise import BANDS, CELL, WINDOWS, taps, tile
 
@@ -14,7 +15,7 @@ NOISE, NOISE_FLOOR, MAX_SLOPE = 50.0, 4, 1.5  # those of include/frame/guided.h
 STRENGTH, AMOUNT = 0.6, 0.5
 DEVIATION, FLAT = 20.0, 18.0  # those of include/frame/texture.h
 VIEW, MOVED = (160, 224), (6, 4)  # height, width; pixels to the right and down
-STEADY = 1 - 0.95 * AMOUNT  # share of the new result where nothing moves
+STEADY = 1 - 0.95 * (1 - (1 - AMOUNT) ** 3)  # share of the new result, at this amount
 
 
 def self_test(kernels: FrameKernels, device: torch.device) -> int:
@@ -39,6 +40,10 @@ def self_test(kernels: FrameKernels, device: torch.device) -> int:
     history, other = kernels.new_history(*SMALL, device), 255 - result
     kernels.smooth(history, small, result, AMOUNT)
     kernels.smooth(history, small, other, AMOUNT)
+    panned, seen = kernels.new_history(*VIEW, device), _detailed_picture().to(device)
+    for view in (_view(seen, 0, 0), _view(seen, *MOVED)):
+        kernels.smooth(panned, view, view // 2 if panned.begins else view // 2 + 64, AMOUNT)
+    kept = _view(seen, *MOVED) // 2
     scene = _flat_picture().to(device)
     views = [_view(scene, *moved) for moved in ((0, 0), MOVED)]
     texture, textured = kernels.new_texture(*VIEW, device), torch.zeros_like(views[0])
@@ -56,6 +61,14 @@ def self_test(kernels: FrameKernels, device: torch.device) -> int:
         "motion": (texture.offset, torch.tensor(MOVED, device=device)),
         "enlarge": (enlarged, moving),
         "smooth": (history.smoothed, result + STEADY * (other.float() - result)),
+        "flow": (
+            16 * smoothing.CELL * panned.flow.flatten(0, 1).median(0)[0],
+            -16.0 * torch.tensor(MOVED, device=device),
+        ),
+        "moved": (
+            (panned.smoothed - kept.float()).median(),
+            torch.tensor(STEADY * 64, device=device),
+        ),
     }
     return max(
         int((got.float() - wanted.float()).abs().max().ceil()) for got, wanted in expected.values()
@@ -114,6 +127,14 @@ def _view(scene: Tensor, right: int, down: int) -> Tensor:
     """A part of the scene, which has moved by so many pixels."""
     top, left = 8 - down, 8 - right
     return scene[top : top + VIEW[0], left : left + VIEW[1]].contiguous()
+
+
+def _detailed_picture() -> Tensor:
+    """A picture with structure everywhere, larger than VIEW."""
+    generator = torch.Generator().manual_seed(3)
+    coarse = torch.rand(1, 3, VIEW[0] // 6, VIEW[1] // 6, generator=generator) * 255
+    size = VIEW[0] + 16, VIEW[1] + 16
+    return _planes(F.interpolate(coarse, size=size, mode="bilinear")).to(torch.uint8).contiguous()
 
 
 def _picture(height: int, width: int, seed: int) -> Tensor:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from rich.console import Console
@@ -54,6 +54,9 @@ from utils.quality_tables import quality_markdown
 from utils.tables import where
 from utils.text import printable
 
+if TYPE_CHECKING:
+    from app.commands.quality.films import FilmPlan
+
 CONTACT_CELL, STYLE_CELL, MIX_CELL = 256, 448, 384  # pixels: size of a picture on a sheet
 MIXES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -76,11 +79,11 @@ def _run(args: argparse.Namespace) -> int:
     args.precisions = args.precisions or (
         DEFAULT_PRECISIONS if args.photos else DEFAULT_PRECISIONS[:1]
     )
-    photographs = (
-        load_photographs(args.photos, args.only, args.size)
-        if args.photos
-        else [scene_photograph(args.size)]
-    )
+    photographs: list[Photograph] = []
+    if args.photos:
+        photographs = load_photographs(args.photos, args.only, args.size)
+    elif not args.films:
+        photographs = [scene_photograph(args.size)]
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
     if args.json or args.sheet or not args.mix_sheet:
         _measure(args, device, photographs, console)
@@ -98,7 +101,10 @@ def _check(args: argparse.Namespace) -> None:
         raise QualityError("--only names some of the photographs in --photos")
     if args.any_style and args.styles_images is None:
         raise QualityError("--any-style needs the paintings: --styles-images")
-    if args.json or args.sheet or args.vgg or args.styles_images:
+    films_alone = bool(args.films) and not args.photos
+    if films_alone and (args.sheet or args.any_style or args.mix_sheet):
+        raise QualityError("sheets and --any-style need photographs: --photos")
+    if (args.json and not films_alone) or args.sheet or args.vgg or args.styles_images:
         for flag, value in (("--vgg", args.vgg), ("--styles-images", args.styles_images)):
             if value is None:
                 raise QualityError(f"the objective of training needs {flag}")
@@ -141,6 +147,7 @@ def _measure(
         flicker_photographs=min(args.flicker_photos, count),
         texture=args.texture,
     )
+    film_plan = _film_plan(args)
     with _progress("Preparing the native kernels ..."):
         for operations in FAMILIES[ANY_STYLE if args.any_style else FEED_FORWARD].operations:
             prepare(family=operations)
@@ -151,6 +158,7 @@ def _measure(
             "size": args.size,
             "vgg": args.vgg.name if args.vgg else None,
             **({"any_style": given} if given else {}),
+            **({"films": film_plan.conditions()} if film_plan else {}),
             **measurement_conditions(plan, photographs),
         },
     }
@@ -158,18 +166,26 @@ def _measure(
         other_styles(args.json, report, [])  # fail before measuring if they cannot be kept
     console.print(where(report), soft_wrap=True)
     quality = QualityMeasurement(plan, photographs, features, device, any_style)
-    measured, shown = [], []
+    measured: list[dict[str, Any]] = []
+    shown: list[StyleImages] = []
     for subject in subjects:
         with _progress(subject.pack.title) as say:
-            entry, pictures = quality.measure(subject, say)
+            entry = {"key": subject.pack.key, "title": subject.pack.title, "networks": []}
+            if photographs:
+                entry, pictures = quality.measure(subject, say)
+                shown.append(pictures)
+                if args.sheet:
+                    _style_sheet(args.sheet, photographs, pictures, plan)
+            if film_plan is not None:
+                from app.commands.quality.films import measure_films  # OpenCV
+
+                say(f"{subject.pack.title}: films")
+                entry["films"] = measure_films(film_plan, args.packs, subject.pack.key)
         # With --add, the styles of a report can be from several commits.
         measured.append(entry | {"commit": report["commit"]})
         report["quality"]["styles"] = list(measured)
-        shown.append(pictures)
         if args.json:  # after each style, so that an interrupted run keeps its results
             store_report(args.json, report, add=args.add)
-        if args.sheet:
-            _style_sheet(args.sheet, photographs, pictures, plan)
     if args.sheet:
         _contact_sheet(args.sheet, photographs, shown, [s.pack.title for s in subjects])
     console.print(f"\n{quality_markdown(report['quality'])}\n", markup=False, soft_wrap=True)
@@ -183,6 +199,24 @@ def _measure(
         console.print(
             f"Stored in {printable(str(path), MAX_MESSAGE_LENGTH)}", markup=False, soft_wrap=True
         )
+
+
+def _film_plan(args: argparse.Namespace) -> FilmPlan | None:
+    """What to measure of films, which can be read; None without films."""
+    if not args.films:
+        return None
+    from app.commands.quality.films import FilmPlan, check_films  # OpenCV, if there are films
+
+    plan = FilmPlan(
+        tuple(args.films),
+        args.film_frames,
+        args.film_size,
+        args.smoothing,
+        args.kernels,
+        args.device,
+    )
+    check_films(plan)
+    return plan
 
 
 def _mix(
@@ -263,6 +297,8 @@ def _direct_photographs(args: argparse.Namespace, count: int) -> int:
 
 def _not_measured(args: argparse.Namespace, plan: MeasurementPlan) -> list[str]:
     """What the tables leave out, with the flags that add it."""
+    if args.films and not args.photos:
+        return ["everything but films: --photos FOLDER"]
     left_out = {
         "photographs, only the built-in scene: --photos FOLDER": not args.photos,
         "the training objective, and its direct optimization: --vgg FILE "
@@ -276,6 +312,7 @@ def _not_measured(args: argparse.Namespace, plan: MeasurementPlan) -> list[str]:
         "flicker: --flicker-photos N": not plan.flicker_photographs,
         "flicker with texture: --texture 0-1": not plan.texture,
         "the same styles trained without the stability term: --without FOLDER": not args.without,
+        "the flicker of films: --films FILE": not args.films,
     }
     return [what for what, missing in left_out.items() if missing]
 

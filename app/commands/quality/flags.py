@@ -13,6 +13,7 @@ from models.precision import Precision
 from models.training.features import INPUTS
 
 PHOTOGRAPHS, SCENE = 512, 192  # pixels: default of --size
+FILM = 384  # pixels: default of --film-size
 DEFAULT_PRECISIONS = ("fp32", "fp16", "bf16")
 MAX_SIZE = 4096  # pixels; the objective of a larger picture takes tens of gigabytes
 
@@ -24,8 +25,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="measure the quality of styles on photographs",
         description="Measures styles on photographs that were not used for training: the training "
         "objective compared with direct optimization (L-BFGS), flicker, clipped pixels, border "
-        "artifacts, and the error of lower precisions. Without flags, it measures the built-in "
-        "scene. Without a GPU, use few photographs, a small --size and --lbfgs-photos 0.",
+        "artifacts, the error of lower precisions, and the flicker of films. Without flags, it "
+        "measures the built-in scene, and with films alone nothing but these. Without a GPU, use "
+        "few photographs, a small --size and --lbfgs-photos 0.",
     )
     need = parser.add_argument
     need(
@@ -154,6 +156,35 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     add_device(how)
     add_kernels(how)
+    films = parser.add_argument_group(
+        "films",
+        "How steady films are in each style: the mean difference of consecutive frames along the "
+        "optical flow of the source, where both show the same.",
+    )
+    films.add_argument(
+        "--films", type=Path, nargs="+", default=(), metavar="FILE", help="video files"
+    )
+    films.add_argument(
+        "--film-frames",
+        type=lambda text: int_in_range(text, 2, 1_000_000, "the number of frames"),
+        default=60,
+        metavar="N",
+        help="the first N frames of each (default: 60)",
+    )
+    films.add_argument(
+        "--film-size",
+        type=lambda text: int_in_range(text, 64, MAX_SIZE, "the size"),
+        default=FILM,
+        metavar="N",
+        help=f"the long side frames are scaled down to, in pixels (default: {FILM})",
+    )
+    films.add_argument(
+        "--smoothing",
+        type=_amounts,
+        default=(0.0, 0.5, 1.0),
+        metavar="0-1,...",
+        help="amounts of smoothing, each measured by itself (default: 0,0.5,1)",
+    )
 
 
 def _pairs(text: str) -> tuple[tuple[str, str], ...]:
@@ -164,6 +195,10 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
             raise argparse.ArgumentTypeError(f"'{part}' is not a pair such as candy:mosaic")
         pairs.append((one, other))
     return tuple(pairs)
+
+
+def _amounts(text: str) -> tuple[float, ...]:
+    return tuple(sorted({unit_interval(part, "the smoothing") for part in text.split(",")}))
 
 
 def _iterations(text: str) -> tuple[int, ...]:

@@ -1,16 +1,20 @@
-"""Reduces flicker by a recursive temporal filter, where the source does not move.
+"""Reduces flicker by a recursive temporal filter along the motion of the source.
 
-Flicker is a change of the result where its source does not change. Motion is measured on small
-copies, against the accumulated source, not the last frame: slow changes add up and are detected,
-sensor noise is not.
+Flicker is a change of the result where its source does not change but for its motion. What is kept
+of earlier results is moved with the source, and counts where the moved source is the new one.
+Motion and change are measured on small copies, against the accumulated source, not the last frame:
+slow changes add up and are detected, sensor noise is not.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.frames.launchers import CELL
+from app.engine.post.optical_flow import displaced, motion, sampled, slopes
+from kernels.frames.smoothing import CELL
 from utils.opencv import cv2
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
@@ -18,9 +22,16 @@ _Floats = NDArray[np.float32]
 _Fixed = NDArray[np.int16]
 
 MAX_HISTORY_WEIGHT = 0.95  # of the old result at full smoothing: 20 frames to follow a change
+MAX_MOVING_WEIGHT = 0.85  # of it where it moves: a picture that is moved often loses its edges
+EASING = 3  # power of what is left of the weight: half the smoothing keeps 7/8 of the most
+STILL_CELLS = 0.2  # cells: a motion that is none but noise
+STEPS_OF_MOTION = 32  # in a cell and in a pixel, to which OpenCV's samples may be rounded
+SLOPE_TOLERANCE = 0.05  # levels of change by a level of slope where something moves: interpolation
+SIGNED = 2  # cells on a side, over which a change is averaged with its sign: less noise
 MIN_CHANGE = 0.7  # levels (0-255) that are never motion: the rounding error of the means
-MAX_NOISE = 3.0  # levels; a larger change everywhere is motion, not noise
-SCENE_CUT_FRACTION = 0.8  # of the cells; if more of them move, the scene was cut
+MAX_NOISE = 3.0  # levels; a larger change everywhere is no noise
+SCENE_CUT_FRACTION = 0.8  # of the cells; if more of them changed, the scene may have been cut
+ALIKE = 0.85  # correlation of two sources above which the scene is the same in another light
 _ONE = 64  # fixed-point scale of the result, so that small steps are not rounded to zero
 _WEIGHT_ONE = 16384  # fixed-point scale of weights
 
@@ -33,9 +44,13 @@ class TemporalSmoother:
         self._source: _Floats = np.empty((0, 0, 3), np.float32)  # accumulated, in cells
         self._change: _Fixed = np.empty((0, 0, 3), np.int16)  # buffers
         self._weight: _Fixed = np.empty((0, 0, 3), np.int16)
+        self._missed = False  # whether the last frame showed another scene
 
     def smooth(self, result: Pixels, source: Pixels, amount: float) -> Pixels:
         """Filter the next frame of the stream.
+
+        A frame of another scene is shown as it is. If the next one shows the scene before it again,
+        it was a flash, and the stream goes on; otherwise it was a cut, and a new stream begins.
 
         Args:
             result: The styled picture.
@@ -50,11 +65,30 @@ class TemporalSmoother:
         cells = cv2.resize(source, size, interpolation=cv2.INTER_AREA).astype(np.float32)
         if self._result.shape != result.shape:
             return self._begin(result, cells)
-        still = _still(np.abs(cells - self._source).max(axis=2))
-        if float(still.mean()) < 1 - SCENE_CUT_FRACTION:
-            return self._begin(result, cells)
-        new = 1 - min(amount, 1.0) * MAX_HISTORY_WEIGHT * still  # weight of the new frame, in cells
-        self._source += new[..., None] * (cells - self._source)
+        gray, known = (
+            np.asarray(cv2.cvtColor(each, cv2.COLOR_RGB2GRAY), np.float32)
+            for each in (cells, self._source)
+        )
+        flow = _settled(motion(gray, known))
+        moves = flow.any(axis=2)
+        moved = sampled(self._source, flow)
+        difference = np.asarray(cv2.blur(cells - moved, (SIGNED, SIGNED)), np.float32)
+        change = np.asarray(np.abs(difference).max(axis=2), np.float32)
+        right, down = slopes(gray)
+        tolerance = 1 + np.float32(SLOPE_TOLERANCE) * np.sqrt(right * right + down * down)
+        change = np.where(moves, change / tolerance, change).astype(np.float32)
+        same = _same(change, _outside(flow))
+        if float(same.mean()) < 1 - SCENE_CUT_FRACTION and _correlation(gray, known) < ALIKE:
+            if self._missed:
+                return self._begin(result, cells)
+            self._missed = True
+            return result
+        self._missed = False
+        most = MAX_HISTORY_WEIGHT * (1 - (1 - min(amount, 1.0)) ** EASING)
+        kept = np.where(moves, min(most, MAX_MOVING_WEIGHT), most).astype(np.float32)
+        new = np.float32(1) - kept * same  # weight of the new frame, in cells
+        self._source = np.asarray(moved + new[..., None] * (cells - moved), np.float32)
+        self._move(flow)
         weight = np.rint(new * _WEIGHT_ONE).astype(np.int16)
         weight = cv2.resize(weight, (width, height), interpolation=cv2.INTER_LINEAR)
         cv2.merge((weight, weight, weight), dst=self._weight)
@@ -64,22 +98,63 @@ class TemporalSmoother:
         cv2.add(self._result, self._change, dst=self._result)
         return np.asarray(cv2.convertScaleAbs(self._result, alpha=1 / _ONE), np.uint8)
 
+    def _move(self, flow: _Floats) -> None:
+        """Move the accumulated result with the source."""
+        if not flow.any():
+            return
+        height, width, _ = self._result.shape
+        scale = np.array((width / flow.shape[1], height / flow.shape[0]), np.float32)
+        pixels = cv2.resize(flow, (width, height), interpolation=cv2.INTER_LINEAR) * scale
+        x, y = displaced(_rounded(np.asarray(pixels, np.float32)))
+        how, edge = cv2.INTER_CUBIC, cv2.BORDER_REPLICATE
+        moved = cv2.remap(self._result, x, y, how, borderMode=edge)
+        self._result = np.asarray(moved, np.int16)
+
     def _begin(self, result: Pixels, cells: _Floats) -> Pixels:
         self._result = np.array(result, np.int16, order="C") * _ONE
         self._source = cells
+        self._missed = False
         if self._change.shape != result.shape:
             self._change = np.empty(result.shape, np.int16)
             self._weight = np.empty(result.shape, np.int16)
         return result
 
 
-def _still(
+def _settled(flow: _Floats) -> _Floats:
+    """The motion without that of noise."""
+    still = np.square(flow).sum(axis=2) < np.float32(STILL_CELLS**2)
+    return _rounded(np.where(still[..., None], np.float32(0), flow))
+
+
+def _rounded(flow: _Floats) -> _Floats:
+    steps = np.float32(STEPS_OF_MOTION)
+    return np.asarray(np.rint(flow * steps) / steps, np.float32)
+
+
+def _outside(flow: _Floats) -> NDArray[np.bool_]:
+    """[h, w]: the cells whose motion leads out of the picture."""
+    height, width, _ = flow.shape
+    x, y = displaced(flow)
+    return (x < 0) | (y < 0) | (x > width - 1) | (y > height - 1)
+
+
+def _same(
     change: _Floats,  # [H, W], levels (0-255)
-) -> _Floats:  # [H, W], 1 where nothing moved, 0 where something did
-    """Separate motion from noise, whose level is estimated by the median change."""
+    outside: NDArray[np.bool_],  # [H, W]
+) -> _Floats:  # [H, W], 1 where both show the same, 0 where something else appeared
+    """Separate what appeared from noise, whose level is estimated by the median change."""
     change = np.asarray(cv2.blur(change, (3, 3)), np.float32)
     noise = min(float(np.median(change)), MAX_NOISE)
     low, high = MIN_CHANGE + 1.5 * noise, 2 * MIN_CHANGE + 3 * noise
-    moved = np.clip((change - low) / (high - low), 0, 1)
-    # Dilated, since the strokes that change reach beyond the region that moved.
-    return 1 - np.asarray(cv2.blur(cv2.dilate(moved, np.ones((3, 3))), (3, 3)), np.float32)
+    other = np.where(outside, 1, np.clip((change - low) / (high - low), 0, 1)).astype(np.float32)
+    # Dilated, since the strokes that change reach beyond the region that changed.
+    return 1 - np.asarray(cv2.blur(cv2.dilate(other, np.ones((3, 3))), (3, 3)), np.float32)
+
+
+def _correlation(a: _Floats, b: _Floats) -> float:
+    """Of two gray pictures, -1 to 1; 0 where one of them is empty."""
+    x, y = (np.rint(each).astype(np.int64).ravel() for each in (a, b))
+    count = x.size
+    variances = (count * int(each @ each) - int(each.sum()) ** 2 for each in (x, y))
+    spread = math.sqrt(math.prod(variances))
+    return (count * int(x @ y) - int(x.sum()) * int(y.sum())) / spread if spread else 0.0

@@ -4,9 +4,11 @@
 
 #ifdef __CUDACC__
 #define STYLEFORGE_PORTABLE __host__ __device__ __forceinline__
+#define STYLEFORGE_UNROLL _Pragma("unroll")
 #else
 #include <math.h>
 #define STYLEFORGE_PORTABLE inline
+#define STYLEFORGE_UNROLL
 #endif
 
 namespace styleforge {

@@ -19,6 +19,20 @@ STYLEFORGE_PORTABLE Color pixel(const Picture& p, int row, int column) {
     return {at[0], at[1], at[2]};
 }
 
+// BORDER_REFLECT_101: -1 is 1.
+STYLEFORGE_PORTABLE int reflected(int at, int size) {
+    if (size == 1) return 0;
+    if (at < 0) at = -at;
+    return at >= size ? 2 * size - 2 - at : at;
+}
+
+// The same, as often as it takes.
+STYLEFORGE_PORTABLE int reflected_often(int at, int size) {
+    if (size == 1) return 0;
+    while (at < 0 || at >= size) at = at < 0 ? -at : 2 * size - 2 - at;
+    return at;
+}
+
 // Where a pixel of a picture of `many` pixels along an axis lies in one of `few`.
 STYLEFORGE_PORTABLE float source_of(int at, int many, int few) {
     // In double, as OpenCV has it: one unit of a tap is seen.

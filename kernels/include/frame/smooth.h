@@ -1,65 +1,120 @@
-// The recursive temporal filter of app/engine/post/temporal_smoothing.py: where the source does not
-// move, most of the old result is kept. Motion is measured between the means of cells.
+// The recursive temporal filter of app/engine/post/temporal_smoothing.py: what is kept of earlier
+// results is moved with the source, and counts where the moved source is the new one. Motion and
+// change are measured between the means of cells.
 #pragma once
 
-#include "guided.h"
+#include "flow.h"
 
 namespace styleforge {
 
 constexpr float kMaxHistoryWeight = 0.95f;  // of the old result at full smoothing
+constexpr float kMaxMovingWeight = 0.85f;   // of it where it moves
+constexpr float kSlopeTolerance = 0.05f;    // levels of change by a level of slope, where it moves
 constexpr float kMinChange = 0.7f;          // levels that are never motion
-constexpr float kMaxNoise = 3.f;            // levels; a larger change everywhere is motion
-constexpr float kSceneCutFraction = 0.8f;   // of the cells; if more of them move, it was a cut
+constexpr float kMaxNoise = 3.f;            // levels; a larger change everywhere is no noise
+constexpr float kElsewhere = 1e9f;          // the change of a cell that was not in the picture
+constexpr float kSceneCutFraction = 0.8f;   // of the cells; if more changed, it may be a cut
+constexpr double kSameScene = 0.85;          // correlation of a scene in another light, at least
 constexpr int kResultOne = 64;              // fixed-point scale of the accumulated result
 constexpr float kWeightOne = 16384.f;       // fixed-point scale of weights
 
 constexpr int kNoiseBins = 8192;            // of the histogram of changes, for each level
 constexpr int kBins = 3 * kNoiseBins + 1;   // the last is of kMaxNoise and more
 constexpr int kCounts = 25088;              // kBins, and as many more as make a multiple of 512
-constexpr float kStillOne = 1024.f;        // fixed-point scale of the sum of `still`
+constexpr float kStillOne = 1024.f;         // fixed-point scale of the sum of `same`
 
-// A frame of a stream. Cells are [rows, columns].
+// A frame of a stream. Cells are [rows, columns]. Of what two frames need, there are two: a frame
+// reads one and writes the other, see kSide.
 struct SmoothParams {
-    const uint8_t* source;    // [height, width, 3], the network's input
-    const uint8_t* result;    // [height, width, 3]
-    uint8_t* smoothed;        // [height, width, 3]
-    short* accumulated;       // [height, width, 3], of results, times kResultOne
-    float* known;             // [cells, 3], of sources before the newest frame
-    float* cells;             // [cells, 3], of the newest frame
-    float* change;            // [cells], between them
-    float* other;             // [cells], its mean around each cell
-    float* share;             // [cells], of the new result
-    unsigned* counts;         // [kCounts], of `other`
-    unsigned* state;          // [kStates]
+    const uint8_t* source;      // [height, width, 3], the network's input
+    const uint8_t* result;      // [height, width, 3]
+    uint8_t* smoothed;          // [height, width, 3]
+    short* accumulated;         // [2, height, width, 3], of results, times kResultOne
+    float* known;               // [2, cells, 3], the accumulated source
+    float* cells;               // [cells, 3], of the newest frame
+    float* pair;                // [2, cells], both in gray, the newest first
+    const void* flow;           // [cells] of Flow, where each was in what is known
+    float* moved;               // [cells, 3], what is known, moved
+    float* change;              // [cells], between it and the newest frame
+    float* other;               // [cells], its mean around each cell
+    float* share;               // [cells], of the new result
+    unsigned* counts;           // [kCounts], of `other`
+    unsigned long long* sums;   // [2, kSums], of the pair
+    unsigned* state;            // [kStates]
     int height, width, rows, columns;
     int first;     // whether there is no frame before it
     float amount;  // 0 for none, 1 for the most smoothing
 };
 
-// Of SmoothParams::state: whether a stream began, blocks that counted, the median, the sum of `still`.
-enum { kBegins = 0, kTicket = 1, kMedian = 2, kStill = 3, kStates = 4 };
+// Of SmoothParams::state: blocks that counted, the median, the sum of `same`, which of two is written
+// by a frame once it has been counted, and read by the next; for each of two, whether that frame
+// showed another scene.
+enum { kTicket = 0, kMedian = 1, kSame = 2, kSide = 3, kMissed = 4, kStates = 6 };
 
-// BORDER_REFLECT_101: -1 is 1.
-STYLEFORGE_PORTABLE int reflected(int at, int size) {
-    if (size == 1) return 0;
-    if (at < 0) at = -at;
-    return at >= size ? 2 * size - 2 - at : at;
+// Of SmoothParams::sums: of the newest gray cells, of those known, of their squares and products.
+enum { kNow = 0, kKnown = 1, kNowNow = 2, kKnownKnown = 3, kNowKnown = 4, kSums = 5 };
+
+struct GraySums {
+    unsigned values[kSums];
+};
+
+STYLEFORGE_PORTABLE float gray_of(const float* c) {
+    return 0.299f * c[0] + 0.587f * c[1] + 0.114f * c[2];
 }
 
-// Follow the source of the frame before; then the mean of a cell, and how far it is from what is
-// known of it.
-STYLEFORGE_PORTABLE void measure_cell(const SmoothParams& p, int row, int column) {
-    const long long at = 1ll * row * p.columns + column;
+// The mean of a cell, and both pictures in gray; what it adds to the sums.
+STYLEFORGE_PORTABLE GraySums measure_cell(const SmoothParams& p, int row, int column) {
+    const long long at = 1ll * row * p.columns + column, all = 1ll * p.rows * p.columns;
     const Color c = resized({p.source, p.height, p.width}, row, column, p.rows, p.columns);
-    const float now[3] = {static_cast<float>(c.r), static_cast<float>(c.g),
-                          static_cast<float>(c.b)};
-    float most = 0;
+    float* cell = p.cells + at * 3;
+    cell[0] = static_cast<float>(c.r), cell[1] = static_cast<float>(c.g);
+    cell[2] = static_cast<float>(c.b);
+    const float now = gray_of(cell), known = gray_of(p.known + (p.state[kSide] * all + at) * 3);
+    p.pair[at] = now, p.pair[all + at] = known;
+    const unsigned a = to_byte(now), b = to_byte(known);
+    return {{a, b, a * a, b * b, a * b}};
+}
+
+// What is known of a cell, moved, and how far the newest is from it, by channel.
+STYLEFORGE_PORTABLE void difference_at(const SmoothParams& p, int row, int column,
+                                       float (&moved)[3], float (&difference)[3]) {
+    const long long at = 1ll * row * p.columns + column;
+    const Flow flow = static_cast<const Flow*>(p.flow)[at];
+    const LinearTaps down = edge_taps(row + flow.y, p.rows);
+    const LinearTaps across = edge_taps(column + flow.x, p.columns);
+    const float* known = p.known + 3ll * p.state[kSide] * p.rows * p.columns;
+    const float *upper = known + 3ll * down.first * p.columns,
+                *lower = known + 3ll * down.second * p.columns;
     for (int k = 0; k < 3; ++k) {
-        float& known = p.known[at * 3 + k];
-        float& cell = p.cells[at * 3 + k];
-        if (!p.first) known = p.state[kBegins] ? cell : known + p.share[at] * (cell - known);
-        most = fmaxf(most, fabsf(now[k] - known));
-        cell = now[k];
+        const int left = across.first * 3 + k, right = across.second * 3 + k;
+        moved[k] = interpolated(down, across, upper[left], upper[right], lower[left], lower[right]);
+        difference[k] = p.cells[at * 3 + k] - moved[k];
+    }
+}
+
+STYLEFORGE_PORTABLE bool moves(const SmoothParams& p, long long cell) {
+    const Flow flow = static_cast<const Flow*>(p.flow)[cell];
+    return flow.x != 0 || flow.y != 0;
+}
+
+// How far a cell is from what is known of it, moved. Its sign is averaged over two cells on a side.
+STYLEFORGE_PORTABLE void measure_change(const SmoothParams& p, int row, int column) {
+    const long long at = 1ll * row * p.columns + column;
+    float sum[3] = {0, 0, 0}, moved[3], difference[3];
+    for (int i = -1; i <= 0; ++i)
+        for (int j = -1; j <= 0; ++j) {
+            difference_at(p, reflected(row + i, p.rows), reflected(column + j, p.columns), moved,
+                          difference);
+            for (int k = 0; k < 3; ++k) sum[k] += difference[k];
+        }
+    float most = 0;  // the last one was the cell itself
+    for (int k = 0; k < 3; ++k) {
+        p.moved[at * 3 + k] = moved[k];
+        most = fmaxf(most, fabsf(sum[k] / 4));
+    }
+    if (moves(p, at)) {
+        const Flow slope = slopes_at({p.pair, p.rows, p.columns}, row, column);
+        most /= 1 + kSlopeTolerance * sqrtf(slope.x * slope.x + slope.y * slope.y);
     }
     p.change[at] = most;
 }
@@ -75,25 +130,36 @@ STYLEFORGE_PORTABLE float window_mean(const float* values, int row, int column, 
     return sum / 9;
 }
 
+// The mean change around a cell; where it was not in the picture, it is kElsewhere.
+STYLEFORGE_PORTABLE float measure_around(const SmoothParams& p, int row, int column) {
+    const long long at = 1ll * row * p.columns + column;
+    const float mean = window_mean(p.change, row, column, p.rows, p.columns);
+    const Flow flow = static_cast<const Flow*>(p.flow)[at];
+    const float x = column + flow.x, y = row + flow.y;
+    const bool outside = x < 0 || y < 0 || x > p.columns - 1 || y > p.rows - 1;
+    p.other[at] = outside ? kElsewhere : mean;
+    return mean;
+}
+
 // The bin of a change; more than kMaxNoise need not be told apart.
 STYLEFORGE_PORTABLE int noise_bin(float change) {
-    return clamp(static_cast<int>(change * kNoiseBins), 0, kBins - 1);
+    return clamp(static_cast<int>(fminf(change, kMaxNoise + 1) * kNoiseBins), 0, kBins - 1);
 }
 
 STYLEFORGE_PORTABLE float noise_of_bin(int bin) {
     return (bin + 0.5f) / kNoiseBins;
 }
 
-// 0 for noise, 1 for motion; `median` is that of all changes.
-STYLEFORGE_PORTABLE float moved(float change, float median) {
+// 0 for noise, 1 for something else; `median` is that of all changes.
+STYLEFORGE_PORTABLE float differs(float change, float median) {
     const float noise = fminf(median, kMaxNoise);
     const float low = kMinChange + 1.5f * noise, high = 2 * kMinChange + 3 * noise;
     return fminf(fmaxf((change - low) / (high - low), 0.f), 1.f);
 }
 
-// 1 where nothing moved, 0 where something did: motion is dilated, since the strokes that change
-// reach beyond the region that moved, and averaged.
-STYLEFORGE_PORTABLE float still(const SmoothParams& p, int row, int column, float median) {
+// 1 where both show the same, 0 where something else appeared, which is dilated, since the strokes
+// that change reach beyond it, and averaged.
+STYLEFORGE_PORTABLE float same(const SmoothParams& p, int row, int column, float median) {
     float sum = 0;
     for (int i = -1; i <= 1; ++i)
         for (int j = -1; j <= 1; ++j) {
@@ -103,27 +169,100 @@ STYLEFORGE_PORTABLE float still(const SmoothParams& p, int row, int column, floa
                 for (int u = clamp(x - 1, 0, p.columns - 1); u <= clamp(x + 1, 0, p.columns - 1);
                      ++u)
                     most = fmaxf(most, p.other[1ll * v * p.columns + u]);
-            sum += moved(most, median);  // which grows with the change
+            sum += differs(most, median);  // which grows with the change
         }
     return 1 - sum / 9;
 }
 
-STYLEFORGE_PORTABLE float share_of(const SmoothParams& p, float still) {
-    return 1 - fminf(p.amount, 1.f) * kMaxHistoryWeight * still;
+STYLEFORGE_PORTABLE float share_of(const SmoothParams& p, int row, int column, float same) {
+    const float left = 1 - fminf(p.amount, 1.f), most = kMaxHistoryWeight * (1 - left * left * left);
+    const bool moving = moves(p, 1ll * row * p.columns + column);
+    return 1 - (moving ? fminf(most, kMaxMovingWeight) : most) * same;
 }
 
-// Whether this frame begins a new stream: there is none before it, or most cells moved.
-STYLEFORGE_PORTABLE bool begins(const SmoothParams& p) {
-    const float count = static_cast<float>(p.rows) * p.columns;
-    return p.first || p.state[kStill] / kStillOne < (1 - kSceneCutFraction) * count;
+// Of the gray pictures of cells, -1 to 1; 0 where one of them is empty.
+STYLEFORGE_PORTABLE double correlation(const unsigned long long* sums, long long count) {
+    const auto covariance = [&](int product, int a, int b) {
+        return static_cast<double>(count * static_cast<long long>(sums[product]) -
+                                   static_cast<long long>(sums[a] * sums[b]));
+    };
+    const double spread = sqrt(covariance(kNowNow, kNow, kNow) *
+                               covariance(kKnownKnown, kKnown, kKnown));
+    return spread > 0 ? covariance(kNowKnown, kNow, kKnown) / spread : 0;
+}
+
+// What a frame is to the stream: a part of it, another scene that may be a flash, or a new beginning.
+enum Role { kContinues, kFlash, kBegins };
+
+// Once the frame has been counted.
+STYLEFORGE_PORTABLE Role role_of(const SmoothParams& p) {
+    if (p.first) return kBegins;
+    const long long count = 1ll * p.rows * p.columns;
+    if (p.state[kSame] / kStillOne >= (1 - kSceneCutFraction) * static_cast<float>(count))
+        return kContinues;
+    const int read = 1 - p.state[kSide];
+    if (correlation(p.sums + read * kSums, count) >= kSameScene) return kContinues;
+    return p.state[kMissed + read] ? kBegins : kFlash;
 }
 
 STYLEFORGE_PORTABLE int to_short(float value) {
     return clamp(static_cast<int>(rintf(value)), -32768, 32767);
 }
 
+// A cell of the accumulated source.
+STYLEFORGE_PORTABLE void accumulate_cell(const SmoothParams& p, Role role, int row, int column) {
+    const long long all = 1ll * p.rows * p.columns, at = 1ll * row * p.columns + column;
+    const int write = p.state[kSide];
+    const float *before = p.known + 3 * ((1 - write) * all + at), *cell = p.cells + 3 * at;
+    float* now = p.known + 3 * (write * all + at);
+    for (int k = 0; k < 3; ++k) {
+        const float moved = p.moved[at * 3 + k];
+        now[k] = role == kBegins ? cell[k]
+                 : role == kFlash ? before[k]
+                                  : moved + p.share[at] * (cell[k] - moved);
+    }
+}
+
+// The accumulated result at a pixel, moved by the motion around it, by cubic interpolation.
+STYLEFORGE_PORTABLE void moved_result(const SmoothParams& p, const short* result, int row,
+                                      int column, int (&moved)[3]) {
+    const Flow flow = enlarged_flow(static_cast<const Flow*>(p.flow), p.rows, p.columns, row,
+                                    column, p.height, p.width);
+    const float x = rounded_motion(flow.x), y = rounded_motion(flow.y);
+    if (x == 0 && y == 0) {
+        for (int k = 0; k < 3; ++k) moved[k] = result[(1ll * row * p.width + column) * 3 + k];
+        return;
+    }
+    // Farther outside, all taps are of the edge.
+    const CubicTaps rows = cubic_taps(fminf(fmaxf(row + y, -4.f), p.height + 4.f));
+    const CubicTaps columns = cubic_taps(fminf(fmaxf(column + x, -4.f), p.width + 4.f));
+    float sum[3] = {0, 0, 0};
+    for (int i = 0; i < 4; ++i) {
+        const short* line = result + 3ll * clamp(rows.first + i, 0, p.height - 1) * p.width;
+        float across[3] = {0, 0, 0};
+        for (int j = 0; j < 4; ++j) {
+            const short* at = line + 3 * clamp(columns.first + j, 0, p.width - 1);
+            for (int k = 0; k < 3; ++k) across[k] += columns.taps[j] * at[k];
+        }
+        for (int k = 0; k < 3; ++k) sum[k] += rows.taps[i] * across[k];
+    }
+    for (int k = 0; k < 3; ++k) moved[k] = to_short(sum[k]);
+}
+
 // A pixel of the smoothed result.
-STYLEFORGE_PORTABLE void smooth_pixel(const SmoothParams& p, int row, int column) {
+STYLEFORGE_PORTABLE void smooth_pixel(const SmoothParams& p, Role role, int row, int column) {
+    const long long all = 3ll * p.height * p.width, at = (1ll * row * p.width + column) * 3;
+    const int write = p.state[kSide];
+    const short* before = p.accumulated + (1 - write) * all;
+    short* now = p.accumulated + write * all;
+    if (role != kContinues) {
+        for (int k = 0; k < 3; ++k) {
+            now[at + k] = role == kFlash ? before[at + k]
+                                         : static_cast<short>(p.result[at + k] * kResultOne);
+            p.smoothed[at + k] = p.result[at + k];
+        }
+        return;
+    }
     const LinearTaps down = linear_taps(source_of(row, p.height, p.rows), p.rows);
     const LinearTaps across = linear_taps(source_of(column, p.width, p.columns), p.columns);
     const auto weight = [&](int i, int j) {
@@ -133,21 +272,14 @@ STYLEFORGE_PORTABLE void smooth_pixel(const SmoothParams& p, int row, int column
                                 weight(down.first, across.second),
                                 weight(down.second, across.first),
                                 weight(down.second, across.second));
-    const bool anew = begins(p);
-    const long long at = (1ll * row * p.width + column) * 3;
+    int moved[3];
+    moved_result(p, before, row, column, moved);
     for (int k = 0; k < 3; ++k) {
-        const int target = p.result[at + k] * kResultOne;
-        if (anew) {
-            p.accumulated[at + k] = static_cast<short>(target);
-            p.smoothed[at + k] = p.result[at + k];
-            continue;
-        }
-        const int before = p.accumulated[at + k];
-        const int change = clamp(target - before, -32768, 32767);
-        const int now = clamp(before + to_short(change * share / kWeightOne), -32768, 32767);
-        p.accumulated[at + k] = static_cast<short>(now);
+        const int change = clamp(p.result[at + k] * kResultOne - moved[k], -32768, 32767);
+        const int sum = clamp(moved[k] + to_short(change * share / kWeightOne), -32768, 32767);
+        now[at + k] = static_cast<short>(sum);
         p.smoothed[at + k] =
-            static_cast<uint8_t>(to_byte(fabsf(static_cast<float>(now) / kResultOne)));
+            static_cast<uint8_t>(to_byte(fabsf(static_cast<float>(sum) / kResultOne)));
     }
 }
 

@@ -96,13 +96,6 @@ STYLEFORGE_PORTABLE void track_pixel(const TextureParams& p, int row, int column
     p.tracked[1ll * row * p.small_width + column] = static_cast<uint8_t>(to_byte(area.mean));
 }
 
-// BORDER_REFLECT_101, as often as it takes.
-STYLEFORGE_PORTABLE int reflected_often(int at, int size) {
-    if (size == 1) return 0;
-    while (at < 0 || at >= size) at = at < 0 ? -at : 2 * size - 2 - at;
-    return at;
-}
-
 // What a team needs to measure a tile.
 struct FlatWork {
     Cell around[kTileRows + 2 * kWide][kTileColumns + 2 * kWide];

@@ -64,16 +64,39 @@ void frame_finish(const FinishParams* p) {
 }
 
 void frame_cells(const SmoothParams* p) {
-    every(p->rows, p->columns, [&](int row, int column) { measure_cell(*p, row, column); });
+    const unsigned side = p->state[kSide];
+    every(p->rows, p->columns, [&](int row, int column) {
+        const GraySums mine = measure_cell(*p, row, column);
+        for (int i = 0; i < kSums; ++i) p->sums[side * kSums + i] += mine.values[i];
+    });
+    for (int i = 0; i < kSums; ++i) p->sums[(1 - side) * kSums + i] = 0;
     for (int bin = 0; bin < kBins; ++bin) p->counts[bin] = 0;
-    p->state[kTicket] = p->state[kStill] = 0;
+    p->state[kTicket] = p->state[kSame] = 0;
+}
+
+void frame_halve(const HalveParams* p) {
+    every(2 * p->small_height, p->small_width,
+          [&](int row, int column) { halve_pixel(*p, row, column); });
+}
+
+void frame_flow(const FlowParams* p) {
+    static FlowWork work;
+    for (int row = 0; row < p->height; row += kFlowRows)
+        for (int column = 0; column < p->width; column += kFlowColumns)
+            estimate_flow(Alone(), *p, row, column, work);
+}
+
+void frame_median(const MedianParams* p) {
+    every(p->height, p->width, [&](int row, int column) { median_pixel(*p, row, column); });
+}
+
+void frame_change(const SmoothParams* p) {
+    every(p->rows, p->columns, [&](int row, int column) { measure_change(*p, row, column); });
 }
 
 void frame_noise(const SmoothParams* p) {
     every(p->rows, p->columns, [&](int row, int column) {
-        const float mean = window_mean(p->change, row, column, p->rows, p->columns);
-        p->other[row * p->columns + column] = mean;
-        ++p->counts[noise_bin(mean)];
+        ++p->counts[noise_bin(measure_around(*p, row, column))];
     });
     const auto ranked = [&](unsigned rank) {
         int bin = 0;
@@ -83,21 +106,25 @@ void frame_noise(const SmoothParams* p) {
     const unsigned count = static_cast<unsigned>(p->rows * p->columns);
     const float median = (ranked((count - 1) / 2) + ranked(count / 2)) / 2;
     std::memcpy(&p->state[kMedian], &median, sizeof(median));
+    p->state[kSide] = 1 - p->state[kSide];
 }
 
-void frame_still(const SmoothParams* p) {
+void frame_same(const SmoothParams* p) {
     float median;
     std::memcpy(&median, &p->state[kMedian], sizeof(median));
     every(p->rows, p->columns, [&](int row, int column) {
-        const float here = still(*p, row, column, median);
-        p->share[row * p->columns + column] = share_of(*p, here);
-        p->state[kStill] += static_cast<unsigned>(rintf(here * kStillOne));
+        const float here = same(*p, row, column, median);
+        p->share[row * p->columns + column] = share_of(*p, row, column, here);
+        p->state[kSame] += static_cast<unsigned>(rintf(here * kStillOne));
     });
 }
 
 void frame_smooth(const SmoothParams* p) {
-    every(p->height, p->width, [&](int row, int column) { smooth_pixel(*p, row, column); });
-    p->state[kBegins] = begins(*p);
+    const Role role = role_of(*p);
+    every(p->height, p->width, [&](int row, int column) { smooth_pixel(*p, role, row, column); });
+    every(p->rows, p->columns,
+          [&](int row, int column) { accumulate_cell(*p, role, row, column); });
+    p->state[kMissed + p->state[kSide]] = role == kFlash;
 }
 
 void frame_texture_cells(const TextureParams* p) {

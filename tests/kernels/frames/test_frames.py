@@ -8,7 +8,8 @@ import torch
 
 from app.engine.post.blending import Pixels, blend, fit_to
 from app.engine.post.guided_upsampling import GuidedUpsampler
-from app.engine.post.temporal_smoothing import TemporalSmoother
+from app.engine.post.optical_flow import motion
+from app.engine.post.temporal_smoothing import STILL_CELLS, TemporalSmoother
 from kernels.self_test.compile_worker import MOST_APART
 from kernels.self_test.frames import self_test
 from utils.opencv import cv2
@@ -118,6 +119,64 @@ def test_a_stream_is_smoothed_as_on_the_cpu(size, amount, kernels, device):
     assert changed > 10
 
 
+def moving_stream(size: tuple[int, int], length: int = 24):
+    """Sources and results of a panned scene with a thing that moves, a flash, a fade and a cut."""
+    height, width = size
+    rng = np.random.default_rng(5)
+    wide = cv2.GaussianBlur(noise(2 * height + 80, 2 * width + 80, seed=6), (0, 0), 1.5)
+    for number in range(length):
+        down, right = (2 * number, number) if number < 18 else (height, width - number)
+        source = wide[down : down + height, right : right + width].astype(int)
+        source = 2 * (source - 128) + 128
+        at = 4 * number % max(width - width // 5, 1)
+        source[height // 3 : height // 2, at : at + width // 5] = 220
+        if number in (6, 7, 12):
+            source = np.full_like(source, 250)
+        if number > 20:
+            source = source * (30 - number) // 10
+        source += rng.integers(-2, 3, source.shape)
+        result = 255 - source + rng.integers(-20, 21, source.shape)
+        yield np.clip(source, 0, 255).astype(np.uint8), np.clip(result, 0, 255).astype(np.uint8)
+
+
+@pytest.mark.parametrize("amount", [0.5, 1.0])
+@pytest.mark.parametrize("size", [(90, 161), (120, 160), (33, 50)], ids=str)
+def test_a_moving_scene_is_smoothed_as_on_the_cpu(size, amount, kernels, device):
+    history, smoother = kernels.new_history(*size, device), TemporalSmoother()
+    changed = 0
+    for source, result in moving_stream(size):
+        kernels.smooth(history, on(device, source), on(device, result), amount)
+        expected = smoother.smooth(result, source, amount)
+        difference = apart(history.smoothed, expected)
+        # A motion that is rounded the other way moves what is around by 1/32 of a cell.
+        assert (difference > 1).mean() < 0.01
+        assert (difference > 4).mean() < 0.001
+        changed += int((expected != result).any())
+    assert changed > 10
+
+
+@pytest.mark.parametrize("size", [(45, 80), (60, 81), (16, 16), (9, 70), (2, 3)], ids=str)
+def test_the_motion_is_that_of_the_cpu(size, kernels, device):
+    height, width = size
+    history = kernels.new_history(2 * height, 2 * width, device)
+    wide = np.asarray(
+        cv2.GaussianBlur(noise(2 * height + 6, 2 * width + 6, 7), (0, 0), 3), np.uint8
+    )
+    views = [wide[6 - by : 2 * height + 6 - by, by : 2 * width + by] for by in (0, 4)]
+    for view in views:
+        kernels.smooth(history, on(device, view), on(device, view), 1.0)
+    small = [cv2.resize(view, (width, height), interpolation=cv2.INTER_AREA) for view in views]
+    gray = [
+        np.asarray(cv2.cvtColor(each.astype(np.float32), cv2.COLOR_RGB2GRAY), np.float32)
+        for each in small
+    ]
+    expected = motion(gray[1], gray[0])
+    expected[np.square(expected).sum(axis=2) < STILL_CELLS**2] = 0
+    difference = np.abs(history.flow.cpu().numpy() - expected)
+    assert np.median(difference) <= 1 / 64
+    assert (difference > 1 / 32).mean() < 0.01
+
+
 def test_a_stream_that_is_forgotten_begins_anew(kernels, device):
     history = kernels.new_history(40, 60, device)
     frames = list(stream((40, 60), 4))
@@ -139,7 +198,7 @@ def test_two_runs_are_bit_equal(kernels, device):
     runs = []
     for _ in range(2):
         history = kernels.new_history(61, 107, device)
-        for source, result in stream((61, 107), 12):
+        for source, result in moving_stream((61, 107), 12):
             kernels.smooth(history, on(device, source), on(device, result), 0.7)
         runs.append(history.smoothed.cpu())
     assert torch.equal(runs[0], runs[1])

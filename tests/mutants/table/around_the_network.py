@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
+_FRAMES = "tests/kernels/frames/test_frames.py"
+
 MUTANTS = (
+    Mutant(
+        "on a GPU a motion is searched from nothing at every size",
+        "kernels/frames/smoothing.py",
+        "coarse = None if known is None else known.data_ptr()",
+        "coarse = None",
+        (f"{_FRAMES}::test_the_motion_is_that_of_the_cpu",),
+    ),
+    Mutant(
+        "on a GPU the noise of a motion moves what stands still",
+        "kernels/frames/smoothing.py",
+        "settles = flows is self._flows[0]",
+        "settles = False",
+        (f"{_FRAMES}::test_the_motion_is_that_of_the_cpu",),
+    ),
     Mutant(
         "a repeated launch has the addresses of the first",
         "kernels/driver/sequence.py",

@@ -8,6 +8,8 @@ _ENGINE = "tests/app/engine/test_engine.py"
 _ADAPTED = "tests/app/engine/test_adaptation.py"
 _FINISHED = "tests/app/engine/post/test_post_processing.py"
 _TEXTURE = "tests/app/engine/test_texture.py"
+_SMOOTHED = "tests/app/engine/post/test_temporal_smoothing.py"
+_FLOW = "tests/app/engine/post/test_optical_flow.py"
 
 
 MUTANTS = (
@@ -159,6 +161,73 @@ MUTANTS = (
         "if keep_colors:",
         "if False:",
         ("tests/app/engine/post/test_blending.py",),
+    ),
+    Mutant(
+        "the result kept is not moved with the scene",
+        "app/engine/post/temporal_smoothing.py",
+        "        self._move(flow)",
+        "        pass",
+        (f"{_SMOOTHED}::test_a_scene_that_moves_stays_sharp",),
+    ),
+    Mutant(
+        "what is kept covers what comes from behind a thing",
+        "app/engine/post/temporal_smoothing.py",
+        "    return 1 - np.asarray(cv2.blur(cv2.dilate(other",
+        "    return 1 - 0 * np.asarray(cv2.blur(cv2.dilate(other",
+        (f"{_SMOOTHED}::test_what_comes_from_behind_a_thing_that_moves_is_not_covered_by_it",),
+    ),
+    Mutant(
+        "a flash ends the stream",
+        "app/engine/post/temporal_smoothing.py",
+        "            if self._missed:",
+        "            if True:",
+        (f"{_SMOOTHED}::test_a_flash_is_shown_and_does_not_end_the_stream",),
+    ),
+    Mutant(
+        "after a cut, the scene before it is kept",
+        "app/engine/post/temporal_smoothing.py",
+        "            self._missed = True",
+        "            self._missed = False",
+        (f"{_SMOOTHED}::test_a_cut_is_not_smoothed_across",),
+    ),
+    Mutant(
+        "a fade is taken for a cut",
+        "app/engine/post/temporal_smoothing.py",
+        "ALIKE = 0.85",
+        "ALIKE = 2.0",
+        (f"{_SMOOTHED}::test_a_fade_is_no_cut",),
+    ),
+    Mutant(
+        "a change of light is taken for motion",
+        "app/engine/post/optical_flow.py",
+        "x = _mean(right * wrong) - mean_right * mean +",
+        "x = _mean(right * wrong) +",
+        (f"{_FLOW}::test_a_change_of_light_is_no_motion",),
+    ),
+    Mutant(
+        "what a thing covers and leaves counts as the flicker of a film",
+        "models/evaluation/film_flicker.py",
+        "inside & consistent & ~near_edge",
+        "inside",
+        (
+            "tests/models/evaluation/test_film_flicker.py::test_what_a_thing_covers_and_leaves_is_not_compared",
+        ),
+    ),
+    Mutant(
+        "the flicker of a film counts its motion",
+        "models/evaluation/film_flicker.py",
+        "cv2.remap(before, *_places(motion),",
+        "cv2.remap(before, *_places(0 * motion),",
+        (
+            "tests/models/evaluation/test_film_flicker.py::test_a_style_that_moves_with_its_source_does_not_flicker",
+        ),
+    ),
+    Mutant(
+        "films are measured to their end",
+        "app/commands/quality/films.py",
+        "islice(reader, plan.frames)",
+        "reader",
+        ("tests/app/commands/quality/test_films.py::test_only_the_first_frames_are_measured",),
     ),
     Mutant(
         "a single picture is smoothed with the one before",

@@ -1,0 +1,111 @@
+"""What smoothing keeps on the GPU of a stream of frames, and what its kernels are called with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kernels.frames.structs import FlowParams, HalveParams, MedianParams, SmoothParams
+
+CELL = 2  # pixels on a side of a cell, between whose means motion and change are measured
+SMALLEST = 8  # cells: a smaller short side is not halved into
+STEPS = 2  # towards the motion, at each size
+
+
+class SmoothingHistory:
+    """What is kept of a stream of pictures of one size.
+
+    Args:
+        height: Of the pictures.
+        width: Of the pictures.
+        device: A CUDA device.
+        told: What the library tells of its smoothing.
+
+    Attributes:
+        begins: Whether the next picture is the first of a stream.
+        smoothed: [h, w, 3] uint8, the filtered picture.
+        cells: [h / CELL, w / CELL, 3] float32, the means of the source's cells.
+        flow: [h / CELL, w / CELL, 2] float32, where each cell was in what is known of the source,
+            in cells to the right and down.
+        halvings: What halves the gray pictures, with what is written, from fine to coarse.
+        steps: What estimates the motion, in its order, with what is written.
+    """
+
+    def __init__(
+        self, height: int, width: int, device: torch.device, told: Mapping[str, Any]
+    ) -> None:
+        rows, columns = max(height // CELL, 1), max(width // CELL, 1)
+
+        def buffer(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+            return torch.zeros(shape, dtype=dtype, device=device)
+
+        self.smoothed = buffer(height, width, 3, dtype=torch.uint8)
+        self.cells = buffer(rows, columns, 3)
+        self._accumulated = buffer(2, height, width, 3, dtype=torch.int16)
+        self._known = buffer(2, rows, columns, 3)
+        self._moved = torch.zeros_like(self.cells)
+        self._change, self._other, self._share = buffer(3, rows, columns)
+        self._counts = buffer(told["counts"], dtype=torch.int32)
+        self._sums = buffer(2, told["sums"], dtype=torch.int64)
+        self._state = buffer(told["states"], dtype=torch.int32)
+        # From fine to coarse: the newest picture and what is known, in gray, and two of motion.
+        self._pairs = [buffer(2, *size) for size in sizes(rows, columns)]
+        self._flows = [buffer(2, *pair.shape[1:], 2) for pair in self._pairs]
+        self.flow = self._flows[0][0]
+        self.halvings, self.steps = self._halvings(), self._steps()
+        self.begins = True
+
+    def forget(self) -> None:
+        """Begin a new stream with the next picture."""
+        self.begins = True
+
+    def params(self, source: Tensor, result: Tensor, amount: float) -> SmoothParams:
+        """What the kernels are called with for the next picture of the stream."""
+        first, self.begins = self.begins, False
+        buffers = (
+            *(source, result, self.smoothed, self._accumulated, self._known, self.cells),
+            *(self._pairs[0], self.flow, self._moved, self._change, self._other, self._share),
+            *(self._counts, self._sums, self._state),
+        )
+        shape = *result.shape[:2], *self.cells.shape[:2]
+        return SmoothParams(*(each.data_ptr() for each in buffers), *shape, first, amount)
+
+    def _halvings(self) -> list[tuple[HalveParams, Tensor]]:
+        return [
+            (
+                HalveParams(large.data_ptr(), small.data_ptr(), *large.shape[1:], *small.shape[1:]),
+                small,
+            )
+            for large, small in pairwise(self._pairs)
+        ]
+
+    def _steps(self) -> list[tuple[FlowParams | MedianParams, Tensor]]:
+        steps: list[tuple[FlowParams | MedianParams, Tensor]] = []
+        known: Tensor | None = None
+        for pair, flows in zip(reversed(self._pairs), reversed(self._flows), strict=True):
+            for step in range(STEPS):
+                newest = flows[step % 2]
+                size = (0, 0) if known is None else known.shape[:2]
+                coarse = None if known is None else known.data_ptr()
+                addresses = pair.data_ptr(), coarse, newest.data_ptr()
+                steps.append((FlowParams(*addresses, *pair.shape[1:], *size), newest))
+                known = newest
+            assert known is not None
+            assert known.data_ptr() != flows[0].data_ptr()
+            addresses = known.data_ptr(), flows[0].data_ptr()
+            settles = flows is self._flows[0]
+            steps.append((MedianParams(*addresses, *pair.shape[1:], settles), flows[0]))
+            known = flows[0]
+        return steps
+
+
+def sizes(rows: int, columns: int) -> list[tuple[int, int]]:
+    """(rows, columns) of the pictures between which motion is estimated, from fine to coarse."""
+    found = [(rows, columns)]
+    while min(found[-1]) >= 2 * SMALLEST:
+        found.append(((found[-1][0] + 1) // 2, (found[-1][1] + 1) // 2))
+    return found

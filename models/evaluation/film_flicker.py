@@ -1,0 +1,168 @@
+"""Measures the flicker of a styled film, with the motion of its source compensated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from utils.opencv import cv2
+
+Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
+_Floats = NDArray[np.float32]
+
+CONSISTENT = 0.5, 0.01  # pixels, and of the squared motion: the round trip that is no occlusion
+BOUNDARY = 0.3  # pixels a pixel: a motion that changes as much has an edge there
+REACH = 2  # pixels around a boundary that are left out as well
+CUT_FRACTION = 0.3  # of the pixels: where fewer are seen in both frames, they are not compared
+_CUBIC = cv2.INTER_CUBIC
+
+
+@dataclass(frozen=True, slots=True)
+class FilmFlicker:
+    """Mean absolute differences from one frame to the next, along the motion of the source.
+
+    Attributes:
+        source: Of the source, in levels (0-255).
+        outputs: Of each styled film, in levels (0-255).
+        seen: The share of the pixels that were compared: those that both frames show.
+        compared: Pairs of frames.
+        cuts: Pairs of frames that were not compared, since they show different scenes.
+    """
+
+    source: float
+    outputs: tuple[float, ...]
+    seen: float
+    compared: int
+    cuts: int
+
+    @property
+    def ratios(self) -> tuple[float, ...]:
+        """The changes of the styled films over that of the source, as flicker is given elsewhere:
+        1 passes the source's changes on as they are."""
+        return tuple(output / self.source for output in self.outputs)
+
+
+class FilmFlickerMeter:
+    """Compares each frame with the one before it, where both show the same.
+
+    Motion is the optical flow of the source by the method of Kroeger et al. (2016, "Fast Optical
+    Flow using Dense Inverse Search", arXiv:1603.03590) as OpenCV has it, between each two frames in
+    both directions. A pixel is occluded where the way there and back does not end where it began
+    (Sundaram et al. 2010), and is left out as well at edges of the motion, which a flow does not
+    place exactly, and where the motion leads out of the picture.
+    """
+
+    def __init__(self) -> None:
+        self._flow = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM)
+        self._before: tuple[Pixels, list[Pixels]] | None = None
+        self._sums: NDArray[np.float64] = np.zeros(0)  # of the means of pairs: the source first
+        self._seen = 0.0
+        self._compared = self._cuts = 0
+
+    def add(self, source: Pixels, outputs: Sequence[Pixels]) -> None:
+        """Add the next frame of a film.
+
+        Args:
+            source: The frame.
+            outputs: The frame of each styled film, of the same size.
+
+        Raises:
+            ValueError: They differ in size, or in number or size from those of the frame before.
+        """
+        films = [source, *outputs]
+        before, self._before = self._before, (source, list(outputs))
+        if before is None:
+            self._sums = np.zeros(len(films))
+        earlier = films if before is None else [before[0], *before[1]]
+        if len(films) != len(earlier) or {each.shape for each in (*films, *earlier)} != {
+            source.shape
+        }:
+            raise ValueError("the frames of films that are compared have one size")
+        if before is None:
+            return
+        motion, seen = backward_motion(earlier[0], source, self._flow)
+        share = float(seen.mean())
+        if share < CUT_FRACTION:
+            self._cuts += 1
+            return
+        self._compared += 1
+        self._seen += share
+        self._sums += [
+            difference_along(motion, seen, old, new)
+            for old, new in zip(earlier, films, strict=True)
+        ]
+
+    @property
+    def flicker(self) -> FilmFlicker:
+        """The means over the film.
+
+        Raises:
+            ValueError: No two frames could be compared, or the source does not change at all.
+        """
+        if not self._compared:
+            raise ValueError("a film in which no two frames show the same scene has no flicker")
+        source, *outputs = (float(each) for each in self._sums / self._compared)
+        if source == 0:
+            raise ValueError("a film whose frames are all equal has no change to compare with")
+        seen = self._seen / self._compared
+        return FilmFlicker(source, tuple(outputs), seen, self._compared, self._cuts)
+
+
+def backward_motion(
+    before: Pixels, now: Pixels, flow: cv2.DISOpticalFlow
+) -> tuple[_Floats, NDArray[np.bool_]]:
+    """Find where each pixel was in the frame before.
+
+    Args:
+        before: The frame before.
+        now: The frame.
+        flow: What computes the flow of gray pictures.
+
+    Returns:
+        [H, W, 2], the motion from `now` to `before` in pixels to the right and down; and [H, W],
+        the pixels that both show.
+    """
+    old, new = (cv2.cvtColor(each, cv2.COLOR_RGB2GRAY) for each in (before, now))
+    backward = np.asarray(flow.calc(new, old, np.empty(0)), np.float32)
+    forward = np.asarray(flow.calc(old, new, np.empty(0)), np.float32)
+    height, width = old.shape
+    x, y = _places(backward)
+    inside = (x >= 0) & (y >= 0) & (x <= width - 1) & (y <= height - 1)
+    back = np.asarray(cv2.remap(forward, x, y, cv2.INTER_LINEAR), np.float32)
+    apart = np.square(backward + back).sum(2)
+    length = np.square(backward).sum(2) + np.square(back).sum(2)
+    consistent = apart <= CONSISTENT[0] ** 2 + CONSISTENT[1] * length
+    slopes = [np.gradient(backward[..., k], axis=axis) for k in (0, 1) for axis in (0, 1)]
+    edge = (np.square(slopes).sum(0) > BOUNDARY**2).astype(np.uint8)
+    side = 2 * REACH + 1
+    near_edge = cv2.dilate(edge, np.ones((side, side), np.uint8)) > 0
+    return backward, inside & consistent & ~near_edge
+
+
+def difference_along(
+    motion: _Floats, seen: NDArray[np.bool_], before: Pixels, now: Pixels
+) -> float:
+    """The mean absolute difference of two frames along the motion between them.
+
+    Args:
+        motion: [H, W, 2], where each pixel of `now` was, in pixels to the right and down.
+        seen: [H, W], the pixels that are compared; one at least.
+        before: The frame before.
+        now: The frame.
+
+    Returns:
+        Levels, 0-255.
+    """
+    moved = cv2.remap(before, *_places(motion), _CUBIC, borderMode=cv2.BORDER_REPLICATE)
+    return float(np.asarray(cv2.absdiff(moved, now))[seen].mean(dtype=np.float64))
+
+
+def _places(motion: _Floats) -> tuple[_Floats, _Floats]:
+    """[H, W] each: where each pixel comes from, in pixels from the left and the top."""
+    height, width, _ = motion.shape
+    x = motion[..., 0] + np.arange(width, dtype=np.float32)
+    y = motion[..., 1] + np.arange(height, dtype=np.float32)[:, None]
+    return x, y
