@@ -8,9 +8,32 @@ _ENGINE = "tests/app/engine/test_engine.py"
 _ADAPTED = "tests/app/engine/test_adaptation.py"
 _FINISHED = "tests/app/engine/post/test_post_processing.py"
 _TEXTURE = "tests/app/engine/test_texture.py"
+_BANDS = "tests/models/inference/test_banded.py"
 
 
 MUTANTS = (
+    Mutant(
+        "each band is normed by the statistics of the last one",
+        "models/inference/banded_layers.py",
+        "        delta = center.double() + moved - self._mean\n",
+        "        self._count, self._mean, self._squares = 0, 0 * self._mean, 0 * self._squares\n"
+        "        delta = center.double() + moved - self._mean\n",
+        (f"{_BANDS}::test_bands_change_nothing_but_rounding",),
+    ),
+    Mutant(
+        "a band reads the result of the band above instead of its input",
+        "models/inference/banded.py",
+        "above = raw[:, :, bottom - 1 : bottom].clone()",
+        "above = raw[:, :, bottom - 1 : bottom]",
+        (f"{_BANDS}::test_bands_change_nothing_but_rounding",),
+    ),
+    Mutant(
+        "rows that fill the sides up to multiples of 4 are repeated in bands",
+        "models/inference/banded.py",
+        'x = F.pad(x, (0, right, 0, below), mode="reflect")',
+        'x = F.pad(x, (0, right, 0, below), mode="replicate")',
+        (f"{_BANDS}::test_bands_change_nothing_but_rounding",),
+    ),
     Mutant(
         "texture stays on the screen while the scene moves",
         "app/engine/texture.py",
