@@ -98,7 +98,8 @@ def memory_needed(
     """
     outer, _, inner = shape.widths
     kept = 2 * inner * (-(-height // 4)) * (-(-width // 4))
-    return itemsize * (kept + COPIES * outer * max(band, 4 * LEAST_ROWS * width))
+    pixels = min(max(band, 4 * LEAST_ROWS * width), height * width)  # of a band
+    return itemsize * (kept + COPIES * outer * pixels)
 
 
 class _Bands:

@@ -25,7 +25,6 @@ from app.commands.bench.math_modes import MATH_MODES, MathMode, supported_math_m
 from app.commands.bench.network import BenchOptions, NetworkBench
 from app.commands.card_rates import remember
 from app.commands.common_flags import add_device, add_style
-from app.commands.memory_budget import free_bytes
 from app.errors import StyleForgeError
 from app.provenance import report_header
 from app.styles.library import Library
@@ -36,7 +35,7 @@ from models.families.table import FAMILIES
 from models.network_config import CONFIGS, NetworkConfig, network_config
 from models.precision import Precision
 from models.transformer_net import VARIANTS
-from utils.devices import resolve
+from utils.devices import free_bytes, resolve
 from utils.files.atomic import atomic_write
 from utils.files.writable import write_error
 from utils.tables import frames_table, notes, table, where

@@ -71,5 +71,7 @@ def write(picture: Picture, styled: StyledFrame, size: int | None) -> str:
             f"{frame.width}x{frame.height} is large; it was stylized at "
             f"{width}x{height} and scaled back (--size changes that)"
         )
+    if styled.bands:
+        limitations.append(f"it was {styled.bands}")
     named = f"{printable(job.source.name)}: " if limitations else ""
     return named + "; ".join(limitations)

@@ -9,9 +9,8 @@ import pytest
 from PIL import Image
 
 from app.cli import main
-from app.commands.stylize import limits
+from app.commands.stylize import command, limits
 from models.checkpoints import save_checkpoint
-from models.families.feed_forward import FeedForwardFamily
 from models.transformer_net import TransformerNetBaseline
 from tests.app.commands.conftest import stylized
 from tests.conftest import picture
@@ -147,27 +146,35 @@ def test_unknown_styles_and_devices_are_refused_before_any_work(style, photo, tm
 def test_a_large_picture_is_worked_on_smaller_and_says_so(
     style, photo, tmp_path, capsys, monkeypatch
 ):
-    monkeypatch.setitem(limits.MAX_SIZE, "cpu", 24)
+    monkeypatch.setattr(limits, "MAX_SIZE", 24)
     assert stylized(photo, "-o", tmp_path / "out") == 0
     assert "37x26 is large; it was stylized at 24x17 and scaled back" in capsys.readouterr().err
     assert read_pixels(tmp_path / "out" / "photo.png").shape == (26, 37, 3)
-    assert stylized(photo, "-o", tmp_path / "asked", "--size", "32") == 0
-    assert "is large" not in capsys.readouterr().err
+    for size in ("32", "full"):
+        assert stylized(photo, "-o", tmp_path / size, "--size", size) == 0
+        assert "is large" not in capsys.readouterr().err
+    assert read_metadata(tmp_path / "full" / "photo.png")["Network size"] == "37x26"
 
 
-def test_short_memory_means_a_smaller_network_or_a_refusal(
+def test_where_memory_is_short_a_picture_is_computed_in_bands_and_says_so(
     style, photo, tmp_path, capsys, monkeypatch
 ):
-    enough_for = 20 * 14
-    monkeypatch.setattr(
-        limits,
-        "free_bytes",
-        lambda device: enough_for * FeedForwardFamily.bytes_per_pixel / limits.MEMORY_FRACTION,
-    )
-    assert stylized(photo, "-o", tmp_path / "out") == 0
-    assert "it was stylized at 19x" in capsys.readouterr().err
+    assert stylized(photo, "-o", tmp_path / "whole") == 0
+    assert "in bands" not in capsys.readouterr().err
+    monkeypatch.setattr(command, "free_bytes", lambda device: 1000 * 37 * 26)
+    assert stylized(photo, "-o", tmp_path / "bands") == 0
+    told = capsys.readouterr().err
+    assert "photo.png: it was computed in bands of rows, since the whole picture at once" in told
+    whole, bands = (read_pixels(tmp_path / name / "photo.png") for name in ("whole", "bands"))
+    assert np.abs(whole.astype(int) - bands).max() <= 1
+
+
+def test_what_does_not_fit_into_memory_in_bands_either_is_refused(
+    style, photo, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(command, "free_bytes", lambda device: 1000 * 37 * 26)
     assert stylized(photo, "-o", tmp_path / "more", "--size", "64") == 1
-    assert "photo.png' does not fit into memory at size 64" in capsys.readouterr().err
+    assert "photo.png' does not fit into memory at size 64; 4" in capsys.readouterr().err
     assert not (tmp_path / "more").exists()
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+from app.commands.stylize import command, pipeline
 from app.commands.stylize import limits as memory
-from app.commands.stylize import pipeline
 from app.commands.stylize.files import Picture
 from app.commands.stylize.groups import Group, groups
 from app.commands.stylize.jobs import Job
@@ -182,7 +182,8 @@ def test_results_do_not_become_smaller_because_the_run_takes_memory(
     for number in range(4):
         write_pixels(tmp_path / f"{number}.png", picture(40, 32))
     free = [2**30] * 2 + [1] * 99
-    monkeypatch.setattr(memory, "free_bytes", lambda device: free.pop(0))
+    for module in (memory, command):
+        monkeypatch.setattr(module, "free_bytes", lambda device: free.pop(0))
     assert stylized(tmp_path / "*.png", "-o", tmp_path / "out") == 0
     sizes = {read_metadata(path)["Network size"] for path in (tmp_path / "out").iterdir()}
     assert sizes == {"40x32"}

@@ -142,8 +142,8 @@ MUTANTS = (
     Mutant(
         "the status line does not tell that kernels became ready",
         "app/engine/run_info.py",
-        "network_reason, build.reasons())",
-        "network_reason)",
+        "reasons, build.reasons())",
+        "reasons)",
         (
             "tests/app/engine/test_run_info.py::"
             "test_the_next_frame_tells_of_kernels_that_became_ready",
