@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from utils.images.origin import Origin
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
@@ -29,6 +31,7 @@ class Frame:
         alpha: [H, W] uint8 transparency of a picture that has any; its pixels are then composited
             over white. Results of the frame have the same alpha.
         deep: [H, W, 3] uint16, the same picture with 16 bits per channel, where a file has them.
+        origin: What a picture file says beside the pixels; results of the frame have the same.
     """
 
     pixels: NDArray[np.uint8]
@@ -39,6 +42,7 @@ class Frame:
     alpha: NDArray[np.uint8] | None = None
     screen: NDArray[np.uint8] | None = None
     deep: NDArray[np.uint16] | None = None
+    origin: Origin | None = None
 
     def __post_init__(self) -> None:
         if self.pixels.ndim != 3 or self.pixels.shape[2] != 3 or self.pixels.dtype != np.uint8:
@@ -72,7 +76,7 @@ class Frame:
         """
         alpha = self.alpha if pixels.shape == self.pixels.shape else None
         moment = self.index, self.captured_at, self.read_ms
-        return Frame(pixels, *moment, alpha=alpha, screen=screen, deep=deep)
+        return Frame(pixels, *moment, alpha=alpha, screen=screen, deep=deep, origin=self.origin)
 
     @property
     def width(self) -> int:

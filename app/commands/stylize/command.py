@@ -56,8 +56,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         description="Stylize pictures. Folders are searched recursively, and OUT receives the same "
         "names in the same subfolders; formats that cannot be written become PNG. Results are "
         "written completely or not at all, so an interrupted run can be continued by the same "
-        "command with --skip-existing. PNG and WebP keep transparency; every result has 8 bits per "
-        "channel.",
+        "command with --skip-existing. They keep the color profile and the EXIF data; PNG and TIFF "
+        "keep 16 bits per channel, and these and WebP transparency.",
     )
     parser.add_argument("inputs", nargs="+", metavar="INPUT", help="a picture, folder or pattern")
     parser.add_argument(
@@ -89,6 +89,13 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="long side of the network's input, or full for the picture's own: the larger it is, "
         "the finer the strokes; the result always has the picture's size and detail (default: the "
         f"picture's own, at most {MAX_SIZE})",
+    )
+    parser.add_argument(
+        "--depth",
+        type=int,
+        choices=(8, 16),
+        help="bits per channel of the results; 16 of PNG and TIFF only (default: those of the "
+        "picture)",
     )
     parser.add_argument(
         "--batch",
@@ -148,7 +155,7 @@ def _run(args: argparse.Namespace, library: Library, chosen: tuple[Part, ...]) -
                 prepare(family=operations)
     limits = Limits.now(config, args.batch, engine, full=full)
     styling = Styling(engine, limits, notices)
-    pipeline = Pipeline(styling, limits.picture_bytes, config.size)
+    pipeline = Pipeline(styling, limits.picture_bytes, config.size, depth=args.depth)
     try:
         with pipeline, _progress(console) as progress:
             engine.on_progress = _bands(progress)

@@ -14,8 +14,9 @@ from models.checkpoints import save_checkpoint
 from models.transformer_net import TransformerNetBaseline
 from tests.app.commands.conftest import stylized
 from tests.conftest import picture
+from tests.helpers.there import there
 from utils.images.metadata import read_metadata
-from utils.images.reading import read_pixels
+from utils.images.reading import read_picture, read_pixels
 from utils.images.writing import write_pixels
 from utils.opencv import cv2
 
@@ -104,7 +105,7 @@ def cut_out(path: Path) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("name", "saved"), [("a.png", "a.png"), ("a.webp", "a.webp"), ("a.tif", "a.tif.png")]
+    ("name", "saved"), [("a.png", "a.png"), ("a.webp", "a.webp"), ("a.tif", "a.tif")]
 )
 def test_transparency_is_kept_where_the_format_has_it(style, tmp_path, capsys, name, saved):
     alpha = cut_out(tmp_path / name)
@@ -125,14 +126,45 @@ def test_a_jpeg_drops_transparency_and_says_so(style, tmp_path, capsys):
         assert made.mode == "RGB"
 
 
-def test_sixteen_bits_per_channel_become_eight_and_it_is_said_once(style, tmp_path, capsys):
-    deep = picture(37, 26).astype(np.uint16) * 257
-    cv2.imwrite(str(tmp_path / "deep.png"), deep)
-    cv2.imwrite(str(tmp_path / "deep.tif"), deep)
-    assert stylized(tmp_path / "deep.png", tmp_path / "deep.tif", "-o", tmp_path / "out") == 0
+def deep_picture(path: Path) -> None:
+    cv2.imwrite(str(path), picture(37, 26).astype(np.uint16) * 257 + np.uint16(100))
+
+
+@pytest.mark.parametrize("name", ["deep.png", "deep.tif"])
+def test_sixteen_bits_per_channel_stay_sixteen(style, tmp_path, capsys, name):
+    deep_picture(tmp_path / name)
+    assert stylized(tmp_path / name, "-o", tmp_path / "out") == 0
+    assert "became" not in capsys.readouterr().err
+    made = read_picture(tmp_path / "out" / name)
+    assert made.bits == 16
+    assert np.count_nonzero(there(made.deep) % 257) > there(made.deep).size // 2
+    assert read_metadata(tmp_path / "out" / name)["Style"] == "Sketch"
+    assert stylized(tmp_path / name, "-o", tmp_path / "same", "--strength", "0") == 0
+    same = read_picture(tmp_path / "same" / name)
+    assert np.array_equal(there(same.deep), there(read_picture(tmp_path / name).deep))
+
+
+def test_where_sixteen_bits_become_eight_it_is_said_once(style, tmp_path, capsys):
+    deep_picture(tmp_path / "deep.png")
+    deep_picture(tmp_path / "deep.ppm")
+    assert stylized(tmp_path / "deep.png", "-o", tmp_path / "out.jpg") == 0
+    assert stylized(tmp_path / "deep.ppm", "-o", tmp_path / "out.png") == 0
     err = capsys.readouterr().err
-    for name in ("deep.png", "deep.tif"):
+    for name in ("deep.png", "deep.ppm"):
         assert err.count(f"{name}: its 16 bits per channel became 8\n") == 1
+    assert read_picture(tmp_path / "out.png").bits == 8
+
+
+def test_the_depth_of_results_can_be_chosen(style, photo, tmp_path):
+    deep_picture(tmp_path / "deep.png")
+    assert stylized(tmp_path / "deep.png", "-o", tmp_path / "eight.png", "--depth", "8") == 0
+    assert read_picture(tmp_path / "eight.png").bits == 8
+    assert stylized(photo, "-o", tmp_path / "sixteen.tif", "--depth", "16") == 0
+    assert stylized(photo, "-o", tmp_path / "plain.tif") == 0
+    fine, plain = (read_picture(tmp_path / f"{name}.tif") for name in ("sixteen", "plain"))
+    assert (fine.bits, plain.bits) == (16, 8)
+    assert np.abs(fine.pixels.astype(int) - plain.pixels).max() <= 1
+    assert stylized(photo, "-o", tmp_path / "out", "--depth", "12") == 2
 
 
 def test_unknown_styles_and_devices_are_refused_before_any_work(style, photo, tmp_path, capsys):

@@ -9,9 +9,31 @@ _ADAPTED = "tests/app/engine/test_adaptation.py"
 _FINISHED = "tests/app/engine/post/test_post_processing.py"
 _TEXTURE = "tests/app/engine/test_texture.py"
 _BANDS = "tests/models/inference/test_banded.py"
+_IN_BANDS = "tests/app/engine/test_bands.py"
 
 
 MUTANTS = (
+    Mutant(
+        "what does not fit at once is computed at once",
+        "app/engine/network_pool.py",
+        "if at_once <= AT_ONCE * free or in_bands is None:",
+        "if True:",
+        (f"{_IN_BANDS}::test_bands_paint_the_same_picture_and_say_why",),
+    ),
+    Mutant(
+        "the way of a picture follows the memory that is free now",
+        "app/engine/network_pool.py",
+        "        if device not in self._free_bytes:\n",
+        "        if True:\n",
+        (f"{_IN_BANDS}::test_the_way_of_later_pictures_does_not_change_with_free_memory",),
+    ),
+    Mutant(
+        "a result of 16 bits is one of 8, widened",
+        "app/engine/network_pool.py",
+        "steps = (raw.clamp(0, 255) * _PER_DEEP + 0.5).to(torch.int32)",
+        "steps = (raw.clamp(0, 255) + 0.5).to(torch.int32) * _PER_DEEP",
+        (f"{_IN_BANDS}::test_a_result_of_16_bits_is_that_of_8_and_finer",),
+    ),
     Mutant(
         "each band is normed by the statistics of the last one",
         "models/inference/banded_layers.py",
@@ -60,8 +82,8 @@ MUTANTS = (
     Mutant(
         "the network is given the frame without its texture",
         "app/engine/engine.py",
-        "render_all(given) for kernels",
-        "render_all(inputs) for kernels",
+        "render_all(given, **how) for kernels",
+        "render_all(inputs, **how) for kernels",
         (f"{_TEXTURE}::test_the_network_sees_the_texture_and_the_source_stays_clean",),
     ),
     Mutant(
