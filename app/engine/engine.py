@@ -45,7 +45,8 @@ from utils.opencv import cv2
 
 log = logging.getLogger(__name__)
 
-SIZES = (None, 128, 192, 256, 320, 384, 512, 640, 768, 1024, 1280, 1920)  # offered to the user
+# Offered to the user; from 2560 on for pictures.
+SIZES = (None, 128, 192, 256, 320, 384, 512, 640, 768, 1024, 1280, 1920, 2560, 3840, 6000, 7680)
 
 
 class EngineError(StyleForgeError):

@@ -144,9 +144,9 @@ MUTANTS = (
     ),
     Mutant(
         "a saved picture loses its transparency",
-        "app/commands/stylize/files.py",
-        "metadata(styled), alpha=frame.alpha)",
-        "metadata(styled))",
+        "app/export/picture_file.py",
+        "about, alpha=alpha, exif",
+        "about, exif",
         ("tests/app/commands/test_stylize.py::test_transparency_is_kept_where_the_format_has_it",),
     ),
     Mutant(
