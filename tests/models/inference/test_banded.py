@@ -118,3 +118,37 @@ def test_at_8k_memory_stays_below_four_gigabytes():
     assert memory_needed(4320, 7680, 4) < 2.6e9
     assert memory_needed(4320, 7680, 2) < 1.3e9
     assert memory_needed(4320, 7680, 4, LITE) < 1.1e9
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
+def test_on_a_gpu_bands_come_as_close(dtype):
+    x = photo(202, 61)
+    exact = network()(x)
+    net, given = network().to("cuda", dtype), x.to("cuda", dtype)
+    at_once = float((net(given).double().cpu() - exact).square().mean())
+    banded, count = in_bands(net, given, 1)
+    assert count > 1
+    assert float((banded.double().cpu() - exact).square().mean()) <= max(2 * at_once, 1e-8)
+
+
+@pytest.mark.gpu
+def test_8k_takes_less_than_three_gigabytes_of_a_gpu():
+    net = network(dtype=torch.float16).cuda()
+    height, width = 4320, 7680
+    frame = torch.randint(0, 256, (height // 8, width // 8, 3), dtype=torch.uint8)
+    frame = frame.repeat_interleave(8, 0).repeat_interleave(8, 1)
+    told: list[int] = []
+
+    def rows(top: int, bottom: int) -> Tensor:
+        return frame[top:bottom].cuda().permute(2, 0, 1)[None].half()
+
+    def write(top: int, values: Tensor) -> None:
+        assert bool(values.isfinite().all())
+        told.append(values.shape[2])
+
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    style_in_bands(net, rows, write, (height, width))
+    assert sum(told) == height
+    assert torch.cuda.max_memory_allocated() - before < 3e9

@@ -14,6 +14,7 @@ from PIL.TiffImagePlugin import IFDRational
 from tests.conftest import picture
 from tests.helpers.profiles import ADOBE, P3, SRGB, gamma, profile, srgb_curve, table
 from tests.helpers.there import there
+from utils.images.gain_maps import has_gain_map
 from utils.images.metadata import exif_of, kept_exif, read_metadata
 from utils.images.profiles import color_profile, srgb_profile
 from utils.images.reading import read_picture
@@ -283,6 +284,22 @@ def test_a_second_picture_is_no_gain_map(tmp_path: Path) -> None:
     with Image.open(tmp_path / "pair.jpg") as pair:
         assert getattr(pair, "n_frames", 1) == 2
     assert read_picture(tmp_path / "pair.jpg").loss == ""
+
+
+def test_apples_and_isos_gain_maps_are_noticed_too(tmp_path: Path) -> None:
+    apple = Image.new("RGB", (4, 4))
+    assert not has_gain_map(apple)
+    apple.info["aux"] = {"urn:com:apple:photo:2020:aux:hdrgainmap": [2]}
+    assert has_gain_map(apple)
+    heif = pytest.importorskip("pillow_heif")
+    heif.register_heif_opener()
+    path = tmp_path / "bright.heic"
+    Image.fromarray(picture(64, 48)).save(path, format="HEIF")
+    assert read_picture(path).loss == ""
+    data = path.read_bytes()
+    assert b"miaf" in data[16:40]
+    path.write_bytes(data.replace(b"miaf", b"tmap", 1))
+    assert read_picture(path).loss == "its HDR gain map was dropped"
 
 
 def test_alpha_needs_no_profile(tmp_path: Path) -> None:
