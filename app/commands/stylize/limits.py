@@ -82,9 +82,10 @@ class Limits:
             StylizeError: The size that was asked for does not fit into memory.
         """
         room = self._room(width, height)
-        if self.config.size and self.config.size > room:
+        wanted = max(width, height) if self.full else self.config.size
+        if wanted and wanted > room:
             raise StylizeError(
-                f"'{printable(name)}' does not fit into memory at size {self.config.size}; "
+                f"'{printable(name)}' does not fit into memory at size {wanted}; "
                 f"{room} and less would"
             )
         return self._size(width, height)

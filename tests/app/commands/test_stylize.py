@@ -207,6 +207,9 @@ def test_what_does_not_fit_into_memory_in_bands_either_is_refused(
     monkeypatch.setattr(command, "free_bytes", lambda device: 1000 * 37 * 26)
     assert stylized(photo, "-o", tmp_path / "more", "--size", "64") == 1
     assert "photo.png' does not fit into memory at size 64; 4" in capsys.readouterr().err
+    monkeypatch.setattr(command, "free_bytes", lambda device: 500 * 37 * 26)
+    assert stylized(photo, "-o", tmp_path / "more", "--size", "full") == 1
+    assert "photo.png' does not fit into memory at size 37; " in capsys.readouterr().err
     assert not (tmp_path / "more").exists()
 
 

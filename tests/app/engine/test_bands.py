@@ -125,3 +125,16 @@ def test_in_half_precision_bands_are_computed_too(library, config):
     assert bands.bands
     error = np.square(bands.frame.pixels.astype(float) - exact.frame.pixels).mean()
     assert error < 9
+
+
+def test_one_size_gives_a_preview_and_a_print_the_same_strokes(library, config, native_kernels):
+    config = replace(config, size=WIDTH, texture=0.5, upsampling="smooth")
+    small = picture(WIDTH, HEIGHT)
+    large = np.repeat(np.repeat(small, 6, 0), 6, 1)
+    engine = engine_with(library, 1e12, config)
+    preview = engine.process(Frame(small), ProcessMode.REFINE)
+    printed = engine.process(Frame(large), ProcessMode.REFINE)
+    assert preview.size == printed.size == (WIDTH, HEIGHT)
+    assert printed.frame.pixels.shape == large.shape
+    strokes = printed.frame.pixels.reshape(HEIGHT, 6, WIDTH, 6, 3).mean((1, 3))
+    assert np.abs(strokes - preview.frame.pixels).mean() < 3
