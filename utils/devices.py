@@ -1,4 +1,4 @@
-"""Lists the devices that PyTorch can compute on, their free memory, and why a GPU is not one."""
+"""Lists the devices that PyTorch can compute on, and says why a GPU is not one of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import psutil
 import torch
 
 
@@ -58,13 +57,6 @@ def title(device: torch.device) -> str:
     if device.type == "cpu":
         return "CPU"
     return f"{torch.cuda.get_device_name(device)} ({device})"
-
-
-def free_bytes(device: torch.device) -> int:
-    """The free memory of a device in bytes; on a GPU what PyTorch keeps for itself is not free."""
-    if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0]
-    return int(psutil.virtual_memory().available)
 
 
 @cache

@@ -40,7 +40,8 @@ from models.checkpoints import CheckpointError
 from models.families.family import NetworkFamily
 from models.inference.host_memory import new_pinned_pixels
 from models.transformer_net import VARIANTS
-from utils.devices import free_bytes, resolve, title
+from utils.devices import resolve, title
+from utils.free_memory import free_bytes
 from utils.opencv import cv2
 
 log = logging.getLogger(__name__)

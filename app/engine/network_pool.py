@@ -25,7 +25,7 @@ from models.inference.frame_pipeline import SingleFrameRunner
 from models.inference.frame_styler import Finish
 from models.inference.two_resolution import TwoResolutionRunner
 from models.precision import Precision, int8_allowed, tf32_allowed
-from utils.devices import free_bytes
+from utils.free_memory import free_bytes
 
 # Of the memory of a device that was free when it was first used: for a picture at once, and for one
 # in bands of rows, whose need is known better.

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from utils.images.conversion import bands_of
-from utils.opencv import cv2
 
 FORMATS = ("PNG", "TIFF")
 ROWS = 256  # that are converted at once
@@ -39,6 +38,8 @@ def read_deep(
         return np.repeat(gray[..., None], 3, axis=2), None
     if image.mode not in ("RGB", "RGBA"):
         return None
+    from utils.opencv import cv2  # without which 8 bits are read, in training too
+
     try:
         read = cv2.imdecode(np.fromfile(path, np.uint8), cv2.IMREAD_UNCHANGED)
     except cv2.error:  # too large for it, or of a kind that only Pillow reads

@@ -17,7 +17,6 @@ from utils.files.atomic import replacing
 from utils.images.metadata import exif_of, png_info
 from utils.images.opening import PATH_LENGTH, ImageError
 from utils.images.tiff import write_tiff
-from utils.opencv import cv2
 from utils.text import printable
 
 D = TypeVar("D", bound=np.uint8 | np.uint16)
@@ -84,10 +83,9 @@ def write_pixels(
             else:
                 image = Image.fromarray(np.ascontiguousarray(pixels))
                 image.save(temporary, **_options(ending, metadata, quality, exif, profile))
-    except (OSError, cv2.error) as exc:
+    except OSError as exc:
         raise ImageError(
-            f"cannot save '{printable(str(path), PATH_LENGTH)}': "
-            f"{getattr(exc, 'strerror', None) or exc}"
+            f"cannot save '{printable(str(path), PATH_LENGTH)}': {exc.strerror or exc}"
         ) from exc
 
 
@@ -114,10 +112,13 @@ def _deep_png(
     pixels: NDArray[Any], metadata: Mapping[str, str], exif: bytes, profile: bytes | None
 ) -> bytes:
     """A PNG of 16 bits per channel: OpenCV's, with the chunks that it does not write."""
+    from utils.opencv import cv2  # without which 8 bits are written
+
     order = [2, 1, 0, 3][: pixels.shape[2]]
-    done, encoded = cv2.imencode(".png", np.ascontiguousarray(pixels[..., order]))
-    if not done:
-        raise OSError("the picture cannot be encoded")
+    try:
+        _, encoded = cv2.imencode(".png", np.ascontiguousarray(pixels[..., order]))
+    except cv2.error as exc:
+        raise OSError("the picture cannot be encoded") from exc
     chunks = [(kind, data) for kind, data, *_ in png_info(metadata).chunks]
     if exif:
         chunks.insert(0, (b"eXIf", exif.removeprefix(b"Exif\0\0")))

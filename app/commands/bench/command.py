@@ -35,9 +35,10 @@ from models.families.table import FAMILIES
 from models.network_config import CONFIGS, NetworkConfig, network_config
 from models.precision import Precision
 from models.transformer_net import VARIANTS
-from utils.devices import free_bytes, resolve
+from utils.devices import resolve
 from utils.files.atomic import atomic_write
 from utils.files.writable import write_error
+from utils.free_memory import free_bytes
 from utils.tables import frames_table, notes, table, where
 
 RUNS = {"cpu": 7, "cuda": 50}

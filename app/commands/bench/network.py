@@ -33,7 +33,7 @@ from models.precision import Precision
 from models.pytorch_rewrites import with_rewrites
 from models.transformer_net import VARIANTS, TransformerNetBaseline
 from utils.benchmark import interleave, stopwatch
-from utils.devices import free_bytes
+from utils.free_memory import free_bytes
 
 WARMUP = {"cpu": 1, "cuda": 10}
 MAX_SECONDS = 20.0  # slower candidates are not run (FP16 on most CPUs)

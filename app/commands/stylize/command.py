@@ -41,7 +41,7 @@ from app.parameters import given_values
 from app.styles.library import Library
 from kernels.ops.registry import prepare
 from models.precision import Precision
-from utils.devices import free_bytes
+from utils.free_memory import free_bytes
 from utils.text import printable
 
 MOST_BATCH = 64

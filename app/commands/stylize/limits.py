@@ -18,7 +18,8 @@ from models.families.family import NetworkFamily
 from models.families.keys import FEED_FORWARD
 from models.families.table import FAMILIES
 from models.inference.frame_styler import DEPTH
-from utils.devices import free_bytes, resolve
+from utils.devices import resolve
+from utils.free_memory import free_bytes
 from utils.text import printable
 
 # Default of --size, the long side of the network's input, on every device: strokes are so many
