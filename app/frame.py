@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from utils.images.origin import Origin
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
@@ -28,6 +30,8 @@ class Frame:
             size in which it is shown, where a GPU made one.
         alpha: [H, W] uint8 transparency of a picture that has any; its pixels are then composited
             over white. Results of the frame have the same alpha.
+        deep: [H, W, 3] uint16, the same picture with 16 bits per channel, where a file has them.
+        origin: What a picture file says beside the pixels; results of the frame have the same.
     """
 
     pixels: NDArray[np.uint8]
@@ -37,6 +41,8 @@ class Frame:
     preview: Frame | None = None
     alpha: NDArray[np.uint8] | None = None
     screen: NDArray[np.uint8] | None = None
+    deep: NDArray[np.uint16] | None = None
+    origin: Origin | None = None
 
     def __post_init__(self) -> None:
         if self.pixels.ndim != 3 or self.pixels.shape[2] != 3 or self.pixels.dtype != np.uint8:
@@ -50,17 +56,27 @@ class Frame:
                     f"expected (H, W) uint8 alpha, got {self.alpha.shape} {self.alpha.dtype}"
                 )
             self.alpha.setflags(write=False)
+        if self.deep is not None:
+            if self.deep.shape != self.pixels.shape or self.deep.dtype != np.uint16:
+                raise ValueError(
+                    f"expected {self.pixels.shape} uint16, got {self.deep.shape} {self.deep.dtype}"
+                )
+            self.deep.setflags(write=False)
 
     def with_pixels(
-        self, pixels: NDArray[np.uint8], screen: NDArray[np.uint8] | None = None
+        self,
+        pixels: NDArray[np.uint8],
+        screen: NDArray[np.uint8] | None = None,
+        deep: NDArray[np.uint16] | None = None,
     ) -> Frame:
         """Return a frame of the same moment with other pixels, [H, W, 3] uint8 RGB.
 
-        It has no preview, and no screen but that which is given. The alpha channel is kept only if
-        the size stays the same.
+        It has no preview, and no screen and no 16 bits but those that are given. The alpha channel
+        is kept only if the size stays the same.
         """
         alpha = self.alpha if pixels.shape == self.pixels.shape else None
-        return Frame(pixels, self.index, self.captured_at, self.read_ms, alpha=alpha, screen=screen)
+        moment = self.index, self.captured_at, self.read_ms
+        return Frame(pixels, *moment, alpha=alpha, screen=screen, deep=deep, origin=self.origin)
 
     @property
     def width(self) -> int:

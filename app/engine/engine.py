@@ -18,7 +18,13 @@ from app.engine.config import EngineConfig, same_network
 from app.engine.display_path import DisplayPath, Submitted
 from app.engine.inferred import Inferred, Pending
 from app.engine.network_pool import Network, NetworkPool, Size
-from app.engine.post.blending import Pixels, PostProcessor, fit_to
+from app.engine.post.blending import (
+    Pixels,
+    PostProcessor,
+    deep_picture,
+    eight_bits,
+    fit_to,
+)
 from app.engine.process_mode import ProcessMode
 from app.engine.result import Comparison, RunInfo, StyledFrame
 from app.engine.run_info import LatestRunInfo, network_reason
@@ -35,11 +41,13 @@ from models.families.family import NetworkFamily
 from models.inference.host_memory import new_pinned_pixels
 from models.transformer_net import VARIANTS
 from utils.devices import resolve, title
+from utils.free_memory import free_bytes
 from utils.opencv import cv2
 
 log = logging.getLogger(__name__)
 
-SIZES = (None, 128, 192, 256, 320, 384, 512, 640, 768, 1024, 1280, 1920)  # offered to the user
+# Offered to the user; from 2560 on for pictures.
+SIZES = (None, 128, 192, 256, 320, 384, 512, 640, 768, 1024, 1280, 1920, 2560, 3840, 6000, 7680)
 
 
 class EngineError(StyleForgeError):
@@ -56,6 +64,12 @@ class Engine:
         library: Where styles are looked up.
         on_notice: Called with one sentence when the engine changes precision or network by itself.
         budget_ms: The capture-to-paint time that the automatic size aims at.
+        free: Gives the free bytes of a device, once for each: pictures that would not fit at once
+            are computed in bands of rows.
+
+    Attributes:
+        on_progress: Told the share that is done, 0 to 1, while a picture is computed in bands of
+            rows; what it raises ends the computation. May be set.
     """
 
     def __init__(
@@ -63,12 +77,14 @@ class Engine:
         library: Library,
         on_notice: Callable[[str], None] = log.info,
         budget_ms: float = 150.0,
+        free: Callable[[torch.device], float] = free_bytes,
     ) -> None:
         self._on_notice = on_notice
+        self.on_progress: Callable[[float], object] = lambda share: None
         self._config: EngineConfig | None = None
         self._style_weights = StyleWeights(library)
         self._device = torch.device("cpu")
-        self._networks = NetworkPool()
+        self._networks = NetworkPool(free)
         self._by_layer = False
         self._adaptation = Adaptation(budget_ms, on_notice)
         self._fallback = PrecisionFallback()
@@ -88,6 +104,11 @@ class Engine:
     def family(self) -> NetworkFamily[Any]:
         """The family of the styles in force, after `configure`."""
         return self._style_weights.family
+
+    @property
+    def memory_bytes(self) -> float:
+        """The bytes that were free on the device when it was first used, after `configure`."""
+        return self._networks.memory(self._device)
 
     def configure(self, config: EngineConfig) -> None:
         """Use `config` from the next frame on.
@@ -296,13 +317,20 @@ class Engine:
         active = self._style_weights.active(lite=lite)
         sizes = self._adaptation.sizes(variant, config, frame, mode, lite=lite)
         texture = config.texture_or(self._style_weights.texture(moving=mode.has_history))
-        return Inferred(frame, config, mode, precision, active, sizes, texture, (), (), {}, 0.0)
+        bands = ""
+        if not config.compare:
+            bands = self._networks.bands_reason(family, precision, self._device, sizes.detail)
+        return Inferred(
+            frame, config, mode, precision, active, sizes, texture, (), (), {}, 0.0, bands
+        )
 
     def _submit(self, batch: Sequence[Inferred], screen: Size | None = None) -> Submitted | None:
         """Start computing frames that stay on the GPU; None where none does."""
         inferred = batch[0]
         config, active = inferred.config, inferred.active
         if self._device.type != "cuda" or config.compare:
+            return None
+        if inferred.bands or any(each.deep for each in batch):
             return None
         network = self._network(inferred, config.kernels)
         finish = inferred.finish
@@ -337,7 +365,8 @@ class Engine:
     def _infer_batch(self, batch: Sequence[Inferred]) -> Iterator[Inferred]:
         """Run the network on frames that do not stay on the GPU."""
         config, sizes = batch[0].config, batch[0].sizes
-        if len(batch) == 1 or config.compare or sizes.strokes != sizes.detail:
+        alone = batch[0].bands or any(each.deep for each in batch)
+        if len(batch) == 1 or config.compare or alone or sizes.strokes != sizes.detail:
             yield from map(self._infer, batch)
             return
         network = self._network(batch[0], config.kernels)
@@ -371,9 +400,11 @@ class Engine:
             inputs += (small,)
         given = self._textured(inferred, inputs)
         resize_ms = (time.perf_counter() - start) * 1e3
+        banded = self.on_progress if inferred.bands else None
+        how: dict[str, Any] = {"deep": inferred.deep, "banded": banded}
         order = self._comparer.order(config.kernels) if config.compare else (config.kernels,)
         renderings = {
-            kernels: self._network(inferred, kernels).render_all(given) for kernels in order
+            kernels: self._network(inferred, kernels).render_all(given, **how) for kernels in order
         }
         return replace(
             inferred, inputs=inputs, given=given, renderings=renderings, resize_ms=resize_ms
@@ -386,7 +417,13 @@ class Engine:
         else:  # what the CPU knows of the stream grows old
             self._post.reset_history()
         start = time.perf_counter()
-        pixels = self._post_process(inferred, config.kernels)
+        deep = None
+        if rendering.deep is not None and frame.deep is not None:
+            outputs = rendering.deep, rendering.pixels, inferred.inputs[0]
+            deep = deep_picture(*outputs, frame.deep, config)
+            pixels = eight_bits(deep)
+        else:
+            pixels = self._post_process(inferred, config.kernels)
         blend_ms = (time.perf_counter() - start) * 1e3
         comparison, comparison_ms = None, 0.0
         if config.compare:
@@ -417,7 +454,7 @@ class Engine:
         )
         screen = rendering.screen if pixels is rendering.pixels else None
         return StyledFrame(
-            frame.with_pixels(pixels, screen),
+            frame.with_pixels(pixels, screen, deep),
             frame,
             config,
             timings,
@@ -426,6 +463,7 @@ class Engine:
             comparison,
             batch=rendering.batch,
             texture=inferred.texture,
+            bands=inferred.bands,
         )
 
     def _variant(self, inferred: Inferred) -> Variant:
@@ -474,7 +512,8 @@ class Engine:
             lite_unavailable=self._style_weights.lite_unavailable_reason,
             compiling=self._adaptation.compiling,
         )
-        return self._latest_run_info.get(config, self._device, inferred.precision, active, reason)
+        reasons = tuple(filter(None, (reason, inferred.bands)))
+        return self._latest_run_info.get(config, self._device, inferred.precision, active, reasons)
 
     @contextmanager
     def _memory_errors(self, frame: Frame) -> Generator[None]:

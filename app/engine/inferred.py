@@ -33,6 +33,7 @@ class Inferred:
         given: The same as the networks are given them, with texture.
         renderings: The output of each network that ran, by its key in VARIANTS.
         resize_ms: How long scaling the frame, and adding the texture, took.
+        bands: Why the network runs in bands of rows, as a clause; "" where it runs at once.
     """
 
     frame: Frame
@@ -46,6 +47,7 @@ class Inferred:
     given: tuple[Pixels, ...]
     renderings: dict[str, Rendering]
     resize_ms: float
+    bands: str = ""
 
     @property
     def rendering(self) -> Rendering:
@@ -57,6 +59,11 @@ class Inferred:
         """What is made of the frame where it stays on a GPU."""
         continues = self.mode.has_history
         return finish_of(self.config, texture=self.texture, continues=continues)
+
+    @property
+    def deep(self) -> bool:
+        """Whether the result has 16 bits per channel: that of a picture that has them."""
+        return self.frame.deep is not None and not self.config.compare and not self.smoothed
 
     @property
     def smoothed(self) -> bool:

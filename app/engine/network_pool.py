@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from app.engine.post.blending import Pixels, join_bands
@@ -24,9 +25,15 @@ from models.inference.frame_pipeline import SingleFrameRunner
 from models.inference.frame_styler import Finish
 from models.inference.two_resolution import TwoResolutionRunner
 from models.precision import Precision, int8_allowed, tf32_allowed
+from utils.free_memory import free_bytes
 
+# Of the memory of a device that was free when it was first used: for a picture at once, and for one
+# in bands of rows, whose need is known better.
+AT_ONCE, IN_BANDS = 0.5, 0.9
 NETWORKS_KEPT = 4  # bounds the memory of their buffers
 Size = tuple[int, int]  # width, height
+Deep = NDArray[np.uint16]  # [H, W, 3] RGB
+_PER_DEEP = 257  # steps of 16 bits in one of 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +51,7 @@ class Rendering:
         screen: The copy of the displayed picture that a window paints, where one was asked for:
             see `Frame.screen`.
         batch: How many frames were computed together; the timings are the share of this one.
+        deep: The picture with 16 bits per channel, where that was asked for.
     """
 
     pixels: Pixels
@@ -53,6 +61,7 @@ class Rendering:
     displayed: Finish | None = None
     screen: Pixels | None = None
     batch: int = 1
+    deep: Deep | None = None
 
     @property
     def network_ms(self) -> float:
@@ -61,9 +70,14 @@ class Rendering:
 
 
 class NetworkPool:
-    """A least-recently-used cache of NETWORKS_KEPT networks. Not thread-safe."""
+    """A least-recently-used cache of NETWORKS_KEPT networks. Not thread-safe.
 
-    def __init__(self) -> None:
+    Args:
+        free: Gives the free bytes of a device, once for each.
+    """
+
+    def __init__(self, free: Callable[[torch.device], float] = free_bytes) -> None:
+        self._free, self._free_bytes = free, dict[torch.device, float]()
         self._networks: dict[tuple[str, Precision, torch.device, Hashable], Network] = {}
 
     def get(
@@ -92,6 +106,33 @@ class NetworkPool:
         network.load_weights(active)
         network.time_layers(by_layer)
         return network
+
+    def memory(self, device: torch.device) -> float:
+        """The bytes that were free on a device when it was first used. Always the same, so that
+        what a run takes itself does not change the way later pictures are computed."""
+        if device not in self._free_bytes:
+            self._free_bytes[device] = self._free(device)
+        return self._free_bytes[device]
+
+    def bands_reason(
+        self, family: NetworkFamily[Any], precision: Precision, device: torch.device, size: Size
+    ) -> str:
+        """Why pictures of a size are to run in bands of rows, as a clause; "" where they run at
+        once, also since the family cannot run in bands.
+
+        Raises:
+            MemoryError: They do not fit into memory in bands either.
+        """
+        at_once = size[0] * size[1] * family.memory_per_pixel(device, precision)
+        free, in_bands = self.memory(device), family.banded_bytes(size, precision)
+        if at_once <= AT_ONCE * free or in_bands is None:
+            return ""
+        if in_bands > IN_BANDS * free:
+            raise MemoryError
+        return (
+            f"computed in bands of rows, since the whole picture at once would take "
+            f"{at_once / 1e9:.1f} GB of {free / 1e9:.1f} GB that are free"
+        )
 
     def clear(self) -> None:
         """Free every network."""
@@ -144,46 +185,93 @@ class Network:
         if on != self._module.by_layer:  # to set an attribute of a module takes its time
             self._module.by_layer = on  # pyright: ignore[reportAttributeAccessIssue, reportArgumentType]
 
-    def render_all(self, inputs: tuple[Pixels, ...]) -> Rendering:
+    def render_all(
+        self,
+        inputs: tuple[Pixels, ...],
+        *,
+        deep: bool = False,
+        banded: Callable[[float], object] | None = None,
+    ) -> Rendering:
         """Render a frame that was scaled to one or two sizes.
 
         Args:
             inputs: The frame at each size, the larger first.
+            deep: Whether the output is to have 16 bits per channel as well.
+            banded: Has the larger one computed in bands of rows; told the share that is done. What
+                it raises ends the computation.
 
         Returns:
             The output for the larger size. If there are two, its low frequencies are those of the
             smaller one, see `join_bands`.
         """
+        detail = None if banded is None else self._render_in_bands(inputs[0], banded, deep=deep)
         if len(inputs) == 1:
-            return self.render(inputs[0])
+            return detail or self.render(inputs[0], deep=deep)
         large, small = inputs
-        joined = self.render_two(large, (small.shape[1], small.shape[0]))
-        if joined is not None:
-            return joined
-        detail, strokes = self.render(large), self.render(small)
+        if detail is None and not deep:
+            joined = self.render_two(large, (small.shape[1], small.shape[0]))
+            if joined is not None:
+                return joined
+        detail = detail or self.render(large, deep=deep)
+        strokes = self.render(small, deep=deep)
         start = time.perf_counter()
         pixels = join_bands(strokes.pixels, detail.pixels)
+        both = strokes.deep, detail.deep
+        joined_deep = None if both[0] is None or both[1] is None else join_bands(both[0], both[1])
         joining = Timings(blend=(time.perf_counter() - start) * 1e3)
         return Rendering(
             pixels,
             detail.timings + strokes.timings + joining,
             detail.broken or strokes.broken,
             detail.raws + strokes.raws,
+            deep=joined_deep,
         )
 
-    def render(self, pixels: Pixels) -> Rendering:
+    def render(self, pixels: Pixels, *, deep: bool = False) -> Rendering:
         """Run the network on a picture by the fastest path, with timings.
 
         Args:
             pixels: The input; the output has its size.
+            deep: As of `render_all`.
         """
         clock = Stopwatch(self.device)
         with self.computing():
-            if (runner := self._runner((pixels.shape[1], pixels.shape[0]))) is not None:
+            size = pixels.shape[1], pixels.shape[0]
+            if not deep and (runner := self._runner(size)) is not None:
                 result = runner.style(pixels, clock.mark)
                 return Rendering(result.pixels, clock.read(), result.broken)
-        (rendering,) = self._render_layers((pixels,), clock)
+        (rendering,) = self._render_layers((pixels,), clock, deep=deep)
         return rendering
+
+    def _render_in_bands(
+        self, pixels: Pixels, progress: Callable[[float], object], *, deep: bool
+    ) -> Rendering:
+        """Run the network on a picture in bands of rows."""
+        size = pixels.shape[1], pixels.shape[0]
+        painted = np.empty(pixels.shape, np.uint8)
+        painted_deep = np.empty(pixels.shape, np.uint16) if deep else None
+        dtype, ranges = self._precision.value.dtype, list[tuple[float, float]]()
+
+        def rows(top: int, bottom: int) -> Tensor:
+            band = torch.as_tensor(pixels[top:bottom].copy()).to(self.device)
+            return band.permute(2, 0, 1)[None].to(dtype, memory_format=torch.channels_last)
+
+        def write(top: int, values: Tensor) -> None:
+            raw = values[0].permute(1, 2, 0).float()
+            low, high = torch.aminmax(raw)  # which propagate NaN
+            ranges.append((float(low), float(high)))
+            place = slice(top, top + len(raw))
+            painted[place] = _rounded(raw)
+            if painted_deep is not None:
+                painted_deep[place] = _rounded_deep(raw)
+
+        clock = Stopwatch(self.device)
+        with self.computing():
+            self._family.run_in_bands(self._module, rows, write, size, progress)
+            clock.mark("network")
+        values = [value for each in ranges for value in each]
+        broken = not all(map(math.isfinite, values)) or min(values) == max(values)
+        return Rendering(painted, clock.read(), broken, deep=painted_deep)
 
     def render_batch(self, pictures: Sequence[Pixels]) -> list[Rendering]:
         """Run the network on pictures of one size: as one batch, or one after another where its
@@ -195,13 +283,16 @@ class Network:
             return [self.render(pixels) for pixels in pictures]
         return self._render_layers(pictures, Stopwatch(self.device))
 
-    def _render_layers(self, pictures: Sequence[Pixels], clock: Stopwatch) -> list[Rendering]:
+    def _render_layers(
+        self, pictures: Sequence[Pixels], clock: Stopwatch, *, deep: bool = False
+    ) -> list[Rendering]:
         """Run the network without a plan on pictures of one size."""
         with self.computing():
             raws = self._raws(pictures, clock.mark)
             # aminmax propagates NaN, so its two values show any that is not finite.
             ranges = [tuple(map(float, torch.aminmax(raw))) for raw in raws]
-            out = (raws.clamp(0, 255) + 0.5).to(torch.uint8).contiguous().cpu().numpy()
+            out = _rounded(raws)
+            deeps = list(map(_rounded_deep, raws)) if deep else [None] * len(raws)
             clock.mark("download")
         count = len(pictures)
         share = clock.read().share(count)
@@ -212,8 +303,9 @@ class Network:
                 not (math.isfinite(low) and math.isfinite(high)) or low == high,
                 (raw,),
                 batch=count,
+                deep=of_16_bits,
             )
-            for pixels, raw, (low, high) in zip(out, raws, ranges, strict=True)
+            for pixels, raw, (low, high), of_16_bits in zip(out, raws, ranges, deeps, strict=True)
         ]
 
     def render_two(self, pixels: Pixels, strokes: Size) -> Rendering | None:
@@ -299,3 +391,14 @@ class Network:
             autocast,
         ):
             yield
+
+
+def _rounded(raw: Tensor) -> Pixels:
+    """A network's values [..., 3] as 8 bits."""
+    return (raw.clamp(0, 255) + 0.5).to(torch.uint8).contiguous().cpu().numpy()
+
+
+def _rounded_deep(raw: Tensor) -> Deep:
+    """A network's values [..., 3] as 16 bits."""
+    steps = (raw.clamp(0, 255) * _PER_DEEP + 0.5).to(torch.int32)  # NaN becomes 0
+    return steps.contiguous().cpu().numpy().astype(np.uint16)

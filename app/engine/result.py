@@ -197,6 +197,7 @@ class StyledFrame:
         finished_at: `time.perf_counter()` when the engine's thread was done with it.
         batch: How many frames went through the network together.
         texture: How much texture the network was given, 0 to 1.
+        bands: Why the network ran in bands of rows, as a clause; "" where it ran at once.
     """
 
     frame: Frame
@@ -210,3 +211,4 @@ class StyledFrame:
     finished_at: float = 0.0
     batch: int = 1
     texture: float = 0.0
+    bands: str = ""

@@ -26,12 +26,12 @@ class LatestRunInfo:
         device: torch.device,
         precision: Precision,
         active: ActiveWeights,
-        network_reason: str,
+        reasons: tuple[str, ...],
     ) -> RunInfo:
         """As `run_info` of the same arguments, and of the libraries that are in use by now."""
-        read = (config, device, precision, active, network_reason, build.reasons())
+        read = (config, device, precision, active, reasons, build.reasons())
         if self._info is None or read != self._read:
-            self._info = run_info(config, device, precision, active, network_reason)
+            self._info = run_info(config, device, precision, active, reasons)
             self._read = read
         return self._info
 
@@ -41,7 +41,7 @@ def run_info(
     device: torch.device,
     precision: Precision,
     active: ActiveWeights,
-    network_reason: str,
+    reasons: tuple[str, ...],
 ) -> RunInfo:
     """Describe what runs for a config.
 
@@ -50,9 +50,10 @@ def run_info(
         device: Where the network runs.
         precision: What it computes in, which may differ from the config's.
         active: The weights in use.
-        network_reason: Why the full or the lite network runs, see `network_reason`.
+        reasons: Why the full or the lite network runs, see `network_reason`, and why in bands of
+            rows.
     """
-    limitations = [network_reason]
+    limitations = list(reasons)
     if device.type == "cpu" and config.device == "auto":
         limitations.append(cuda_unavailable_reason())
     family = active.family

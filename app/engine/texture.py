@@ -22,6 +22,8 @@ _Floats = NDArray[np.float32]  # [H, W]
 DEVIATION = 20.0  # of 255, of the noise in flat parts at full texture
 FLAT = 18.0  # of 255: parts of the frame that deviate as much have no texture
 
+KEPT = 4_000_000  # pixels of a frame whose tiles are kept
+
 CERTAIN = 0.2  # of the peak of a phase correlation, of 1: below, the motion is not known
 STILL = 0.1  # pixels of those copies that are no motion but noise
 FAR = 0.06  # of their width, beyond which motion is measured from a newer frame
@@ -164,9 +166,9 @@ def _noise(height: int, width: int, x: float, y: float) -> _Floats:
     for number, (_, side) in enumerate(BANDS):
         # Whole pixels are cut out, the rest is interpolated.
         left, top = math.floor(-x), math.floor(-y)
-        tiles = _tiles(
-            number, math.ceil((height + 1) / side) + 1, math.ceil((width + 1) / side) + 1
-        )
+        repeats = math.ceil((height + 1) / side) + 1, math.ceil((width + 1) / side) + 1
+        # Those of large pictures, which are no streams, are not kept.
+        tiles = (_tiles if height * width <= KEPT else _new_tiles)(number, *repeats)
         cut = tiles[top % side :, left % side :][: height + 1, : width + 1]
         rest = _translation(-x - left, -y - top)
         total += np.asarray(cv2.warpAffine(cut, rest, (width, height), flags=_BACK), np.float32)
@@ -185,7 +187,9 @@ def _window(width: int, height: int) -> _Floats:
     return np.asarray(np.outer(rows, columns), np.float32)
 
 
-@lru_cache(maxsize=2 * len(BANDS))  # of two sizes of frames
-def _tiles(number: int, down: int, across: int) -> _Floats:
+def _new_tiles(number: int, down: int, across: int) -> _Floats:
     """A tile of one of BANDS side by side, so that every cut of a frame's size is a part of it."""
     return np.tile(tile(number), (down, across))
+
+
+_tiles = lru_cache(maxsize=2 * len(BANDS))(_new_tiles)  # of two sizes of frames

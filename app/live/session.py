@@ -79,6 +79,7 @@ class Session(QObject):
     opening_changed = Signal(str)  # "Opening ..." while a source is opened, empty after
     opening_failed = Signal()  # follows the `problem` that says why
     position_changed = Signal(float)
+    progress = Signal(float)  # of a picture that is computed in bands of rows; 1 at its end
     paused_changed = Signal(bool)
     kernels_changed = Signal(object)  # tuple[KernelStatus, ...]
     styles_changed = Signal()
@@ -89,6 +90,7 @@ class Session(QObject):
     _configure = Signal(object)
     _seek = Signal(float)
     _step = Signal(int)
+    _cancel = Signal()
     _pause = Signal(bool)
     _evict = Signal(str)
     _compile_kernels = Signal(bool)
@@ -145,6 +147,7 @@ class Session(QObject):
         self._configure.connect(worker.configure)
         self._seek.connect(worker.seek)
         self._step.connect(worker.step_source)
+        self._cancel.connect(worker.cancel)
         self._pause.connect(worker.pause)
         self._evict.connect(worker.evict)
         self._compile_kernels.connect(worker.compile_kernels)
@@ -157,6 +160,7 @@ class Session(QObject):
         worker.ended.connect(self._ended)
         worker.status.connect(self.source_status)
         worker.position_changed.connect(self._moved)
+        worker.progress.connect(self.progress)
         worker.config_rejected.connect(self._refused)
 
     # Config
@@ -286,6 +290,7 @@ class Session(QObject):
         self.paused = False
         self.metrics.start(source.kind)
         self._live = source.live
+        self._worker.interrupted.set()
         self._open.emit(source)
 
     def set_display_size(self, width: int, height: int) -> None:
@@ -311,11 +316,18 @@ class Session(QObject):
 
     def seek(self, position: float) -> None:
         """Go to a position of the source: seconds, or the index of a picture."""
+        self._worker.interrupted.set()
         self._seek.emit(position)
 
     def step(self, count: int) -> None:
         """Go `count` frames or pictures forward; backward if negative."""
+        self._worker.interrupted.set()
         self._step.emit(count)
+
+    def cancel(self) -> None:
+        """Give up a picture that is computed in bands of rows; what is on screen stays."""
+        self._worker.interrupted.set()
+        self._cancel.emit()
 
     @Slot(object)
     def _source_info(self, info: SourceInfo) -> None:
@@ -483,6 +495,7 @@ class Session(QObject):
         self.studio.close()
         self.style_jobs.close()
         self._jobs.close()
+        self._worker.interrupted.set()
         self._thread.quit()
         self._thread.wait()
         self._worker.pending.close()

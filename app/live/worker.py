@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.engine.config import EngineConfig
+from app.engine.config import EngineConfig, same_network
 from app.engine.engine import Engine
 from app.engine.inferred import Pending
 from app.engine.process_mode import ProcessMode
@@ -26,6 +27,10 @@ OVERHEAD_S = 0.5  # between updates of the engine's overhead
 LEAD = 2  # times that an upload takes, before the end of the frame ahead
 LONGEST_S = 0.02  # that commands wait for a frame under way
 EARLY_S = 0.0002  # what a sleeping thread may wake up late
+
+
+class Interrupted(Exception):
+    """The picture under way is not wanted any more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +68,8 @@ class Worker(QObject):
     Attributes:
         wanted: The newest config, set by the GUI thread before the queued `configure` arrives.
         pending: Sources on their way to `open`.
+        interrupted: Set by the GUI thread to give up a picture that is computed in bands of rows,
+            before a queued command that clears it.
     """
 
     ready = Signal()  # there is a new result in `latest`
@@ -72,12 +79,15 @@ class Worker(QObject):
     status = Signal(str)  # the source's status, when it changes
     position_changed = Signal(float)  # the source's position, when it changes
     config_rejected = Signal(object)  # the EngineConfig that stays in force, or None
+    progress = Signal(float)  # of a picture that is computed in bands of rows; 1 at its end
 
     def __init__(self, engine: Engine, latest: LatestValue, metrics: StreamMetrics) -> None:
         super().__init__()
         self.wanted: EngineConfig | None = None
         self.pending = PendingSources()
+        self.interrupted = threading.Event()
         self._engine = engine
+        engine.on_progress = self._on_progress
         self._latest = latest
         self._metrics = metrics
         self._source: FrameSource | None = None
@@ -102,6 +112,7 @@ class Worker(QObject):
     @Slot(object)
     def open(self, source: FrameSource) -> None:
         """Replace the source, and take ownership of the new one."""
+        self.interrupted.clear()
         self.close()
         self._engine.reset_history()
         self._source = source
@@ -129,6 +140,7 @@ class Worker(QObject):
     @Slot(float)
     def seek(self, position: float) -> None:
         """Go to a position of the source: seconds, or the index of a picture."""
+        self.interrupted.clear()
         if self._source:
             self._discard()
             self._source.seek(position)
@@ -137,10 +149,16 @@ class Worker(QObject):
     @Slot(int)
     def step_source(self, count: int) -> None:
         """Go `count` frames or pictures forward; backward if negative."""
+        self.interrupted.clear()
         if self._source:
             self._discard()
             self._source.step(count)
             self._engine.reset_history()
+
+    @Slot()
+    def cancel(self) -> None:
+        """End an interruption that nothing follows: what is on screen stays."""
+        self.interrupted.clear()
 
     @Slot(bool)
     def pause(self, paused: bool) -> None:
@@ -275,9 +293,20 @@ class Worker(QObject):
             if pending is None:
                 inferred = self._engine.infer(shown, mode)
                 self._deliver(self._engine.finish(inferred, self.wanted), taken, refined=refine)
+        except Interrupted:  # nothing is styled until the next command
+            self._styled, self._refined, self._reduced = self._engine.config, True, False
+            self.progress.emit(1.0)
         except Exception as exc:
             log.info("frame failed", exc_info=True)
             self._fail(exc)
+
+    def _on_progress(self, share: float) -> None:
+        """Tell how much of a picture is done, unless it is not wanted any more."""
+        config, wanted = self._engine.config, self.wanted
+        changed = config is not None and wanted is not None and not same_network(config, wanted)
+        if changed or self.interrupted.is_set():
+            raise Interrupted
+        self.progress.emit(share)
 
     def _complete_under_way(self) -> None:
         """Deliver the frame that is on the GPU, since no other follows it at once."""

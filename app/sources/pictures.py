@@ -119,7 +119,15 @@ class Pictures(FrameSource):
             now = time.perf_counter()
             self._delivered += 1
             taken = (now - start) * 1e3
-            frame = Frame(picture.pixels, self._delivered - 1, now, taken, alpha=picture.alpha)
+            frame = Frame(
+                picture.pixels,
+                self._delivered - 1,
+                now,
+                taken,
+                alpha=picture.alpha,
+                deep=picture.deep,
+                origin=picture.origin,
+            )
             over_white = (
                 "" if picture.alpha is None else "transparent parts are composited over white"
             )

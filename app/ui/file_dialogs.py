@@ -75,7 +75,12 @@ SAVE_STYLE = FileKind("weights_folder", (Place.DocumentsLocation,))
 SAVE_PICTURE = FileKind(
     "save_folder",
     (Place.PicturesLocation,),
-    (_filter("PNG", ".png"), _filter("JPEG", ".jpg", ".jpeg"), _filter("WebP", ".webp")),
+    (
+        _filter("PNG", ".png"),
+        _filter("JPEG", ".jpg", ".jpeg"),
+        _filter("WebP", ".webp"),
+        _filter("TIFF", ".tif", ".tiff"),
+    ),
 )
 
 

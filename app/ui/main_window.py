@@ -47,7 +47,7 @@ from app.ui.training.launcher import TrainingLauncher
 from app.ui.viewport.stats_overlay import Overlay
 from app.ui.viewport.viewport import VIEWS, Viewport
 from app.ui.widgets.control_panel import ControlPanel
-from app.ui.widgets.job_bar import JobBar
+from app.ui.widgets.job_bar import JobBar, PaintingBar
 from app.ui.widgets.message_bars import NoticeBar, ProblemBar
 from app.ui.widgets.message_stack import MessageStack
 from app.ui.widgets.playback_bar import PlaybackBar
@@ -104,7 +104,7 @@ class MainWindow(QMainWindow):
         self.problems = ProblemBar(self)
         self.notices = NoticeBar(self)
         self.questions = PromptBar(self)
-        self.job = JobBar(self)
+        self.job, self.painting = JobBar(self), PaintingBar(self)
         self.viewport = Viewport(self.session.on_painted, self)
         self.loading_message = LoadingMessage(self.session, self.viewport, self.mixer.label)
         self.overlay = Overlay(
@@ -164,7 +164,7 @@ class MainWindow(QMainWindow):
         foot.setSpacing(0)
         foot.addWidget(self.playback_bar)
         foot.addWidget(self.gallery)
-        bars = self.problems, self.notices, self.questions, self.job
+        bars = self.problems, self.notices, self.questions, self.job, self.painting
         self.messages = MessageStack(*bars, parent=self)
         self.workspace = Workspace(
             self.toolbar,
@@ -186,6 +186,8 @@ class MainWindow(QMainWindow):
         session.notice.connect(self.notices.show_notice)
         session.style_jobs.progress.connect(self.job.show_progress)
         self.job.canceled.connect(session.style_jobs.cancel)
+        session.progress.connect(self.painting.show_share)
+        self.painting.canceled.connect(session.cancel)
         session.source_status.connect(self.notices.show_state)
         session.config_changed.connect(self._on_config_changed)
         session.source_changed.connect(self._on_source_changed)
@@ -401,8 +403,8 @@ class MainWindow(QMainWindow):
         elif self.questions.isVisible():
             self.questions.dismiss()
             self.viewport.setFocus()
-        elif self.job.isVisible():
-            self.job.cancel.click()
+        elif self.job.isVisible() or self.painting.isVisible():
+            (self.job if self.job.isVisible() else self.painting).cancel.click()
         elif self.focusWidget() is self.panel.address:
             self.panel.close_address()
         elif isinstance(self.focusWidget(), QLineEdit):

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from kernels.ops.registry import STYLE
 from models.checkpoints import State
+from models.inference.banded_layers import Rows
 from models.precision import Precision
 
 if TYPE_CHECKING:
@@ -152,6 +153,24 @@ class NetworkFamily(ABC, Generic[Contents]):
         """The bytes for each pixel of the input while it runs, with any kernels."""
         unfolds = device.type == "cpu" and precision.value.dtype is torch.float16
         return BYTES_PER_PIXEL_CPU_FP16 if unfolds else self.bytes_per_pixel
+
+    def banded_bytes(self, size: tuple[int, int], precision: Precision) -> int | None:  # noqa: ARG002
+        """The bytes that a picture of a size, (width, height), takes in bands of rows, with any
+        network; None where the family does not run in bands."""
+        return None
+
+    def run_in_bands(
+        self,
+        module: nn.Module,
+        rows: Rows,
+        write: Callable[[int, Tensor], object],
+        size: tuple[int, int],
+        progress: Callable[[float], object],
+    ) -> None:
+        """Stylize a picture in bands of rows, exactly as at once; only where `banded_bytes` tells
+        what that takes. Arguments as of models.inference.banded.style_in_bands, but for the module
+        that `build` made, and for the size, which is (width, height)."""
+        raise NotImplementedError
 
     def warm_up(self, device: torch.device, networks: SharedNetworks) -> None:
         """Load what its networks would load when they run for the first time on a device. Safe on

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from kernels.frames.launchers import unavailable_reason
 from models.checkpoints import State, load_checkpoint, save_checkpoint
@@ -20,9 +20,11 @@ from models.families.family import (
     StyleFiles,
 )
 from models.families.keys import FEED_FORWARD
+from models.inference.banded import memory_needed, style_in_bands
+from models.inference.banded_layers import Rows
 from models.network_config import NetworkConfig, network_config
 from models.precision import Precision
-from models.transformer_net import VARIANTS, TransformerNetFused
+from models.transformer_net import VARIANTS, TransformerNetBaseline, TransformerNetFused
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +43,24 @@ class FeedForwardFamily(NetworkFamily[State]):
         for name, variant in VARIANTS.items()
     }
     bytes_per_pixel = 1200  # measured: baseline 1,130, fused 850
+
+    def banded_bytes(self, size: tuple[int, int], precision: Precision) -> int:
+        """See models.inference.banded.memory_needed; of the full network."""
+        width, height = size
+        return memory_needed(height, width, precision.value.dtype.itemsize)
+
+    def run_in_bands(
+        self,
+        module: nn.Module,
+        rows: Rows,
+        write: Callable[[int, Tensor], object],
+        size: tuple[int, int],
+        progress: Callable[[float], object],
+    ) -> None:
+        """See models.inference.banded.style_in_bands; every variant paints the same."""
+        assert isinstance(module, TransformerNetBaseline)
+        width, height = size
+        style_in_bands(module, rows, write, (height, width), progress)
 
     def read(self, path: Path) -> State:
         """Read a checkpoint, see models.checkpoints.load_checkpoint."""

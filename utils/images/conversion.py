@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from PIL import Image, ImageCms
 
 from utils.images.opening import MALFORMED
 
+D = TypeVar("D", bound=np.uint8 | np.uint16)
 BAND = 1_000_000  # pixels per call of Pillow, which takes a few milliseconds
 # By EXIF orientation: whether to transpose rows and columns, and then which axes to flip.
 _UPRIGHT: Mapping[int, tuple[bool, tuple[int, ...]]] = {
@@ -25,11 +27,12 @@ _UPRIGHT: Mapping[int, tuple[bool, tuple[int, ...]]] = {
 _ORIENTATION = 0x0112
 
 
-def to_rgb(image: Image.Image) -> NDArray[np.uint8]:
+def to_rgb(image: Image.Image, *, convert: bool = True) -> NDArray[np.uint8]:
     """Convert a loaded picture to sRGB over white, without applying its orientation.
 
     Args:
         image: Of any mode. 16-bit and float pictures are scaled to 0-255.
+        convert: Whether to apply the color profile; otherwise RGB stays in its colors.
 
     Returns:
         [H, W, 3] uint8.
@@ -37,7 +40,7 @@ def to_rgb(image: Image.Image) -> NDArray[np.uint8]:
     if image.mode in ("I", "F") or image.mode.startswith("I;16"):
         gray = _eight_bits(_array(image))
         return np.repeat(gray[..., None], 3, axis=2)
-    profile = image.info.get("icc_profile")
+    profile = image.info.get("icc_profile") if convert else None
     if image.has_transparency_data:
         image = _in_bands(image, _on_paper)
     return _array(_in_srgb(image, profile)).astype(np.uint8, copy=False)
@@ -51,7 +54,7 @@ def alpha_of(image: Image.Image) -> NDArray[np.uint8] | None:
     """
     if not image.has_transparency_data or image.mode.startswith("I"):
         return None
-    bands = (image.crop(box).convert("RGBA").getchannel("A") for box in _bands(image))
+    bands = (image.crop(box).convert("RGBA").getchannel("A") for box in bands_of(image))
     alpha = np.concatenate([np.asarray(band) for band in bands])
     return None if alpha.min() == 255 else alpha
 
@@ -80,7 +83,7 @@ def orientation_of(image: Image.Image) -> int:
         return 1
 
 
-def upright(pixels: NDArray[np.uint8], orientation: int) -> NDArray[np.uint8]:
+def upright(pixels: NDArray[D], orientation: int) -> NDArray[D]:
     """Apply an EXIF orientation to pixels [H, W, ...]; gives a view."""
     transpose, flips = _UPRIGHT.get(orientation, (False, ()))
     return (
@@ -97,7 +100,7 @@ def _on_paper(image: Image.Image) -> Image.Image:
     return paper.convert("RGB")
 
 
-def _bands(image: Image.Image) -> Iterator[tuple[int, int, int, int]]:
+def bands_of(image: Image.Image) -> Iterator[tuple[int, int, int, int]]:
     """Divide an image into boxes of about BAND pixels. Pillow holds the interpreter's lock during
     a call, which would block the GUI thread for long with a large image."""
     rows = max(1, BAND // max(1, image.width))
@@ -108,14 +111,14 @@ def _bands(image: Image.Image) -> Iterator[tuple[int, int, int, int]]:
 def _in_bands(image: Image.Image, convert: Callable[[Image.Image], Image.Image]) -> Image.Image:
     """Convert an image to RGB, band by band."""
     done = Image.new("RGB", image.size)
-    for box in _bands(image):
+    for box in bands_of(image):
         done.paste(convert(image.crop(box)), box)
     return done
 
 
 def _array(image: Image.Image) -> NDArray[np.generic]:
     """Copy the pixels of an image, band by band."""
-    return np.concatenate([np.asarray(image.crop(box)) for box in _bands(image)])
+    return np.concatenate([np.asarray(image.crop(box)) for box in bands_of(image)])
 
 
 def _in_srgb(image: Image.Image, profile: bytes | None) -> Image.Image:

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from utils.images.opening import opened
+from utils.images.opening import MALFORMED, opened
 
 _DESCRIPTION, _SOFTWARE = 0x010E, 0x0131
 _EXIF_IFD, _USER_COMMENT = 0x8769, 0x9286
+_GPS_IFD, _INTEROPERABILITY, _MAKER_NOTE, _ORIENTATION = 0x8825, 0xA005, 0x927C, 0x0112
+_SIDES = 0xA002, 0xA003  # PixelXDimension, PixelYDimension
+# Description, make, model, resolution, software, date, artist, host, ratings, copyright.
+_KEPT = {
+    *(0x010E, 0x010F, 0x0110, 0x011A, 0x011B, 0x0128, 0x0131, 0x0132, 0x013B, 0x013C),
+    *(0x4746, 0x4749, 0x8298),
+}
+_WINDOWS = range(0x9C9B, 0x9CA0)  # title, comment, author, keywords, subject, as Windows has them
 _ASCII = b"ASCII\0\0\0"  # the character code that begins an EXIF UserComment
 
 
@@ -51,11 +60,70 @@ def png_info(metadata: Mapping[str, str]) -> PngInfo:
     return info
 
 
-def exif_of(metadata: Mapping[str, str]) -> Image.Exif:
-    """Convert metadata to EXIF: as text in ImageDescription, and as JSON in UserComment."""
+def kept_exif(image: Image.Image, size: tuple[int, int]) -> bytes | None:
+    """The EXIF data of a file that results of its picture keep: what the camera and the
+    photographer say of it, upright, without the thumbnail and without what describes the file.
+
+    Args:
+        image: The picture, loaded.
+        size: (width, height) of the picture, upright.
+
+    Returns:
+        As Pillow writes them; empty if there are none, None if they are damaged.
+    """
+    kept = Image.Exif()
+    try:
+        found = image.getexif()
+        for tag in found:
+            if tag in _KEPT or tag in _WINDOWS:
+                kept[tag] = found[tag]
+        if camera := dict(found.get_ifd(_EXIF_IFD)):
+            camera.pop(_INTEROPERABILITY, None)
+            for tag, side in zip(_SIDES, size, strict=True):
+                if tag in camera:
+                    camera[tag] = side
+            kept.get_ifd(_EXIF_IFD).update(camera)
+        if place := dict(found.get_ifd(_GPS_IFD)):
+            kept.get_ifd(_GPS_IFD).update(place)
+        if not kept and not camera and not place:
+            return b""
+        if _ORIENTATION in found:
+            kept[_ORIENTATION] = 1
+        data = kept.tobytes()
+        Image.Exif().load(data)
+    except MALFORMED:
+        return None
+    return data
+
+
+def exif_of(metadata: Mapping[str, str], kept: bytes = b"", most: float = math.inf) -> Image.Exif:
+    """Convert metadata to EXIF: as text in ImageDescription, unless the picture has a description,
+    and as JSON in UserComment.
+
+    Args:
+        metadata: Of the result.
+        kept: The EXIF data of the picture, see `kept_exif`.
+        most: Bytes that the file holds: of more, the notes of the camera's maker are left out, and
+            then all that is kept.
+    """
+    exif = _exif_of(metadata, kept)
+    if kept and len(exif.tobytes()) > most:
+        exif.get_ifd(_EXIF_IFD).pop(_MAKER_NOTE, None)
+        if len(exif.tobytes()) > most:
+            return _exif_of(metadata, b"")
+    return exif
+
+
+def _exif_of(metadata: Mapping[str, str], kept: bytes) -> Image.Exif:
     exif = Image.Exif()
+    if kept:
+        exif.load(kept)
+        for tag in (_EXIF_IFD, _GPS_IFD):
+            exif.get_ifd(tag)  # read before anything is written
     if metadata:
-        exif[_DESCRIPTION] = "; ".join(f"{key}: {value}" for key, value in metadata.items())
+        if not exif.get(_DESCRIPTION):
+            described = "; ".join(f"{key}: {value}" for key, value in metadata.items())
+            exif[_DESCRIPTION] = described
         exif[_SOFTWARE] = metadata.get("Software", "")
         exif.get_ifd(_EXIF_IFD)[_USER_COMMENT] = _ASCII + json.dumps(dict(metadata)).encode()
     return exif

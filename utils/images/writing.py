@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import struct
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,28 +16,38 @@ from PIL import Image
 from utils.files.atomic import replacing
 from utils.images.metadata import exif_of, png_info
 from utils.images.opening import PATH_LENGTH, ImageError
+from utils.images.tiff import write_tiff
 from utils.text import printable
 
-SAVED = (".png", ".jpg", ".jpeg", ".webp")
-KEEPS_ALPHA = (".png", ".webp")
+D = TypeVar("D", bound=np.uint8 | np.uint16)
+SAVED = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
+KEEPS_ALPHA = (".png", ".webp", ".tif", ".tiff")
+DEEP = (".png", ".tif", ".tiff")  # hold 16 bits per channel
+_JPEG_EXIF = 65_000  # bytes, of a segment of at most 65,533
+_SIGNATURE, _HEADER = 8, 25  # bytes of PNG before the second chunk
 
 
 def write_pixels(
     path: str | os.PathLike[str],
-    pixels: NDArray[np.uint8],
+    pixels: NDArray[np.uint8 | np.uint16],
     metadata: Mapping[str, str] | None = None,
     quality: int = 95,
     alpha: NDArray[np.uint8] | None = None,
+    exif: bytes = b"",
+    profile: bytes | None = None,
 ) -> None:
-    """Write a PNG, JPEG or WebP file, atomically.
+    """Write a PNG, JPEG, WebP or TIFF file, atomically.
 
     Args:
         path: The file to write or replace; its ending, one of SAVED, gives the format.
-        pixels: [H, W, 3] uint8, RGB; with `alpha`, composited over white.
+        pixels: [H, W, 3] uint8, RGB, or uint16 for a format in DEEP; with `alpha`, composited over
+            white.
         metadata: Stored as PNG text chunks, otherwise as EXIF: as text in ImageDescription and as
             JSON in UserComment; "Software" also in the tag of that name. See `read_metadata`.
         quality: Of JPEG and WebP, 0-100.
         alpha: [H, W] uint8; ignored by formats that are not in KEEPS_ALPHA.
+        exif: EXIF data to keep, see utils.images.metadata.kept_exif; JPEG holds 64 KB of them.
+        profile: The color profile to embed.
 
     Raises:
         ImageError: The arguments or the size do not fit the format, or the file cannot be
@@ -44,40 +57,87 @@ def write_pixels(
     ending, name = path.suffix.lower(), printable(path.name)
     if ending not in SAVED:
         raise ImageError(f"cannot save '{name}': its name must end in {', '.join(SAVED)}")
-    if pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.dtype != np.uint8:
+    deep = pixels.dtype == np.uint16 and ending in DEEP
+    if pixels.ndim != 3 or pixels.shape[2] != 3 or not (deep or pixels.dtype == np.uint8):
         raise ImageError(
             f"cannot save '{name}': not (H, W, 3) uint8 but {pixels.shape} {pixels.dtype}"
         )
-    side, largest = max(pixels.shape[:2]), {".png": 2**31 - 1, ".webp": 16383}.get(ending, 65500)
+    side, largest = (
+        max(pixels.shape[:2]),
+        {".jpg": 65500, ".jpeg": 65500, ".webp": 16383}.get(ending, 2**31 - 1),
+    )
     if side > largest:
         raise ImageError(
             f"cannot save '{name}': {ending[1:]} holds {largest} pixels a side, not {side}"
         )
     if alpha is not None and ending in KEEPS_ALPHA:
-        pixels = np.dstack([_off_white(pixels, alpha), alpha])
-    image = Image.fromarray(np.ascontiguousarray(pixels))
+        scaled = alpha.astype(pixels.dtype) * (257 if deep else 1)
+        pixels = np.dstack([_off_white(pixels, alpha), scaled.astype(pixels.dtype)])
     metadata = metadata or {}
     try:
         with replacing(path) as temporary:
-            if ending == ".png":
-                image.save(temporary, "PNG", pnginfo=png_info(metadata))
-            elif ending == ".webp":
-                image.save(temporary, "WEBP", quality=quality, exif=exif_of(metadata))
-            else:  # without chroma subsampling, which would blur the colored edges of strokes
-                image.save(
-                    temporary, "JPEG", quality=quality, subsampling=0, exif=exif_of(metadata)
-                )
+            if ending in (".tif", ".tiff"):
+                write_tiff(temporary, pixels, exif_of(metadata, exif), profile)
+            elif deep:
+                temporary.write_bytes(_deep_png(pixels, metadata, exif, profile))
+            else:
+                image = Image.fromarray(np.ascontiguousarray(pixels))
+                image.save(temporary, **_options(ending, metadata, quality, exif, profile))
     except OSError as exc:
         raise ImageError(
             f"cannot save '{printable(str(path), PATH_LENGTH)}': {exc.strerror or exc}"
         ) from exc
 
 
-def _off_white(pixels: NDArray[np.uint8], alpha: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _options(
+    ending: str, metadata: Mapping[str, str], quality: int, exif: bytes, profile: bytes | None
+) -> dict[str, Any]:
+    """What Pillow is told to write a file of 8 bits per channel."""
+    embedded = {"icc_profile": profile} if profile else {}
+    if ending == ".png":
+        kept = {"exif": exif} if exif else {}
+        return {"format": "PNG", "pnginfo": png_info(metadata), **kept, **embedded}
+    if ending == ".webp":
+        return {"format": "WEBP", "quality": quality, "exif": exif_of(metadata, exif), **embedded}
+    return {  # without chroma subsampling, which would blur the colored edges of strokes
+        "format": "JPEG",
+        "quality": quality,
+        "subsampling": 0,
+        "exif": exif_of(metadata, exif, _JPEG_EXIF),
+        **embedded,
+    }
+
+
+def _deep_png(
+    pixels: NDArray[Any], metadata: Mapping[str, str], exif: bytes, profile: bytes | None
+) -> bytes:
+    """A PNG of 16 bits per channel: OpenCV's, with the chunks that it does not write."""
+    from utils.opencv import cv2  # without which 8 bits are written
+
+    order = [2, 1, 0, 3][: pixels.shape[2]]
+    try:
+        _, encoded = cv2.imencode(".png", np.ascontiguousarray(pixels[..., order]))
+    except cv2.error as exc:
+        raise OSError("the picture cannot be encoded") from exc
+    chunks = [(kind, data) for kind, data, *_ in png_info(metadata).chunks]
+    if exif:
+        chunks.insert(0, (b"eXIf", exif.removeprefix(b"Exif\0\0")))
+    if profile:
+        chunks.insert(0, (b"iCCP", b"ICC profile\0\0" + zlib.compress(profile)))
+    data = encoded.tobytes()
+    second = _SIGNATURE + _HEADER
+    return data[:second] + b"".join(_chunk(*each) for each in chunks) + data[second:]
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def _off_white(pixels: NDArray[D], alpha: NDArray[np.uint8]) -> NDArray[D]:
     """Invert compositing over white: the colors that give `pixels` when composited with `alpha`,
-    clipped to 0-255."""
+    clipped to the range of the dtype."""
     soft = (alpha > 0) & (alpha < 255)
     share = alpha[soft, None].astype(np.float32) / 255
-    colors = pixels.copy()
-    colors[soft] = np.rint(np.clip(255 - (255 - pixels[soft]) / share, 0, 255))
+    most, colors = np.iinfo(pixels.dtype).max, pixels.copy()
+    colors[soft] = np.rint(np.clip(most - (most - pixels[soft]) / share, 0, most))
     return colors

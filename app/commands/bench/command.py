@@ -25,7 +25,6 @@ from app.commands.bench.math_modes import MATH_MODES, MathMode, supported_math_m
 from app.commands.bench.network import BenchOptions, NetworkBench
 from app.commands.card_rates import remember
 from app.commands.common_flags import add_device, add_style
-from app.commands.memory_budget import free_bytes
 from app.errors import StyleForgeError
 from app.provenance import report_header
 from app.styles.library import Library
@@ -39,6 +38,7 @@ from models.transformer_net import VARIANTS
 from utils.devices import resolve
 from utils.files.atomic import atomic_write
 from utils.files.writable import write_error
+from utils.free_memory import free_bytes
 from utils.tables import frames_table, notes, table, where
 
 RUNS = {"cpu": 7, "cuda": 50}

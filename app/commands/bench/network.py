@@ -24,7 +24,6 @@ from app.commands.bench.candidates import (
 from app.commands.bench.float64 import in_float64
 from app.commands.bench.math_modes import FP32, MathMode
 from app.commands.bench.roofline import RATES, floor_ms
-from app.commands.memory_budget import free_bytes
 from app.engine.post.blending import peak_difference
 from app.sources.scene import render
 from models.families.keys import FEED_FORWARD
@@ -34,6 +33,7 @@ from models.precision import Precision
 from models.pytorch_rewrites import with_rewrites
 from models.transformer_net import VARIANTS, TransformerNetBaseline
 from utils.benchmark import interleave, stopwatch
+from utils.free_memory import free_bytes
 
 WARMUP = {"cpu": 1, "cuda": 10}
 MAX_SECONDS = 20.0  # slower candidates are not run (FP16 on most CPUs)

@@ -6,7 +6,7 @@ import argparse
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from app.commands.common_flags import (
 from app.commands.style_flags import add_style_options
 from app.commands.stylize.groups import groups
 from app.commands.stylize.jobs import Job, StylizeError, plan_jobs, shown
-from app.commands.stylize.limits import BATCH, MAX_SIZE, Limits
+from app.commands.stylize.limits import BATCH, MAX_SIZE, MOST, Limits
 from app.commands.stylize.pipeline import Outcome, Pipeline
 from app.commands.stylize.style_images import (
     add_style_images,
@@ -41,9 +41,11 @@ from app.parameters import given_values
 from app.styles.library import Library
 from kernels.ops.registry import prepare
 from models.precision import Precision
+from utils.free_memory import free_bytes
 from utils.text import printable
 
 MOST_BATCH = 64
+FULL = "full"  # in place of a number of pixels: all of them
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -54,8 +56,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         description="Stylize pictures. Folders are searched recursively, and OUT receives the same "
         "names in the same subfolders; formats that cannot be written become PNG. Results are "
         "written completely or not at all, so an interrupted run can be continued by the same "
-        "command with --skip-existing. PNG and WebP keep transparency; every result has 8 bits per "
-        "channel.",
+        "command with --skip-existing. They keep the color profile and the EXIF data; PNG and TIFF "
+        "keep 16 bits per channel, and these and WebP transparency.",
     )
     parser.add_argument("inputs", nargs="+", metavar="INPUT", help="a picture, folder or pattern")
     parser.add_argument(
@@ -84,9 +86,16 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "--size",
         type=_size,
         metavar="PIXELS",
-        help="long side of the network's input; the result always has the picture's size "
-        f"(default: the picture's own, at most {MAX_SIZE['cpu']} on the CPU and "
-        f"{MAX_SIZE['cuda']} on a GPU, less where memory is short)",
+        help="long side of the network's input, or full for the picture's own: the larger it is, "
+        "the finer the strokes; the result always has the picture's size and detail (default: the "
+        f"picture's own, at most {MAX_SIZE})",
+    )
+    parser.add_argument(
+        "--depth",
+        type=int,
+        choices=(8, 16),
+        help="bits per channel of the results; 16 of PNG and TIFF only (default: those of the "
+        "picture)",
     )
     parser.add_argument(
         "--batch",
@@ -116,13 +125,14 @@ def run(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace, library: Library, chosen: tuple[Part, ...]) -> int:
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True, emoji=False)
     notices: list[str] = []
-    engine = Engine(library, on_notice=notices.append)
+    engine = Engine(library, on_notice=notices.append, free=free_bytes)
+    full = args.size == FULL
     config = EngineConfig(
         **given_values(args),
         kernels=args.kernels,
         precision=Precision[args.precision],
         device=args.device,
-        size=args.size,
+        size=None if full else args.size,
     ).mixed(chosen)
     engine.configure(config)  # reports an invalid style or device first
     jobs, problems = plan_jobs(args.inputs, args.output)
@@ -143,11 +153,12 @@ def _run(args: argparse.Namespace, library: Library, chosen: tuple[Part, ...]) -
         with console.status("Preparing the native kernels ..."):
             for operations in engine.family.operations:
                 prepare(family=operations)
-    limits = Limits.now(config, args.batch, engine.family)
+    limits = Limits.now(config, args.batch, engine, full=full)
     styling = Styling(engine, limits, notices)
-    pipeline = Pipeline(styling, limits.picture_bytes, config.size)
+    pipeline = Pipeline(styling, limits.picture_bytes, config.size, depth=args.depth)
     try:
         with pipeline, _progress(console) as progress:
+            engine.on_progress = _bands(progress)
             tally = _stylize(pipeline.run(groups(jobs, limits)), progress, len(jobs))
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
@@ -194,6 +205,12 @@ def _progress(console: Console) -> Progress:
     )
 
 
+def _bands(progress: Progress) -> Callable[[float], object]:
+    """Make the bar of a picture that is computed in bands of rows, which is hidden otherwise."""
+    task = progress.add_task("In bands", total=100, visible=False)
+    return lambda share: progress.update(task, completed=100 * share, visible=share < 1)
+
+
 def _stylize(outcomes: Iterable[Outcome], progress: Progress, count: int) -> Tally:
     """Say of each of `count` pictures what became of it."""
     tally = Tally()
@@ -236,8 +253,8 @@ def _pictures(count: int) -> str:
     return "1 picture" if count == 1 else f"{count} pictures"
 
 
-def _size(text: str) -> int:
-    return int_in_range(text, SHORTEST, 16384, "the size")
+def _size(text: str) -> int | str:
+    return FULL if text == FULL else int_in_range(text, SHORTEST, MOST, "the size")
 
 
 def _batch(text: str) -> int:

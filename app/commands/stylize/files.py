@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from app.commands.stylize.jobs import Job
 from app.engine.result import StyledFrame
 from app.errors import StyleForgeError
-from app.export.image_metadata import image_metadata
+from app.export.picture_file import write_result
 from app.frame import Frame
 from utils.images.opening import ImageError
 from utils.images.reading import read_picture
-from utils.images.writing import KEEPS_ALPHA, write_pixels
 from utils.text import printable
 
 # What ends one picture, while the others go on.
@@ -33,14 +34,24 @@ class Picture:
     loss: str
 
 
-def read(job: Job) -> Picture:
+def read(job: Job, depth: int | None = None) -> Picture:
     """Read the picture of a job.
+
+    Args:
+        job: Its files.
+        depth: Bits per channel of the result, 8 or 16; None for those of the picture.
 
     Raises:
         ImageError: It cannot be read.
     """
     picture = read_picture(job.source)
-    return Picture(job, Frame(picture.pixels, alpha=picture.alpha), picture.loss)
+    deep, profile = picture.deep, picture.origin.profile
+    if depth == 8:
+        deep = None
+    elif depth == 16 and deep is None and (profile is None or profile.deep):
+        deep = picture.pixels.astype(np.uint16) * 257
+    frame = Frame(picture.pixels, alpha=picture.alpha, deep=deep, origin=picture.origin)
+    return Picture(job, frame, picture.loss)
 
 
 def write(picture: Picture, styled: StyledFrame, size: int | None) -> str:
@@ -60,10 +71,8 @@ def write(picture: Picture, styled: StyledFrame, size: int | None) -> str:
     """
     job, frame = picture.job, picture.frame
     job.target.parent.mkdir(parents=True, exist_ok=True)
-    write_pixels(job.target, styled.frame.pixels, image_metadata(styled), alpha=frame.alpha)
     limitations = [picture.loss] if picture.loss else []
-    if frame.alpha is not None and job.target.suffix.lower() not in KEEPS_ALPHA:
-        limitations.append("its transparent parts became white, since JPEG has no transparency")
+    limitations += write_result(job.target, styled)
     used = styled.config.size
     if size is None and used is not None and used < max(frame.width, frame.height):
         width, height = styled.size
@@ -71,5 +80,7 @@ def write(picture: Picture, styled: StyledFrame, size: int | None) -> str:
             f"{frame.width}x{frame.height} is large; it was stylized at "
             f"{width}x{height} and scaled back (--size changes that)"
         )
+    if styled.bands:
+        limitations.append(f"it was {styled.bands}")
     named = f"{printable(job.source.name)}: " if limitations else ""
     return named + "; ".join(limitations)

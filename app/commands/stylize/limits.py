@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
-from app.commands.memory_budget import free_bytes
 from app.commands.stylize.jobs import StylizeError
 from app.engine.config import EngineConfig
-from app.engine.resolution import requested_sizes, size_for, unhurried_size
+from app.engine.engine import Engine
+from app.engine.network_pool import AT_ONCE, IN_BANDS
+from app.engine.resolution import fit, requested_sizes, size_for, unhurried_size
 from models.families.family import NetworkFamily
 from models.families.keys import FEED_FORWARD
 from models.families.table import FAMILIES
 from models.inference.frame_styler import DEPTH
 from utils.devices import resolve
+from utils.free_memory import free_bytes
 from utils.text import printable
 
-# Default of --size, the long side of the network's input. Larger pictures are scaled down for
-# the network, and the result is scaled up again.
-MAX_SIZE = {"cpu": 2048, "cuda": 4096}
-MEMORY_FRACTION = 0.5  # of the free memory of the device, for the network
+# Default of --size, the long side of the network's input, on every device: strokes are so many
+# pixels of it wide. Larger pictures are scaled down for the network, and the result is scaled up
+# again with their detail.
+MAX_SIZE = 2048
+MOST = 65536  # that --size takes
 PICTURES_FRACTION = 0.25  # of the free memory, for the pictures in flight
 # Measured memory per pixel of a picture: 10 to 18 bytes to read it; to write it, with the picture
 # and its result, 10 as JPEG or PNG, 38 as WebP, 43 as PNG with transparency.
@@ -44,30 +48,28 @@ class Limits:
         config: That of the command line.
         device: Where the network runs.
         batch: The most pictures in a batch; None for automatic.
-        network_bytes: For the network, on its device.
+        memory_bytes: Free on the device of the network.
         picture_bytes: For the pictures in flight.
         family: Of the network.
+        full: Whether the network is given every pixel of the pictures.
     """
 
     config: EngineConfig
     device: torch.device
     batch: int | None
-    network_bytes: float
+    memory_bytes: float
     picture_bytes: float
     family: NetworkFamily[Any] = FAMILIES[FEED_FORWARD]
+    full: bool = False
 
     @classmethod
-    def now(cls, config: EngineConfig, batch: int | None, family: NetworkFamily[Any]) -> Limits:
-        """Take them from the memory that is free now."""
-        device = resolve(config.device)
-        return cls(
-            config,
-            device,
-            batch,
-            free_bytes(device) * MEMORY_FRACTION,
-            free_bytes(torch.device("cpu")) * PICTURES_FRACTION,
-            family,
-        )
+    def now(
+        cls, config: EngineConfig, batch: int | None, engine: Engine, *, full: bool = False
+    ) -> Limits:
+        """Take them from the memory that is free now; `engine` has the config."""
+        free = free_bytes(torch.device("cpu")) * PICTURES_FRACTION
+        device, memory = resolve(config.device), engine.memory_bytes
+        return cls(config, device, batch, memory, free, engine.family, full)
 
     def size(self, name: str, width: int, height: int) -> int:
         """Choose the `EngineConfig.size` for a picture.
@@ -81,9 +83,10 @@ class Limits:
             StylizeError: The size that was asked for does not fit into memory.
         """
         room = self._room(width, height)
-        if self.config.size and self.config.size > room:
+        wanted = max(width, height) if self.full else self.config.size
+        if wanted and wanted > room:
             raise StylizeError(
-                f"'{printable(name)}' does not fit into memory at size {self.config.size}; "
+                f"'{printable(name)}' does not fit into memory at size {wanted}; "
                 f"{room} and less would"
             )
         return self._size(width, height)
@@ -94,7 +97,8 @@ class Limits:
         pixels = requested_sizes(config, width, height).pixels
         most = self.batch or self._automatic_batch(pixels)
         each = pixels * self._bytes_per_pixel + width * height * BYTES_PER_FRAME_PIXEL
-        fitting = min(self.network_bytes / each, self.picture_bytes / self.held(width, height))
+        held = self.held(width, height)
+        fitting = min(AT_ONCE * self.memory_bytes / each, self.picture_bytes / held)
         return max(1, min(most, int(fitting)))
 
     def held(self, width: int, height: int) -> int:
@@ -108,14 +112,25 @@ class Limits:
         return min(BATCH, BATCH_PIXELS // pixels)
 
     def _size(self, width: int, height: int) -> int:
-        limit = min(self._room(width, height), MAX_SIZE[self.device.type])
+        most = max(width, height) if self.full else MAX_SIZE
+        limit = min(self._room(width, height), most)
         return unhurried_size(self.config, width, height, limit)
 
     def _room(self, width: int, height: int) -> int:
-        """The largest `EngineConfig.size` that fits into memory."""
-        pixels = self.network_bytes / self._bytes_per_pixel
-        long, short = max(width, height), min(width, height)
-        return size_for(self.config, int(math.sqrt(pixels * long / short)))
+        """The largest `EngineConfig.size` that fits into memory: in bands of rows, where the family
+        runs so, otherwise at once."""
+        precision, aspect = self.config.precision, max(width, height) / min(width, height)
+        if self.family.banded_bytes((width, height), precision) is None:
+            pixels = AT_ONCE * self.memory_bytes / self._bytes_per_pixel
+            return size_for(self.config, int(math.sqrt(pixels * aspect)))
+
+        def needed(long_side: int) -> int:
+            return self.family.banded_bytes(fit(width, height, long_side), precision) or 0
+
+        sides = range(MOST + 1)
+        return size_for(
+            self.config, bisect_right(sides, IN_BANDS * self.memory_bytes, key=needed) - 1
+        )
 
     @property
     def _bytes_per_pixel(self) -> int:

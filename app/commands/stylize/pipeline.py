@@ -59,6 +59,7 @@ class Pipeline:
         budget_bytes: For the pictures in flight; a single group may take more.
         size: The long side of the network's input that was asked for; None for automatic.
         threads: That read and write; None for one for each core.
+        depth: Bits per channel of the results; None for those of the pictures.
     """
 
     def __init__(
@@ -67,9 +68,10 @@ class Pipeline:
         budget_bytes: float,
         size: int | None = None,
         threads: int | None = None,
+        depth: int | None = None,
     ) -> None:
         threads = threads or min(MOST_THREADS, os.cpu_count() or 1)
-        self._styling, self._size = styling, size
+        self._styling, self._size, self._depth = styling, size, depth
         self._budget_bytes, self._ahead = budget_bytes, 2 * threads
         self._files = ThreadPoolExecutor(threads, "files")
         self._reading: deque[_Reading] = deque()
@@ -124,7 +126,7 @@ class Pipeline:
     def _read(self, group: Group) -> None:
         count = len(group.jobs)
         self._held.extend([group.held_bytes // count] * count)
-        pictures = [self._files.submit(read, job) for job in group.jobs]
+        pictures = [self._files.submit(read, job, self._depth) for job in group.jobs]
         self._reading.append(_Reading(group, pictures))
 
     def _taken(self) -> list[Picture | Failed]:

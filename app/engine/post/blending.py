@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -11,11 +12,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from app.engine.config import EngineConfig
-from app.engine.post.guided_upsampling import GuidedUpsampler
+from app.engine.post.guided_upsampling import GuidedUpsampler, enlarge_deep
 from app.engine.post.temporal_smoothing import TemporalSmoother
 from utils.opencv import cv2
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
+Deep = NDArray[np.uint16]  # [H, W, 3] RGB
+ROWS = 256  # that are converted at once
+D = TypeVar("D", np.uint8, np.uint16)
 
 
 class PostProcessor:
@@ -68,6 +72,35 @@ class PostProcessor:
         return blend(large, source, config.strength, config.keep_colors)
 
 
+def deep_picture(
+    output: Deep, small: Pixels, resized: Pixels, source: Deep, config: EngineConfig
+) -> Deep:
+    """Make the picture of a network's output with 16 bits per channel, as PostProcessor.apply does
+    with 8, but for smoothing.
+
+    Args:
+        output: The output.
+        small: The same in 8 bits.
+        resized: The network's input.
+        source: The frame.
+        config: Gives the parameters of each step.
+
+    Returns:
+        A picture of the frame's size.
+    """
+    large = enlarge_deep(output, small, resized, source, guided=config.upsampling == "guided")
+    return blend(large, source, config.strength, config.keep_colors)
+
+
+def eight_bits(pixels: Deep) -> Pixels:
+    """Round 16 bits per channel to 8."""
+    eight = np.empty(pixels.shape, np.uint8)
+    for top in range(0, len(pixels), ROWS):
+        rows = pixels[top : top + ROWS].astype(np.uint32)
+        eight[top : top + ROWS] = (rows + 128) // 257
+    return eight
+
+
 def fit_to(pixels: Pixels, size: tuple[int, int], buffer: Pixels) -> Pixels:
     """Scale a picture.
 
@@ -91,7 +124,7 @@ def fit_to(pixels: Pixels, size: tuple[int, int], buffer: Pixels) -> Pixels:
     return buffer
 
 
-def join_bands(strokes: Pixels, detail: Pixels) -> Pixels:
+def join_bands(strokes: NDArray[D], detail: NDArray[D]) -> NDArray[D]:
     """Replace the low frequencies of `detail` by `strokes`.
 
     A stroke has a fixed width in pixels of the network's output. Two outputs of different sizes
@@ -99,26 +132,28 @@ def join_bands(strokes: Pixels, detail: Pixels) -> Pixels:
     the strokes, the larger one the sharpness.
 
     Args:
-        strokes: The smaller output.
-        detail: The larger output.
+        strokes: The smaller output, [h, w, 3] uint8 or uint16.
+        detail: The larger output, of the same dtype.
 
     Returns:
         A new picture of the size of `detail`.
     """
     size = strokes.shape[1], strokes.shape[0]
     known = cv2.resize(detail, size, interpolation=cv2.INTER_AREA)
-    missing = cv2.subtract(strokes, known, dtype=cv2.CV_16S)
+    eight = detail.dtype == np.uint8
+    missing = cv2.subtract(strokes, known, dtype=cv2.CV_16S if eight else cv2.CV_32F)
     larger = (detail.shape[1], detail.shape[0])
     missing = cv2.resize(missing, larger, interpolation=cv2.INTER_CUBIC)
-    return np.asarray(cv2.add(detail, missing, dtype=cv2.CV_8U), np.uint8)
+    joined = cv2.add(detail, missing, dtype=cv2.CV_8U if eight else cv2.CV_16U)
+    return np.asarray(joined, detail.dtype)
 
 
-def blend(result: Pixels, source: Pixels, strength: float, keep_colors: bool) -> Pixels:
+def blend(result: NDArray[D], source: NDArray[D], strength: float, keep_colors: bool) -> NDArray[D]:
     """Mix the styled picture with the source.
 
     Args:
-        result: The styled picture.
-        source: The frame, of the same size.
+        result: The styled picture, [H, W, 3] uint8 or uint16.
+        source: The frame, of the same size and dtype.
         strength: 0 gives the source, 1 the result.
         keep_colors: Whether to take the chroma (of YCrCb) from the source.
 
@@ -132,7 +167,7 @@ def blend(result: Pixels, source: Pixels, strength: float, keep_colors: bool) ->
         out = cv2.cvtColor(mixed, cv2.COLOR_YCrCb2RGB)
     if strength < 1:
         out = cv2.addWeighted(out, strength, source, 1 - strength, 0)
-    return np.ascontiguousarray(out, np.uint8)
+    return np.ascontiguousarray(out, result.dtype)
 
 
 def peak_difference(a: Tensor, b: Tensor) -> tuple[float, float]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from utils.opencv import cv2
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
+Deep = NDArray[np.uint16]  # [H, W, 3] RGB
 
 RADIUS = 1  # of the windows, in pixels of the small picture; wider ones bleed across edges
 NOISE = 50.0  # variance of luma (0-255) below which a window holds no edge, only sensor noise
@@ -77,6 +78,40 @@ class GuidedUpsampler:
             self._bytes = np.empty((2, *shape[:2]), np.uint8)
             self._residual = np.empty(shape[:2], np.int16)
             self._noise = np.empty(shape[:2], np.int16)
+
+
+def enlarge_deep(result: Deep, eight: Pixels, small: Pixels, frame: Deep, *, guided: bool) -> Deep:
+    """Enlarge a result of 16 bits per channel for a frame, as GuidedUpsampler.enlarge does.
+
+    Args:
+        result: The styled picture of `small`, of the same size.
+        eight: The same in 8 bits.
+        small: The frame, scaled down.
+        frame: The frame.
+        guided: Whether to add the detail of the frame.
+
+    Returns:
+        A picture of the frame's size: `result` itself if it has that size already.
+    """
+    if result.shape == frame.shape:
+        return result
+    size = frame.shape[1], frame.shape[0]
+    large = np.asarray(cv2.resize(result, size, interpolation=cv2.INTER_CUBIC), np.uint16)
+    if not guided or result.size >= frame.size:
+        return large
+    luma = np.asarray(cv2.cvtColor(small, cv2.COLOR_RGB2GRAY), np.uint8)
+    slope = _slope(eight, luma)
+    known = cv2.resize(luma.astype(np.float32), size, interpolation=cv2.INTER_CUBIC)
+    detail = cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    detail /= 257
+    detail -= known
+    detail -= np.clip(detail, -NOISE_FLOOR, NOISE_FLOOR)
+    detail *= 257
+    for channel in range(3):
+        share = cv2.resize(slope[..., channel], size, interpolation=cv2.INTER_LINEAR)
+        added = cv2.add(large[..., channel], share * detail, dtype=cv2.CV_16U)
+        large[..., channel] = added
+    return large
 
 
 def _slope(

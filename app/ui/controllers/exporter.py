@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.engine.result import StyledFrame
 from app.errors import Problem
-from app.export.image_metadata import image_metadata
+from app.export.picture_file import write_result
 from app.export.video_recorder import Recording, RecordingError
 from app.live.display_copy import full_size
 from app.live.session import Session
@@ -23,7 +23,7 @@ from app.ui.file_dialogs import SAVE_PICTURE as SAVED_AS
 from app.ui.file_dialogs import FileDialogs, suggested_name
 from app.ui.viewport.viewport import as_image
 from app.ui.widgets.prompt_bar import PromptBar
-from utils.images.writing import SAVED, write_pixels
+from utils.images.writing import SAVED
 
 Pixels = NDArray[np.uint8]
 
@@ -217,12 +217,11 @@ class Exporter:
         return styled
 
     def _write(self, styled: StyledFrame, path: Path) -> None:
-        def work() -> Path:
+        def work() -> list[str]:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_pixels(path, full_size(styled), image_metadata(styled), alpha=styled.frame.alpha)
-            return path
+            return write_result(path, styled, full_size(styled))
 
-        def done(written: Path) -> None:
-            self._say(f"Saved {written}")
+        def done(lost: list[str]) -> None:
+            self._say("; ".join([f"Saved {path}", *lost]))
 
         self._session.run(work, done, doing=f"save {path.name}")

@@ -1,4 +1,4 @@
-"""The bar that tells the progress of long work, and cancels it."""
+"""The bars that tell the progress of long work, and cancel it."""
 
 from __future__ import annotations
 
@@ -62,3 +62,17 @@ class JobBar(QFrame):
     def _cancel(self) -> None:
         self.cancel.setEnabled(False)
         self.canceled.emit()
+
+
+class PaintingBar(JobBar):
+    """Shows how much of a large picture is painted."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.progress.setRange(0, 100)
+
+    def show_share(self, share: float) -> None:
+        """Show the share that is done, 0 to 1; hidden at 1."""
+        percent = int(100 * share)
+        self.progress.setValue(percent)
+        self.show_progress("" if share >= 1 else f"Painting the picture in bands: {percent} %")

@@ -58,7 +58,7 @@ def test_flags_are_generated_from_the_tables(capsys):
         (["stylize", "a.png"], "-o"),
         (["stylize", "a.png", "-o", "b.png", "--strength", "2"], "0 to 1"),
         (["stylize", "a.png", "-o", "b.png", "--strength", "loud"], "0 to 1"),
-        (["stylize", "a.png", "-o", "b.png", "--size", "0"], "16 to 16384"),
+        (["stylize", "a.png", "-o", "b.png", "--size", "0"], "16 to 65536"),
         (["stylize", "a.png", "-o", "b.png", "--precision", "fp8"], "fp8"),
         (["stylize", "a.png", "-o", "b.png", "--mix", "udnie:2"], "udnie:0.4"),
         (["stylize", "a.png", "-o", "b.png", "--strokes", "thick"], "thick"),

@@ -9,14 +9,14 @@ import pytest
 from PIL import Image
 
 from app.cli import main
-from app.commands.stylize import limits
+from app.commands.stylize import command, limits
 from models.checkpoints import save_checkpoint
-from models.families.feed_forward import FeedForwardFamily
 from models.transformer_net import TransformerNetBaseline
 from tests.app.commands.conftest import stylized
 from tests.conftest import picture
+from tests.helpers.there import there
 from utils.images.metadata import read_metadata
-from utils.images.reading import read_pixels
+from utils.images.reading import read_picture, read_pixels
 from utils.images.writing import write_pixels
 from utils.opencv import cv2
 
@@ -105,7 +105,7 @@ def cut_out(path: Path) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("name", "saved"), [("a.png", "a.png"), ("a.webp", "a.webp"), ("a.tif", "a.tif.png")]
+    ("name", "saved"), [("a.png", "a.png"), ("a.webp", "a.webp"), ("a.tif", "a.tif")]
 )
 def test_transparency_is_kept_where_the_format_has_it(style, tmp_path, capsys, name, saved):
     alpha = cut_out(tmp_path / name)
@@ -126,14 +126,45 @@ def test_a_jpeg_drops_transparency_and_says_so(style, tmp_path, capsys):
         assert made.mode == "RGB"
 
 
-def test_sixteen_bits_per_channel_become_eight_and_it_is_said_once(style, tmp_path, capsys):
-    deep = picture(37, 26).astype(np.uint16) * 257
-    cv2.imwrite(str(tmp_path / "deep.png"), deep)
-    cv2.imwrite(str(tmp_path / "deep.tif"), deep)
-    assert stylized(tmp_path / "deep.png", tmp_path / "deep.tif", "-o", tmp_path / "out") == 0
+def deep_picture(path: Path) -> None:
+    cv2.imwrite(str(path), picture(37, 26).astype(np.uint16) * 257 + np.uint16(100))
+
+
+@pytest.mark.parametrize("name", ["deep.png", "deep.tif"])
+def test_sixteen_bits_per_channel_stay_sixteen(style, tmp_path, capsys, name):
+    deep_picture(tmp_path / name)
+    assert stylized(tmp_path / name, "-o", tmp_path / "out") == 0
+    assert "became" not in capsys.readouterr().err
+    made = read_picture(tmp_path / "out" / name)
+    assert made.bits == 16
+    assert np.count_nonzero(there(made.deep) % 257) > there(made.deep).size // 2
+    assert read_metadata(tmp_path / "out" / name)["Style"] == "Sketch"
+    assert stylized(tmp_path / name, "-o", tmp_path / "same", "--strength", "0") == 0
+    same = read_picture(tmp_path / "same" / name)
+    assert np.array_equal(there(same.deep), there(read_picture(tmp_path / name).deep))
+
+
+def test_where_sixteen_bits_become_eight_it_is_said_once(style, tmp_path, capsys):
+    deep_picture(tmp_path / "deep.png")
+    deep_picture(tmp_path / "deep.ppm")
+    assert stylized(tmp_path / "deep.png", "-o", tmp_path / "out.jpg") == 0
+    assert stylized(tmp_path / "deep.ppm", "-o", tmp_path / "out.png") == 0
     err = capsys.readouterr().err
-    for name in ("deep.png", "deep.tif"):
+    for name in ("deep.png", "deep.ppm"):
         assert err.count(f"{name}: its 16 bits per channel became 8\n") == 1
+    assert read_picture(tmp_path / "out.png").bits == 8
+
+
+def test_the_depth_of_results_can_be_chosen(style, photo, tmp_path):
+    deep_picture(tmp_path / "deep.png")
+    assert stylized(tmp_path / "deep.png", "-o", tmp_path / "eight.png", "--depth", "8") == 0
+    assert read_picture(tmp_path / "eight.png").bits == 8
+    assert stylized(photo, "-o", tmp_path / "sixteen.tif", "--depth", "16") == 0
+    assert stylized(photo, "-o", tmp_path / "plain.tif") == 0
+    fine, plain = (read_picture(tmp_path / f"{name}.tif") for name in ("sixteen", "plain"))
+    assert (fine.bits, plain.bits) == (16, 8)
+    assert np.abs(fine.pixels.astype(int) - plain.pixels).max() <= 1
+    assert stylized(photo, "-o", tmp_path / "out", "--depth", "12") == 2
 
 
 def test_unknown_styles_and_devices_are_refused_before_any_work(style, photo, tmp_path, capsys):
@@ -147,27 +178,38 @@ def test_unknown_styles_and_devices_are_refused_before_any_work(style, photo, tm
 def test_a_large_picture_is_worked_on_smaller_and_says_so(
     style, photo, tmp_path, capsys, monkeypatch
 ):
-    monkeypatch.setitem(limits.MAX_SIZE, "cpu", 24)
+    monkeypatch.setattr(limits, "MAX_SIZE", 24)
     assert stylized(photo, "-o", tmp_path / "out") == 0
     assert "37x26 is large; it was stylized at 24x17 and scaled back" in capsys.readouterr().err
     assert read_pixels(tmp_path / "out" / "photo.png").shape == (26, 37, 3)
-    assert stylized(photo, "-o", tmp_path / "asked", "--size", "32") == 0
-    assert "is large" not in capsys.readouterr().err
+    for size in ("32", "full"):
+        assert stylized(photo, "-o", tmp_path / size, "--size", size) == 0
+        assert "is large" not in capsys.readouterr().err
+    assert read_metadata(tmp_path / "full" / "photo.png")["Network size"] == "37x26"
 
 
-def test_short_memory_means_a_smaller_network_or_a_refusal(
+def test_where_memory_is_short_a_picture_is_computed_in_bands_and_says_so(
     style, photo, tmp_path, capsys, monkeypatch
 ):
-    enough_for = 20 * 14
-    monkeypatch.setattr(
-        limits,
-        "free_bytes",
-        lambda device: enough_for * FeedForwardFamily.bytes_per_pixel / limits.MEMORY_FRACTION,
-    )
-    assert stylized(photo, "-o", tmp_path / "out") == 0
-    assert "it was stylized at 19x" in capsys.readouterr().err
+    assert stylized(photo, "-o", tmp_path / "whole") == 0
+    assert "in bands" not in capsys.readouterr().err
+    monkeypatch.setattr(command, "free_bytes", lambda device: 1000 * 37 * 26)
+    assert stylized(photo, "-o", tmp_path / "bands") == 0
+    told = capsys.readouterr().err
+    assert "photo.png: it was computed in bands of rows, since the whole picture at once" in told
+    whole, bands = (read_pixels(tmp_path / name / "photo.png") for name in ("whole", "bands"))
+    assert np.abs(whole.astype(int) - bands).max() <= 1
+
+
+def test_what_does_not_fit_into_memory_in_bands_either_is_refused(
+    style, photo, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(command, "free_bytes", lambda device: 1000 * 37 * 26)
     assert stylized(photo, "-o", tmp_path / "more", "--size", "64") == 1
-    assert "photo.png' does not fit into memory at size 64" in capsys.readouterr().err
+    assert "photo.png' does not fit into memory at size 64; 4" in capsys.readouterr().err
+    monkeypatch.setattr(command, "free_bytes", lambda device: 500 * 37 * 26)
+    assert stylized(photo, "-o", tmp_path / "more", "--size", "full") == 1
+    assert "photo.png' does not fit into memory at size 37; " in capsys.readouterr().err
     assert not (tmp_path / "more").exists()
 
 

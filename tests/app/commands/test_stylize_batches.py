@@ -16,6 +16,7 @@ from app.commands.stylize.limits import BATCH, BYTES_PER_FRAME_PIXEL, Limits
 from app.commands.stylize.styling import Failed, Styled, Styling
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine, EngineError
+from app.engine.network_pool import AT_ONCE
 from app.frame import Frame
 from models.families.feed_forward import FeedForwardFamily
 from tests.app.commands.conftest import stylized
@@ -71,9 +72,9 @@ def test_a_batch_is_a_whole_number(style, photo, tmp_path, capsys, batch):
     assert f"the batch is a whole number of 1 to 64, not {batch}" in capsys.readouterr().err
 
 
-def limits(batch: int | None = None, network_bytes: float = 1e12, **config) -> Limits:
+def limits(batch: int | None = None, memory_bytes: float = 1e12, **config) -> Limits:
     config = replace(CONFIG, **config)
-    return Limits(config, torch.device(config.device), batch, network_bytes, 1e12)
+    return Limits(config, torch.device(config.device), batch, memory_bytes, 1e12)
 
 
 def test_on_a_gpu_small_pictures_are_batches_by_themselves():
@@ -81,7 +82,8 @@ def test_on_a_gpu_small_pictures_are_batches_by_themselves():
     assert automatic.batch_of(1280, 720) == BATCH
     assert automatic.batch_of(640, 480) == BATCH
     assert automatic.batch_of(1920, 1080) == 3
-    assert automatic.batch_of(4000, 3000) == 1
+    assert automatic.batch_of(4000, 3000) == 2  # of 2048x1536
+    assert replace(automatic, full=True).batch_of(4000, 3000) == 1
     assert limits(device="cuda", size=512).batch_of(4000, 3000) == BATCH
     assert limits(device="cuda", kernels="baseline").batch_of(640, 480) == 1
     assert limits().batch_of(640, 480) == 1  # on the CPU
@@ -90,8 +92,8 @@ def test_on_a_gpu_small_pictures_are_batches_by_themselves():
 def test_a_batch_is_as_large_as_asked_for_if_it_fits_into_memory():
     assert limits(6).batch_of(4000, 3000) == 6
     each = 640 * 480 * (BYTES_PER_PIXEL + BYTES_PER_FRAME_PIXEL)
-    assert limits(6, 3.5 * each).batch_of(640, 480) == 3
-    assert limits(6, 0.1 * each).batch_of(640, 480) == 1
+    assert limits(6, 3.5 * each / AT_ONCE).batch_of(640, 480) == 3
+    assert limits(6, 0.1 * each / AT_ONCE).batch_of(640, 480) == 1
     few = replace(limits(6), picture_bytes=2 * limits().held(640, 480))
     assert few.batch_of(640, 480) == 2
 

@@ -160,8 +160,8 @@ def test_several_pictures_need_a_folder(style, photo, tmp_path, capsys):
 
 
 def test_a_result_that_cannot_be_saved_is_refused_before_any_work(style, photo, tmp_path, capsys):
-    assert stylized(photo, "-o", tmp_path / "result.tif") == 1
-    assert "result.tif': it must end in .png, .jpg" in capsys.readouterr().err
+    assert stylized(photo, "-o", tmp_path / "result.bmp") == 1
+    assert "result.bmp': it must end in .png, .jpg" in capsys.readouterr().err
     (tmp_path / "plain").write_bytes(b"mine")
     assert stylized(photo, "-o", tmp_path / "plain") == 1
     assert "'" + str(tmp_path / "plain") + "' is a file where a folder" in capsys.readouterr().err

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+from app.commands.stylize import command, pipeline
 from app.commands.stylize import limits as memory
-from app.commands.stylize import pipeline
 from app.commands.stylize.files import Picture
 from app.commands.stylize.groups import Group, groups
 from app.commands.stylize.jobs import Job
@@ -71,10 +71,10 @@ def test_the_next_picture_is_read_and_the_one_before_written_while_one_is_styled
     read, write, process = pipeline.read, pipeline.write, engine.process_batch
     styled: list[int] = []
 
-    def reads(job):
+    def reads(job, depth):
         if number_of(job) == 1:
             read_next.set()
-        return read(job)
+        return read(job, depth)
 
     def processes(frames, mode):
         if not styled:
@@ -130,12 +130,12 @@ def test_no_more_pictures_are_in_flight_than_fit_into_memory(engine, jobs, monke
     read, write, lock = pipeline.read, pipeline.write, threading.Lock()
     held, most = 0, 0
 
-    def reads(job):
+    def reads(job, depth):
         nonlocal held, most
         with lock:
             held += 1
             most = max(most, held)
-        return read(job)
+        return read(job, depth)
 
     def writes(read, result, size):
         nonlocal held
@@ -182,7 +182,8 @@ def test_results_do_not_become_smaller_because_the_run_takes_memory(
     for number in range(4):
         write_pixels(tmp_path / f"{number}.png", picture(40, 32))
     free = [2**30] * 2 + [1] * 99
-    monkeypatch.setattr(memory, "free_bytes", lambda device: free.pop(0))
+    for module in (memory, command):
+        monkeypatch.setattr(module, "free_bytes", lambda device: free.pop(0))
     assert stylized(tmp_path / "*.png", "-o", tmp_path / "out") == 0
     sizes = {read_metadata(path)["Network size"] for path in (tmp_path / "out").iterdir()}
     assert sizes == {"40x32"}
@@ -192,15 +193,15 @@ def test_remarks_and_errors_have_one_order(style, tmp_path, capsys):
     from utils.opencv import cv2
 
     for name in ("0", "2", "4"):
-        cv2.imwrite(str(tmp_path / f"{name}.png"), picture(37, 26).astype(np.uint16) * 257)
+        cv2.imwrite(str(tmp_path / f"{name}.ppm"), picture(37, 26).astype(np.uint16) * 257)
     for name in ("1", "3"):
         (tmp_path / f"{name}.png").write_bytes(b"<html>")
     told = []
     for _ in range(2):
-        assert stylized(tmp_path / "*.png", "-o", tmp_path / "out", "--overwrite") == 1
+        assert stylized(tmp_path / "*.p?[gm]", "-o", tmp_path / "out", "--overwrite") == 1
         told.append(capsys.readouterr().err.splitlines())
     assert told[0] == told[1]
-    named = [next(n for n in "01234" if f"{n}.png" in line) for line in told[0][:-1]]
+    named = [next(n for n in "01234" if f"{n}.p" in line) for line in told[0][:-1]]
     assert named == ["0", "1", "2", "3", "4"]
 
 

@@ -47,9 +47,9 @@ def modules(monkeypatch):
     ran: list[type] = []
     render = Network.render
 
-    def watched(self, pixels):
+    def watched(self, pixels, **how):
         ran.append(type(self._module))
-        return render(self, pixels)
+        return render(self, pixels, **how)
 
     monkeypatch.setattr(Network, "render", watched)
     return ran

@@ -104,9 +104,9 @@ def test_a_comparison_times_each_network_by_the_path_that_a_stream_takes(
     taken: list[str] = []
     render = Network.render
 
-    def watched(self, pixels):
+    def watched(self, pixels, **how):
         taken.append(type(self._module).__name__)
-        return render(self, pixels)
+        return render(self, pixels, **how)
 
     monkeypatch.setattr(Network, "render", watched)
     engine.configure(replace(config, kernels=kernels))

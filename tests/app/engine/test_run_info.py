@@ -30,7 +30,7 @@ def frame(library, monkeypatch):
         "device": CPU,
         "precision": config.precision,
         "active": weights.active(lite=False),
-        "network_reason": "",
+        "reasons": (),
     }
 
 
@@ -48,7 +48,7 @@ def test_frames_of_one_config_share_a_description(frame):
         ({"config": EngineConfig("candy", kernels="baseline", device="cpu")}, "Baseline, FP32"),
         ({"device": GPU}, "a GPU (cuda:0)"),
         ({"precision": Precision.bf16}, "BF16, CPU: FP32 gave a broken picture"),
-        ({"network_reason": "it is slow"}, "it is slow"),
+        ({"reasons": ("it is slow",)}, "it is slow"),
     ],
     ids=["config", "device", "precision", "reason"],
 )
@@ -91,6 +91,6 @@ def test_a_description_that_fails_is_not_kept(frame, monkeypatch):
     with monkeypatch.context() as lost:
         lost.setattr("app.engine.run_info.title", fails)
         with pytest.raises(RuntimeError, match="lost"):
-            latest.get(**frame | {"network_reason": "it is slow"})
+            latest.get(**frame | {"reasons": ("it is slow",)})
     assert latest.get(**frame) == before
-    assert "it is slow" in str(latest.get(**frame | {"network_reason": "it is slow"}))
+    assert "it is slow" in str(latest.get(**frame | {"reasons": ("it is slow",)}))

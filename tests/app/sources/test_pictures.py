@@ -97,7 +97,7 @@ def test_what_of_a_picture_is_not_shown_is_noted(tmp_path: Path) -> None:
     write_picture(tmp_path / "0.png", 0)
     alpha = np.zeros((4, 4), np.uint8)
     Image.fromarray(np.dstack([np.zeros((4, 4, 3), np.uint8), alpha])).save(tmp_path / "1.png")
-    Image.fromarray(np.full((4, 4), 30000, np.uint16)).save(tmp_path / "2.png")
+    Image.fromarray(np.full((4, 4), 30000, np.int32)).save(tmp_path / "2.tif")
     source = open_source(str(tmp_path))
     assert next_frame(source).alpha is None
     assert source.info.note == ""
@@ -108,7 +108,7 @@ def test_what_of_a_picture_is_not_shown_is_noted(tmp_path: Path) -> None:
     assert source.info.note == "transparent parts are composited over white"
     source.step(1)
     next_frame(source)
-    assert source.info.note == "its 16 bits per channel became 8"
+    assert source.info.note == "its 32 bits per channel became 8"
     source.close()
 
 

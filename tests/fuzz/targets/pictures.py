@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import io
 import struct
+import tempfile
 import warnings
 from pathlib import Path
 from random import Random
@@ -18,8 +19,11 @@ from tests.fuzz.case import Case
 from tests.fuzz.judging import check_shown
 from tests.fuzz.mutations import damaged, damaged_png
 from tests.fuzz.targets.base import Basis, attempt, named, special
+from tests.helpers.profiles import P3, gamma, profile
 from utils.images.opening import kind_of
-from utils.images.reading import read_pixels
+from utils.images.reading import read_picture
+from utils.images.writing import DEEP, write_pixels
+from utils.opencv import cv2
 
 WIDTH, HEIGHT = 24, 16
 # Format, mode, what else the writer is told.
@@ -77,12 +81,19 @@ class PictureFiles(Basis):
 
 def _load(path: Path) -> None:
     kind_of(path)
-    pixels = read_pixels(path)
+    picture = read_picture(path)
+    pixels = picture.pixels
     assert pixels.dtype == np.uint8
     assert pixels.ndim == 3
     assert pixels.shape[2] == 3
     assert pixels.size
     assert pixels.flags.c_contiguous
+    found = picture.origin.profile
+    for ending in (".jpg", ".tif") if max(pixels.shape) < 65_000 else (".tif",):
+        again = path.with_name(f"again{ending}")
+        data = found.data if found else None
+        write_pixels(again, pixels, {"style": "x"}, exif=picture.origin.exif, profile=data)
+        again.unlink()
 
 
 def _open(path: Path) -> None:
@@ -99,7 +110,7 @@ def _open(path: Path) -> None:
 
 def seeds() -> tuple[tuple[str, bytes], ...]:
     """A small picture of every format and variant, and animations: names and contents."""
-    return (*_saved(), *animations(), *_by_hand())
+    return (*_saved(), *animations(), *_by_hand(), *_deep())
 
 
 @functools.cache
@@ -136,6 +147,27 @@ def animations() -> tuple[tuple[str, bytes], ...]:
         (f"moving{ending}", _encoded(first, kind, save_all=True, append_images=rest, duration=20))
         for kind, ending in endings.items()
     )
+
+
+@functools.cache
+def _deep() -> tuple[tuple[str, bytes], ...]:
+    """Pictures of 16 bits per channel, with a wide profile too, and one with a gain map."""
+    rng = np.random.default_rng(3)
+    pixels = rng.integers(0, 65536, (HEIGHT, WIDTH, 4)).astype(np.uint16)
+    made: list[tuple[str, bytes]] = []
+    for ending in (".png", ".tif"):
+        for channels in (3, 4):
+            done, data = cv2.imencode(ending, pixels[..., :channels])
+            assert done
+            made.append((f"picture{ending}", data.tobytes()))
+    with tempfile.TemporaryDirectory() as folder:
+        for ending in DEEP:
+            path = Path(folder) / f"picture{ending}"
+            write_pixels(path, pixels[..., :3], {"style": "x"}, profile=profile(P3, gamma(2.2)))
+            made.append((path.name, path.read_bytes()))
+    eight = Image.fromarray((pixels[..., :3] >> 8).astype(np.uint8))
+    pair = _encoded(eight, "MPO", save_all=True, append_images=[eight], xmp=b"hdrgm:Version")
+    return (*made, ("picture.jpg", pair))
 
 
 def _in_mode(picture: Image.Image, mode: str) -> Image.Image:

@@ -10,9 +10,54 @@ _FINISHED = "tests/app/engine/post/test_post_processing.py"
 _TEXTURE = "tests/app/engine/test_texture.py"
 _SMOOTHED = "tests/app/engine/post/test_temporal_smoothing.py"
 _FLOW = "tests/app/engine/post/test_optical_flow.py"
+_BANDS = "tests/models/inference/test_banded.py"
+_IN_BANDS = "tests/app/engine/test_bands.py"
 
 
 MUTANTS = (
+    Mutant(
+        "what does not fit at once is computed at once",
+        "app/engine/network_pool.py",
+        "if at_once <= AT_ONCE * free or in_bands is None:",
+        "if True:",
+        (f"{_IN_BANDS}::test_bands_paint_the_same_picture_and_say_why",),
+    ),
+    Mutant(
+        "the way of a picture follows the memory that is free now",
+        "app/engine/network_pool.py",
+        "        if device not in self._free_bytes:\n",
+        "        if True:\n",
+        (f"{_IN_BANDS}::test_the_way_of_later_pictures_does_not_change_with_free_memory",),
+    ),
+    Mutant(
+        "a result of 16 bits is one of 8, widened",
+        "app/engine/network_pool.py",
+        "steps = (raw.clamp(0, 255) * _PER_DEEP + 0.5).to(torch.int32)",
+        "steps = (raw.clamp(0, 255) + 0.5).to(torch.int32) * _PER_DEEP",
+        (f"{_IN_BANDS}::test_a_result_of_16_bits_is_that_of_8_and_finer",),
+    ),
+    Mutant(
+        "each band is normed by the statistics of the last one",
+        "models/inference/banded_layers.py",
+        "        delta = center.double() + moved - self._mean\n",
+        "        self._count, self._mean, self._squares = 0, 0 * self._mean, 0 * self._squares\n"
+        "        delta = center.double() + moved - self._mean\n",
+        (f"{_BANDS}::test_bands_change_nothing_but_rounding",),
+    ),
+    Mutant(
+        "a band reads the result of the band above instead of its input",
+        "models/inference/banded.py",
+        "above = raw[:, :, bottom - 1 : bottom].clone()",
+        "above = raw[:, :, bottom - 1 : bottom]",
+        (f"{_BANDS}::test_bands_change_nothing_but_rounding",),
+    ),
+    Mutant(
+        "rows that fill the sides up to multiples of 4 are repeated in bands",
+        "models/inference/banded.py",
+        'x = F.pad(x, (0, right, 0, below), mode="reflect")',
+        'x = F.pad(x, (0, right, 0, below), mode="replicate")',
+        (f"{_BANDS}::test_bands_change_nothing_but_rounding",),
+    ),
     Mutant(
         "texture stays on the screen while the scene moves",
         "app/engine/texture.py",
@@ -39,8 +84,8 @@ MUTANTS = (
     Mutant(
         "the network is given the frame without its texture",
         "app/engine/engine.py",
-        "render_all(given) for kernels",
-        "render_all(inputs) for kernels",
+        "render_all(given, **how) for kernels",
+        "render_all(inputs, **how) for kernels",
         (f"{_TEXTURE}::test_the_network_sees_the_texture_and_the_source_stays_clean",),
     ),
     Mutant(
@@ -121,8 +166,8 @@ MUTANTS = (
     Mutant(
         "the status line does not tell that kernels became ready",
         "app/engine/run_info.py",
-        "network_reason, build.reasons())",
-        "network_reason)",
+        "reasons, build.reasons())",
+        "reasons)",
         (
             "tests/app/engine/test_run_info.py::"
             "test_the_next_frame_tells_of_kernels_that_became_ready",

@@ -8,8 +8,45 @@ _CHECKPOINTS = "tests/models/test_checkpoints.py"
 _STYLIZE = "tests/app/commands/test_stylize_files.py"
 _PIPELINE = "tests/app/commands/test_stylize_pipeline.py"
 _BATCHES = "tests/app/commands/test_stylize_batches.py"
+_ORIGIN = "tests/utils/images/test_origin.py"
+
 
 MUTANTS = (
+    Mutant(
+        "results of a picture with a profile stay in sRGB",
+        "utils/images/origin.py",
+        "        out = self.profile.from_srgb(pixels)\n",
+        "        out = pixels.copy()\n",
+        (f"{_ORIGIN}::test_colors_beyond_srgb_come_back_where_the_picture_is_kept",),
+    ),
+    Mutant(
+        "what sRGB cannot show is lost where the picture is kept",
+        "utils/images/origin.py",
+        "if share <= 0 or native is None",
+        "if True or native is None",
+        (f"{_ORIGIN}::test_colors_beyond_srgb_come_back_where_the_picture_is_kept",),
+    ),
+    Mutant(
+        "results are turned by the orientation of their picture once more",
+        "utils/images/metadata.py",
+        "            kept[_ORIENTATION] = 1\n",
+        "            kept[_ORIENTATION] = found[_ORIENTATION]\n",
+        (f"{_ORIGIN}::test_exif_data_are_kept_upright",),
+    ),
+    Mutant(
+        "a gain map that only the second picture names is not noticed",
+        "utils/images/gain_maps.py",
+        "for number in range(1, min(count, _MOST_FRAMES)):",
+        "for number in range(0):",
+        (f"{_ORIGIN}::test_an_hdr_gain_map_is_dropped_with_a_remark",),
+    ),
+    Mutant(
+        "a PNG of 16 bits has no profile",
+        "utils/images/writing.py",
+        "    if profile:\n        chunks.insert",
+        "    if False and profile:\n        chunks.insert",
+        (f"{_ORIGIN}::test_sixteen_bits_are_saved_with_everything_around_them",),
+    ),
     Mutant(
         "keys that the network does not have are ignored",
         "models/checkpoints.py",
@@ -107,9 +144,9 @@ MUTANTS = (
     ),
     Mutant(
         "a saved picture loses its transparency",
-        "app/commands/stylize/files.py",
-        "metadata(styled), alpha=frame.alpha)",
-        "metadata(styled))",
+        "app/export/picture_file.py",
+        "about, alpha=alpha, exif",
+        "about, exif",
         ("tests/app/commands/test_stylize.py::test_transparency_is_kept_where_the_format_has_it",),
     ),
     Mutant(

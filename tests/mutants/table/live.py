@@ -5,8 +5,31 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _SESSION = "tests/app/live/test_session.py"
+_LARGE = "tests/app/live/test_large_pictures.py"
+
 
 MUTANTS = (
+    Mutant(
+        "a picture in bands keeps another choice waiting",
+        "app/live/worker.py",
+        "if changed or self.interrupted.is_set():",
+        "if self.interrupted.is_set():",
+        (f"{_LARGE}::test_another_choice_does_not_wait_for_the_picture_under_way",),
+    ),
+    Mutant(
+        "a canceled picture is begun again",
+        "app/live/worker.py",
+        "self._styled, self._refined, self._reduced = self._engine.config, True, False",
+        "self._styled, self._refined, self._reduced = None, True, False",
+        (f"{_LARGE}::test_a_canceled_picture_is_not_begun_again",),
+    ),
+    Mutant(
+        "Esc does not cancel a picture in bands",
+        "app/ui/main_window.py",
+        "elif self.job.isVisible() or self.painting.isVisible():",
+        "elif self.job.isVisible():",
+        (f"{_LARGE}::test_the_window_shows_the_share_and_cancels",),
+    ),
     Mutant(
         "a grabber keeps the oldest frame instead of the newest",
         "app/sources/grabber.py",

@@ -1,0 +1,75 @@
+"""Writes TIFF files of 8 or 16 bits per channel, compressed without loss."""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from PIL.TiffImagePlugin import ImageFileDirectory_v2
+
+ROWS = 64  # of a strip
+LEVEL = 4  # of zlib
+MOST_BYTES = 2**32 - 2**20  # that offsets of 32 bits reach
+
+_DEFLATE, _RGB, _DIFFERENCES, _UNASSOCIATED, _UNDEFINED = 8, 2, 2, 2, 7
+_PROFILE = 34675
+_SUB_DIRECTORIES = (0x8769, 0x8825)  # of EXIF and of GPS
+
+
+def write_tiff(
+    path: Path,
+    pixels: NDArray[np.uint8 | np.uint16],
+    exif: Image.Exif,
+    profile: bytes | None,
+) -> None:
+    """Write a file; not atomically.
+
+    Args:
+        path: The file to write or replace.
+        pixels: [H, W, 3] RGB, or [H, W, 4] with alpha.
+        exif: Its tags become those of the file.
+        profile: The color profile to embed.
+
+    Raises:
+        OSError: The file cannot be written, or would be larger than TIFF allows.
+    """
+    height, width, channels = pixels.shape
+    strips = [_strip(pixels[top : top + ROWS]) for top in range(0, height, ROWS)]
+    sizes = [len(strip) for strip in strips]
+    if sum(sizes) > MOST_BYTES:
+        raise OSError("TIFF holds 4 GB")
+    directory = ImageFileDirectory_v2()
+    for tag, value in exif.items():
+        directory[tag] = value
+    for tag in _SUB_DIRECTORIES:
+        if below := exif.get_ifd(tag):
+            directory[tag] = dict(below)
+    bits = 8 * pixels.itemsize
+    directory[256], directory[257], directory[258] = width, height, (bits,) * channels
+    directory[259], directory[262], directory[277] = _DEFLATE, _RGB, channels
+    directory[278], directory[279], directory[284] = ROWS, tuple(sizes), 1
+    directory[273] = tuple(sum(sizes[:n]) for n in range(len(sizes)))  # from the end of the tags
+    directory[317], directory[339] = _DIFFERENCES, (1,) * channels
+    if channels == 4:
+        directory[338] = _UNASSOCIATED
+    if profile is not None:
+        directory.tagtype[_PROFILE] = _UNDEFINED
+        directory[_PROFILE] = profile
+    with path.open("wb") as file:
+        file.write(b"II*\0\x08\0\0\0")
+        file.write(directory.tobytes(8))
+        for strip in strips:
+            file.write(strip)
+
+
+def _strip(rows: NDArray[np.uint8 | np.uint16]) -> bytes:
+    """Compress rows as differences of each pixel to the one before it."""
+    differences = rows.copy()
+    differences[:, 1:] -= rows[:, :-1]
+    if sys.byteorder == "big":
+        differences.byteswap(inplace=True)
+    return zlib.compress(differences.tobytes(), LEVEL)
