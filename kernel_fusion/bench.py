@@ -24,9 +24,9 @@ from kernel_fusion.measure_optim import GROUP, OPTIMIZERS, measured_optimizers
 from kernels.ops.registry import LIBRARY, OPS, Op, prepare, statuses
 from utils.devices import resolve
 from utils.files.atomic import atomic_write
-from utils.library_tables import library_table
 from utils.provenance import commit_of, machine_info
 from utils.tables import where
+from utils.tables.library import library_table
 from utils.tf32 import tf32_allowed
 
 SIZES = {"cpu": "2048x2048", "cuda": "2048x2048,4096x4096,16384x4096"}

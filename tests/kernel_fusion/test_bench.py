@@ -14,8 +14,8 @@ from kernel_fusion import bench, measure, measure_optim, ways
 from kernel_fusion.__main__ import main
 from kernel_fusion.ways import OURS, timed
 from kernels.ops.registry import LIBRARY, OPS
-from utils.library_tables import HEADER, library_table
 from utils.tables import markdown, refreshed
+from utils.tables.library import HEADER, library_table
 
 CPU = torch.device("cpu")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "library-benchmarks.md"

@@ -50,8 +50,8 @@ from utils.devices import resolve
 from utils.files.writable import write_error
 from utils.images.opening import ImageError
 from utils.images.writing import SAVED
-from utils.quality_tables import quality_markdown
 from utils.tables import where
+from utils.tables.quality import quality_markdown
 from utils.text import printable
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from utils.files.atomic import atomic_write
-from utils.library_tables import library_table
-from utils.quality_tables import figure, quality_markdown, without_empty_columns
+from utils.tables.library import library_table
+from utils.tables.quality import figure, quality_markdown, without_empty_columns
 from utils.text import printable
 
 BLOCK = re.compile(
@@ -340,7 +340,3 @@ def _ms(value: float) -> str:
 
 def _times(ratio: float | None) -> str:
     return "-" if ratio is None else f"{ratio:.2f}x"
-
-
-if __name__ == "__main__":
-    sys.exit(main())
