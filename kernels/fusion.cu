@@ -5,7 +5,6 @@
 #include "include/common/with_type.cuh"
 #include "include/fusion/activations.h"
 #include "include/fusion/channels.cuh"
-#include "include/fusion/joined_channels.cuh"
 #include "include/fusion/row_norm.cuh"
 
 // y = activation(norm(x + residual) * weight + bias), total = x + residual. [rows, width]; weight
@@ -37,26 +36,23 @@ extern "C" __global__ void __launch_bounds__(512, 2)
 }
 
 // dx = added + the gradient of styleforge_row_norm by its sum `x`, in vectors. partial: FP32
-// [blocks, 2, width], each block's sums of the gradients of weight and bias, or null. Shared memory: a
-// Stage, where there are copies, or the room of sum_teams alone.
-extern "C" __global__ void __launch_bounds__(styleforge::fusion::kBackwardThreads, 1)
+// [blocks, teams of a block, 2, width], each team's sums of the gradients of weight and bias, or null.
+extern "C" __global__ void __launch_bounds__(styleforge::fusion::kBackwardThreads, 2)
     styleforge_row_norm_backward(const void* grad, const void* added, const void* x,
                                  const void* weight, const void* bias, void* dx, float* partial,
                                  long long type, long long activation, long long rows,
                                  long long width, long long team, int centered, double eps) {
     using namespace styleforge;
     using namespace styleforge::fusion;
-    extern __shared__ __align__(128) unsigned char shared[];
-    __shared__ float of_warps[Team::kShared];
+    __shared__ float shared[Team::kShared];
     const NormGradient p{grad,       added, x,     weight, bias,     dx, partial,
                          activation, rows,  width, team,   centered, eps};
-    const Stage stage{reinterpret_cast<uint4*>(shared)};
+    __shared__ uint4 pieces[Stage::kPieces];
     with_type(type, 1, [&](auto element, auto count) {
         using T = decltype(element);
         constexpr int kCount = decltype(count)::value;
         constexpr bool kStaged = Stage::kCopies && kCount == kVectorSize<T>;
-        row_norm_gradients<kStaged, kMostBackward, T, kCount>(p, stage, of_warps,
-                                                              reinterpret_cast<float*>(shared));
+        row_norm_gradients<kStaged, kMostBackward, T, kCount>(p, Stage{pieces}, shared);
     });
 }
 
@@ -69,48 +65,40 @@ extern "C" __global__ void __launch_bounds__(512, 1)
                                           int centered, double eps) {
     using namespace styleforge;
     using namespace styleforge::fusion;
-    __shared__ float shared[Team::kShared], room[2 * kMostElements * 256];
+    __shared__ float shared[Team::kShared];
     const NormGradient p{grad,       added, x,     weight, bias,     dx, partial,
                          activation, rows,  width, team,   centered, eps};
     with_type(type, 0, [&](auto element, auto) {
-        row_norm_gradients<false, kMostElements, decltype(element), 1>(p, Stage{nullptr}, shared,
-                                                                       room);
+        row_norm_gradients<false, kMostElements, decltype(element), 1>(p, Stage{nullptr}, shared);
     });
 }
 
-// What all blocks left in `partial`, [blocks, 2, width], summed; `of_weight` or `of_bias` may be null.
-// A block is of 32 columns of both.
-extern "C" __global__ void __launch_bounds__(512, 2)
+// What all teams left in `partial`, [teams, 2, width], summed; `of_weight` or `of_bias` may be null. A
+// block is of 32 columns of both.
+extern "C" __global__ void __launch_bounds__(1024)
     styleforge_row_norm_parameters(const float* partial, void* of_weight, void* of_bias,
-                                   long long type, long long blocks, long long width) {
+                                   long long type, long long teams, long long width) {
     using namespace styleforge;
-    constexpr int kWarps = 16, kTogether = 12;  // loads of a thread, none of which waits for another
-    __shared__ float shared[kWarps][32];
+    __shared__ float shared[32][33];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const long long column = 32ll * blockIdx.x + lane;
+    const long long first = 32ll * blockIdx.x, column = first + lane;
     float sum = 0;
     if (column < 2 * width)
-        for (long long first = warp; first < blocks; first += kWarps * kTogether) {
-            const float* const from = partial + first * 2 * width + column;
-            const int left = static_cast<int>(blocks - first);
-            float found[kTogether];
-#pragma unroll
-            for (int u = 0; u < kTogether; ++u)
-                found[u] = u * kWarps < left ? from[u * kWarps * 2 * width] : 0.f;
-#pragma unroll
-            for (int u = 0; u < kTogether; ++u) sum += found[u];
-        }
+#pragma unroll 4
+        for (long long i = warp; i < teams; i += 32) sum += partial[i * 2 * width + column];
     shared[warp][lane] = sum;
     __syncthreads();
-    if (warp > 0 || column >= 2 * width) return;
-    void* const to = column < width ? of_weight : of_bias;
+    // A warp takes a column: what 32 warps have of it.
+    const long long own = first + warp;
+    float total[1] = {shared[lane][warp]};
+    Team{32, lane, nullptr}.sum(total);
+    if (lane != 0 || own >= 2 * width) return;
+    void* to = own < width ? of_weight : of_bias;
+    const long long at = own < width ? own : own - width;
     if (to == nullptr) return;
-    sum = 0;
-#pragma unroll
-    for (int i = 0; i < kWarps; ++i) sum += shared[i][lane];
     with_type(type, 0, [&](auto element, auto) {
         using T = decltype(element);
-        static_cast<T*>(to)[column < width ? column : column - width] = from_float<T>(sum);
+        static_cast<T*>(to)[at] = from_float<T>(total[0]);
     });
 }
 
@@ -346,49 +334,5 @@ extern "C" __global__ void __launch_bounds__(256, 4)
             }
             store<kCount>(to + at, g);
         });
-    });
-}
-
-// As styleforge_channels_sums, _totals and _relu together, where the statistics are the batch's: x is
-// read once. A cooperative launch, of whole vectors alone; see JoinedChannels.
-extern "C" __global__ void
-    __launch_bounds__(styleforge::fusion::kJoinedThreads, styleforge::fusion::kJoinedBlocks)
-    styleforge_channels_joined(const void* x, float* mean, float* inverse, const float* weight,
-                               const float* bias, void* y, float* partial, unsigned* counts,
-                               long long type, long long samples, long long channels,
-                               long long inner, long long length, long long members,
-                               long long slots, double eps) {
-    using namespace styleforge;
-    using namespace styleforge::fusion;
-    extern __shared__ __align__(128) unsigned char shared[];
-    __shared__ float of_warps[Team::kShared], found[2][2];
-    const JoinedChannels p{x, nullptr, mean, inverse, weight, bias, nullptr, y, partial, counts,
-                           samples, channels, inner, static_cast<unsigned>(length),
-                           static_cast<unsigned>(members), static_cast<int>(slots),
-                           static_cast<float>(eps)};
-    with_type(type, 1, [&](auto element, auto) {
-        JoinedBlock<decltype(element), true>(p, shared, of_warps, found).run();
-    });
-}
-
-// As styleforge_channels_sums, _totals and _gradient together, where mean and deviation are those of
-// the batch: grad and x are read once. Otherwise as styleforge_channels_joined.
-extern "C" __global__ void
-    __launch_bounds__(styleforge::fusion::kJoinedThreads, styleforge::fusion::kJoinedBlocks)
-    styleforge_channels_joined_gradient(const void* grad, const void* x, float* mean,
-                                        float* inverse, const float* weight, const float* bias,
-                                        float* sums, void* dx, float* partial, unsigned* counts,
-                                        long long type, long long samples, long long channels,
-                                        long long inner, long long length, long long members,
-                                        long long slots) {
-    using namespace styleforge;
-    using namespace styleforge::fusion;
-    extern __shared__ __align__(128) unsigned char shared[];
-    __shared__ float of_warps[Team::kShared], found[2][2];
-    const JoinedChannels p{x, grad, mean, inverse, weight, bias, sums, dx, partial, counts,
-                           samples, channels, inner, static_cast<unsigned>(length),
-                           static_cast<unsigned>(members), static_cast<int>(slots), 0.f};
-    with_type(type, 1, [&](auto element, auto) {
-        JoinedBlock<decltype(element), false>(p, shared, of_warps, found).run();
     });
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
+from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_uint, c_void_p
 from typing import Any
 
 from kernels.jit.errors import BuildError
@@ -162,27 +162,6 @@ class Driver:
         told = c_int()
         if error := self._driver.cuKernelGetAttribute(byref(told), attribute, kernel, device):
             raise BuildError(_sentence(f"no attribute {attribute} of a kernel", error))
-        return told.value
-
-    def blocks_at_once(self, kernel: c_void_p, device: int, threads: int, shared_bytes: int) -> int:
-        """How many blocks of a kernel a multiprocessor has room for.
-
-        Args:
-            kernel: As `kernel` returned it.
-            device: The driver's number of the GPU.
-            threads: Of a block.
-            shared_bytes: Dynamic shared memory of a block.
-
-        Raises:
-            BuildError: The driver does not tell it.
-        """
-        told = c_int()
-        occupancy = self.function("cuOccupancyMaxActiveBlocksPerMultiprocessor")
-        if error := (
-            self.ensure_current(device)
-            or occupancy(byref(told), kernel, c_int(threads), c_size_t(shared_bytes))
-        ):
-            raise BuildError(_sentence("no occupancy of a kernel", error))
         return told.value
 
     def load(self, image: bytes, name: str) -> c_void_p:

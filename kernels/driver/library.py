@@ -79,24 +79,6 @@ class DriverLibrary:
             module = self._loaded[source] = self._driver.load(data, f"the image {image.file}")
         return module
 
-    def blocks_at_once(self, source: str, name: str, threads: int, shared_bytes: int) -> int:
-        """How many blocks of a kernel a multiprocessor of the GPU has room for.
-
-        Args:
-            source: What it is compiled from.
-            name: As C++ names it.
-            threads: Of a block.
-            shared_bytes: Dynamic shared memory of a block, as it is launched with.
-
-        Raises:
-            BuildError: As those of `kernel`.
-        """
-        with self._finding:
-            found = self._driver.kernel(
-                self._module(source), self._names[source][name], self._device, shared_bytes
-            )
-        return self._driver.blocks_at_once(found, self._device, threads, shared_bytes)
-
     def kernel(
         self,
         source: str,
@@ -119,8 +101,7 @@ class DriverLibrary:
                 every call with the same `threads`.
             shared_bytes: Dynamic shared memory of a block.
             overlap: Whether it may start before the kernel ahead of it has ended.
-            all_shared: As that of Driver.kernel; what overlaps or is cooperative always is, or it
-                could not.
+            all_shared: As that of Driver.kernel; what overlaps always is, or it could not.
             cluster: Blocks of a cluster.
             cooperative: Whether all blocks have to run at once.
             arguments: How many it takes.
@@ -138,7 +119,7 @@ class DriverLibrary:
                     self._names[source][name],
                     self._device,
                     shared_bytes,
-                    all_shared=overlap or cooperative or all_shared,
+                    all_shared=overlap or all_shared,
                 )
                 kernel = self._kernels[key] = Kernel(
                     self._driver,

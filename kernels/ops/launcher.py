@@ -143,25 +143,18 @@ class Gpu:
         index: What PyTorch calls it.
         multiprocessors: How many it has.
         major: Of its compute capability.
-        shared_bytes: Shared memory of a multiprocessor.
     """
 
     index: int
     multiprocessors: int
     major: int
-    shared_bytes: int = 64 << 10  # what each GPU has
 
     @classmethod
     def of(cls, index: int) -> Gpu:
         """The GPU that PyTorch calls cuda:`index`."""
         cuda: Any = torch.cuda  # PyTorch gives no type to what this returns
         found = cuda.get_device_properties(index)
-        return cls(
-            index,
-            found.multi_processor_count,
-            found.major,
-            found.shared_memory_per_multiprocessor,
-        )
+        return cls(index, found.multi_processor_count, found.major)
 
 
 class CudaLauncher(Calls):
@@ -177,52 +170,20 @@ class CudaLauncher(Calls):
         gpu: The GPU.
     """
 
-    __slots__ = ("_at_once", "_kernels", "gpu", "library")
+    __slots__ = ("_kernels", "gpu", "library")
 
     def __init__(self, library: Any, gpu: Gpu) -> None:
         super().__init__()
         self.library, self.gpu = library, gpu
         self._kernels: dict[tuple[str, int], Kernel] = {}
-        self._at_once: dict[tuple[str, int, int], int] = {}
-
-    def blocks_at_once(self, kernel: str, threads: int, shared_bytes: int) -> int:
-        """How many blocks of a kernel run at once on the GPU, where nothing else runs.
-
-        Args:
-            kernel: As that of a launch, like what follows.
-            threads: Of a block.
-            shared_bytes: Dynamic shared memory of a block.
-
-        Raises:
-            AttributeError: The library has no such kernel.
-            BuildError: The GPU cannot run it.
-        """
-        key = kernel, threads, shared_bytes
-        found = self._at_once.get(key)
-        if found is None:
-            library: DriverLibrary = self.library
-            of_one = library.blocks_at_once(self._source_of(kernel), *key)
-            found = self._at_once[key] = of_one * self.gpu.multiprocessors
-        return found
 
     @property
     def stream(self) -> int:
         """PyTorch's current stream on the GPU, a CUstream."""
         return raw_stream(self.gpu.index)
 
-    @property
-    def is_capturing(self) -> bool:
-        """Whether what is launched on that stream now becomes part of a CUDA graph."""
-        return torch.cuda.is_current_stream_capturing()
-
     def __call__(
-        self,
-        kernel: str,
-        blocks: int | tuple[int, int, int],
-        threads: int,
-        *arguments: Argument,
-        shared_bytes: int = 0,
-        cooperative: bool = False,
+        self, kernel: str, blocks: int | tuple[int, int, int], threads: int, *arguments: Argument
     ) -> None:
         """Launch a kernel of a DriverLibrary: `extern "C" __global__ void kernel(arguments...)`.
 
@@ -234,9 +195,6 @@ class CudaLauncher(Calls):
                 pointer, a bool as `int`, an int as `long long`, a float as `double`, a struct as it
                 is. The kernel has to declare these types: the driver copies as many bytes as it
                 declares.
-            shared_bytes: Dynamic shared memory of a block: the same in every launch of a kernel,
-                whatever its `threads`, since the driver keeps one bound for all of them.
-            cooperative: Whether blocks wait for one another; likewise the same.
 
         Raises:
             AttributeError: The library has no such kernel.
@@ -249,23 +207,13 @@ class CudaLauncher(Calls):
         found = self._kernels.get((kernel, threads))
         if found is None:
             library: DriverLibrary = self.library
-            found = library.kernel(
-                self._source_of(kernel),
-                kernel,
-                threads,
-                shared_bytes,
-                cooperative=cooperative,
-                arguments=len(arguments),
-            )
+            source = library.source_of(kernel)
+            if source is None:
+                raise AttributeError(f"the library has no kernel {kernel}")
+            found = library.kernel(source, kernel, threads, arguments=len(arguments))
             self._kernels[kernel, threads] = found
         if error := found(grid, self.stream, *map(_as_c, arguments)):
             raise RuntimeError(f"{kernel} could not be launched: CUDA error {error}")
-
-    def _source_of(self, kernel: str) -> str:
-        source: str | None = self.library.source_of(kernel)
-        if source is None:
-            raise AttributeError(f"the library has no kernel {kernel}")
-        return source
 
 
 def current_device() -> int:

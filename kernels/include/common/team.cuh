@@ -4,21 +4,19 @@
 namespace styleforge {
 
 // `size` threads that lie together, a power of two from 32 on. Every thread of the block has to take
-// part in a sum, also where its team has no row; where teams are apart, every thread of a team.
+// part in a sum, also where its team has no row.
 struct Team {
     static constexpr int kMostWarps = 16;  // of a block
     static constexpr int kShared = 4 * kMostWarps;  // numbers: two times two for each warp
     int size, lane;
     float* shared;          // kShared numbers
-    bool apart = false;    // whether teams do not wait for each other
     mutable int turn = 0;  // of two, which half of `shared` the last sum was taken in
 
     // Of `size` threads; `number` is which of a block's teams it is. No division: a size is a power of
     // two.
-    static __device__ __forceinline__ Team of_thread(int size, float* shared, int& number,
-                                                     bool apart = false) {
+    static __device__ __forceinline__ Team of_thread(int size, float* shared, int& number) {
         number = static_cast<int>(threadIdx.x) >> log2_of(size);
-        return {size, static_cast<int>(threadIdx.x) & (size - 1), shared, apart};
+        return {size, static_cast<int>(threadIdx.x) & (size - 1), shared};
     }
     static __device__ __forceinline__ int log2_of(int size) {
 #ifdef __CUDA_ARCH__
@@ -45,7 +43,7 @@ struct Team {
 #pragma unroll
         for (int k = 0; k < kCount; ++k)
             if (lane % 32 == 0) sums[2 * warp + k] = values[k];
-        wait(first);
+        __syncthreads();
         // A lane takes what one warp left, of the first 16 and again of the last 16: a loop over all
         // of them in each thread takes more instructions than what is summed.
         const int other = lane % kMostWarps;
@@ -62,19 +60,6 @@ struct Team {
         float values[1] = {value};
         sum(values);
         return values[0];
-    }
-
-private:
-    // For the threads of the block or, apart, of the team, whose first warp is `first`, at a barrier of
-    // their own: a team of two warps or more begins with one below 15, and 0 is that of the block.
-    __device__ __forceinline__ void wait(int first) const {
-#ifdef __CUDA_ARCH__
-        if (apart) {
-            asm volatile("bar.sync %0, %1;" ::"r"(first + 1), "r"(size) : "memory");
-            return;
-        }
-#endif
-        __syncthreads();
     }
 };
 

@@ -2,7 +2,6 @@
 // registers of the threads that work on it.
 #pragma once
 
-#include "../common/async_copy.cuh"
 #include "../common/dtypes.cuh"
 #include "../common/team.cuh"
 #include "../elementwise/group.cuh"
@@ -15,9 +14,9 @@ namespace fusion {
 // once for a row is shared by them. FORWARD, BACKWARD and BACKWARD_ELEMENTS in
 // kernels/ops/fusions/row_kernels.py say the same.
 constexpr int kMost = 16, kMostBackward = 16, kMostElements = 8;
-// Of a block that reads vectors backward, at most: with 128 registers a thread, a multiprocessor has one
-// such block. STAGE_BYTES in row_kernels.py follows from it.
-constexpr int kBackwardThreads = 512;
+// Of a block that reads vectors backward, which 128 registers a thread are for. With 8 elements they
+// are 512, and 64.
+constexpr int kBackwardThreads = 256;
 using elementwise::CudaMath;
 
 // Elements `at` on of a row of parameters, or `otherwise` where there are none.
@@ -44,24 +43,34 @@ __device__ __forceinline__ void prefetch(const void* address) {
 
 // Where the rows that follow arrive while one is worked on: 16 bytes of each of two tensors for each
 // thread and group. A thread reads what it copied itself, so that nobody waits for another. GPUs
-// before sm_80 cannot copy so.
+// before sm_80 cannot copy so, and a multiprocessor of theirs has no room for two blocks' rows.
 struct Stage {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
     static constexpr bool kCopies = false;
+    static constexpr int kPieces = 1;
 #else
     static constexpr bool kCopies = true;
+    static constexpr int kPieces = 2 * kMostBackward / 4 * kBackwardThreads;
 #endif
-    uint4* pieces;  // 2 * kMostBackward / 4 * kBackwardThreads
+    uint4* pieces;  // kPieces
 
     __device__ __forceinline__ uint4* at(int group, int tensor) const {
         return pieces + (2 * group + tensor) * kBackwardThreads + threadIdx.x;
     }
     __device__ __forceinline__ void copy(int group, int tensor, const void* from) const {
-        copy_async(at(group, tensor), from);
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                         static_cast<unsigned>(__cvta_generic_to_shared(at(group, tensor)))),
+                     "l"(from)
+                     : "memory");
+#elif !defined(__CUDA_ARCH__)
+        *at(group, tensor) = *static_cast<const uint4*>(from);
+#endif
     }
     __device__ __forceinline__ void wait() const {
-        end_copies();
-        wait_for_copies<0>();
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+        asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
     }
 };
 
@@ -208,44 +217,15 @@ struct NormGradient {
     double eps;
 };
 
-// Adds to what the first team of a block has of two sums what all others have, in a fixed order: half
-// of the teams that are left give theirs to the other half. room: 2 * kHeld numbers for each second
-// thread.
-template <int kGroups, int kCount>
-__device__ __forceinline__ void sum_teams(int size, int own, unsigned teams, float* room,
-                                          float (&of_weight)[kGroups][kCount],
-                                          float (&of_bias)[kGroups][kCount]) {
-    for (int half = static_cast<int>(teams) / 2; half > 0; half /= 2) {
-        const int giving = half * size, thread = threadIdx.x;
-        const bool gives = own >= half && own < 2 * half;
-        float* const at = room + (gives ? thread - giving : thread);
-        __syncthreads();  // what the room held has been read
-        if (gives)
-#pragma unroll
-            for (int i = 0; i < kGroups * kCount; ++i) {
-                at[2 * i * giving] = of_weight[i / kCount][i % kCount];
-                at[(2 * i + 1) * giving] = of_bias[i / kCount][i % kCount];
-            }
-        __syncthreads();
-        if (own < half)
-#pragma unroll
-            for (int i = 0; i < kGroups * kCount; ++i) {
-                of_weight[i / kCount][i % kCount] += at[2 * i * giving];
-                of_bias[i / kCount][i % kCount] += at[(2 * i + 1) * giving];
-            }
-    }
-}
-
-// The rows of a block, and its sums of the gradients of parameters. room: as that of sum_teams; where
-// rows are staged, they may lie there.
+// The rows of a block, and its sums of the gradients of parameters.
 template <bool kStaged, int kHeld, typename T, int kCount>
 __device__ __forceinline__ void row_norm_gradients(const NormGradient& p, const Stage& stage,
-                                                   float* shared, float* room) {
+                                                   float* shared) {
     static_assert(!kStaged || kCount * sizeof(T) == sizeof(uint4), "a copy is of 16 bytes");
     using Held = Row<kCount, kHeld>;
     const int size = static_cast<int>(p.team), width = static_cast<int>(p.width);
     int own;
-    const Team team = Team::of_thread(size, shared, own, true);
+    const Team team = Team::of_thread(size, shared, own);
     const unsigned at_once = blockDim.x >> Team::log2_of(size);
     const float eps = static_cast<float>(p.eps);
     float of_weight[Held::kGroups][kCount] = {}, of_bias[Held::kGroups][kCount] = {};
@@ -260,7 +240,7 @@ __device__ __forceinline__ void row_norm_gradients(const NormGradient& p, const 
             stage.copy(group, 1, static_cast<const T*>(p.grad) + row.begin + at);
         });
     }
-    // As often for all teams of a block, which has to be so where they wait for each other.
+    // The same for all teams of a block, which wait for each other.
     for (unsigned first = blockIdx.x * at_once; first < rows; first += step) {
         const unsigned row = first + own;
         const long long ahead = row + step < rows ? step * p.width : 0;
@@ -271,9 +251,8 @@ __device__ __forceinline__ void row_norm_gradients(const NormGradient& p, const 
             of_bias, p.centered, eps);
     }
     if (p.partial == nullptr) return;
-    sum_teams(size, own, at_once, room, of_weight, of_bias);
-    float* to = p.partial + 2ll * blockIdx.x * p.width;
-    Held{team, own == 0 ? width : 0, width, 0}.each([&](int group, int at) {
+    float* to = p.partial + (1ll * blockIdx.x * at_once + own) * 2 * p.width;
+    Held{team, width, width, 0}.each([&](int group, int at) {
         store<kCount>(to + at, of_weight[group]);
         store<kCount>(to + p.width + at, of_bias[group]);
     });

@@ -13,9 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.ops.fusions import joined_channels
-from kernels.ops.fusions.arguments import BYTES, TYPES, check_shape, common_dtype, takes_vectors
-from kernels.ops.fusions.joined_channels import Parts
+from kernels.ops.fusions.arguments import TYPES, check_shape, common_dtype, takes_vectors
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
 
 NAME = "batch_norm_relu"
@@ -50,22 +48,19 @@ class Kernels(NamedTuple):
     """The functions of a library.
 
     Attributes:
-        normalize: Called with x, weight and bias or None, eps, and what it writes. Gives FP32
-            [channels]: the means and the reciprocal deviations of x, by which it norms.
-        differentiate: Called as `gradient`, without sums, of which it gives those of `sums`: where
-            mean and deviation are those of x.
+        statistics: Called with x and eps. Gives FP32 [channels]: the means and the reciprocal
+            deviations.
         sums: Called with grad, x, and four FP32 tensors of channels: what x is normed by, weight
             and bias. Gives FP32 [2, channels]: the gradients of weight and bias.
-        evaluate: Called with x, FP32 tensors of channels (kept means and variances, weight, bias),
-            what it writes, and eps. Gives FP32 [channels] as `normalize`.
+        relu: Called with x, the four tensors of channels, and what it writes.
+        evaluate: As `relu`, with variances in place of the reciprocal deviations, and called with
+            eps. Gives FP32 [channels]: the means, and the reciprocal deviations.
         gradient: Called with grad, x, the four, the sums or None, and what it writes.
     """
 
-    normalize: Callable[
-        [Tensor, Tensor | None, Tensor | None, float, Tensor], tuple[Tensor, Tensor]
-    ]
-    differentiate: Callable[..., Tensor]
+    statistics: Callable[[Tensor, float], tuple[Tensor, Tensor]]
     sums: Callable[..., Tensor]
+    relu: Callable[..., None]
     evaluate: Callable[..., tuple[Tensor, Tensor]]
     gradient: Callable[..., None]
 
@@ -210,9 +205,11 @@ def forward(
     run, x = kernels(layout, x.dtype), x.contiguous(memory_format=layout.memory_format)
     y = torch.empty_like(x)
     if training or mean is None or var is None:
-        return y, *run.normalize(x, weight, bias, eps, y)
-    mean, var = mean.float().contiguous(), var.float().contiguous()
-    middle, inverse = run.evaluate(x, mean, var, *_parameters(weight, bias, mean), y, eps)
+        middle, inverse = run.statistics(x, eps)
+        run.relu(x, middle, inverse, *_parameters(weight, bias, middle), y)
+    else:
+        mean, var = mean.float().contiguous(), var.float().contiguous()
+        middle, inverse = run.evaluate(x, mean, var, *_parameters(weight, bias, mean), y, eps)
     return y, middle, inverse
 
 
@@ -237,12 +234,9 @@ def backward(
     x = x.contiguous(memory_format=layout.memory_format)
     mean = mean.float().contiguous()
     of = (mean, inverse.float().contiguous(), *_parameters(weight, bias, mean))
+    sums = run.sums(grad, x, *of)
     dx = torch.empty_like(x)
-    if training:
-        sums = run.differentiate(grad, x, *of, dx)
-    else:
-        sums = run.sums(grad, x, *of)
-        run.gradient(grad, x, *of, None, dx)
+    run.gradient(grad, x, *of, sums if training else None, dx)
     return [dx, *_of_parameters(weight, bias, sums[0], sums[1])]
 
 
@@ -252,31 +246,6 @@ def _parameters(weight: Tensor | None, bias: Tensor | None, mean: Tensor) -> tup
         torch.ones_like(mean) if weight is None else weight.float().contiguous(),
         torch.zeros_like(mean) if bias is None else bias.float().contiguous(),
     )
-
-
-def _in_two_passes(
-    statistics: Callable[[Tensor, float], tuple[Tensor, Tensor]],
-    sums: Callable[..., Tensor],
-    relu: Callable[..., None],
-    evaluate: Callable[..., tuple[Tensor, Tensor]],
-    gradient: Callable[..., None],
-) -> Kernels:
-    """The functions of a library that has statistics, and what follows from them, apart."""
-
-    def normalize(
-        x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, y: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        mean, inverse = statistics(x, eps)
-        relu(x, mean, inverse, *_parameters(weight, bias, mean), y)
-        return mean, inverse
-
-    def differentiate(grad: Tensor, x: Tensor, *of: Tensor) -> Tensor:
-        *four, dx = of
-        found = sums(grad, x, *four)
-        gradient(grad, x, *four, found, dx)
-        return found
-
-    return Kernels(normalize, differentiate, sums, evaluate, gradient)
 
 
 def on_cpu(launch: CpuLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
@@ -311,7 +280,7 @@ def on_cpu(launch: CpuLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
     def gradient(*given: Tensor | None) -> None:
         launch("styleforge_channels_gradient_cpu", *given, *numbers)
 
-    return _in_two_passes(statistics, sums, relu, evaluate, gradient)
+    return Kernels(statistics, sums, relu, evaluate, gradient)
 
 
 def on_cuda(launch: CudaLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
@@ -390,41 +359,4 @@ def on_cuda(launch: CudaLauncher, layout: Layout, dtype: torch.dtype) -> Kernels
             TYPES[dtype], vector, count, channels, inner, samples * inner, chunks_of(vector),
         )  # fmt: skip
 
-    return _joined(
-        launch, layout, dtype, _in_two_passes(statistics, sums, relu, evaluate, gradient)
-    )
-
-
-def _joined(
-    launch: CudaLauncher, layout: Layout, dtype: torch.dtype, in_two_passes: Kernels
-) -> Kernels:
-    """The same functions with fewer launches: one where a GPU has room for all of a channel."""
-    samples, channels, inner, _ = layout
-    shape = samples, channels, inner
-
-    def parts_for(*read: Tensor) -> Parts | None:
-        if inner == 1 or not takes_vectors(inner, *read):
-            return None
-        vectors = samples * inner * dtype.itemsize // BYTES
-        return joined_channels.parts_for(launch, channels, vectors, len(read))
-
-    def normalize(
-        x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, y: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        parts = parts_for(x)
-        if parts is None:
-            return in_two_passes.normalize(x, weight, bias, eps, y)
-        mean, inverse = (x.new_empty(channels, dtype=torch.float32) for _ in range(2))
-        of = (mean, inverse, *_parameters(weight, bias, mean))
-        joined_channels.forward(launch, parts, x, shape, of, y, eps)
-        return mean, inverse
-
-    def differentiate(grad: Tensor, x: Tensor, *of: Tensor) -> Tensor:
-        parts = parts_for(x, grad)
-        if parts is None:
-            return in_two_passes.differentiate(grad, x, *of)
-        mean, inverse, weight, bias, dx = of
-        four = mean, inverse, weight, bias
-        return joined_channels.backward(launch, parts, grad, x, shape, four, dx)
-
-    return in_two_passes._replace(normalize=normalize, differentiate=differentiate)
+    return Kernels(statistics, sums, relu, evaluate, gradient)

@@ -20,7 +20,7 @@ from kernels.ops.fusions.rows import (
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
 
 LEAST_THREADS, WARP = 128, 32
-SUMMED = 32  # columns of both parameters that a block of 512 threads sums over blocks
+SUMMED = 32  # columns of both parameters that a block of 1,024 threads sums over teams
 
 
 class Block(NamedTuple):
@@ -43,12 +43,9 @@ class Block(NamedTuple):
         return self.held * self.threads
 
 
-FORWARD, BACKWARD, BACKWARD_ELEMENTS = Block(16, 512, 2), Block(16, 512, 1), Block(8, 512, 1)
+FORWARD, BACKWARD, BACKWARD_ELEMENTS = Block(16, 512, 2), Block(16, 256, 2), Block(8, 512, 1)
 MOST_WIDTH = FORWARD.most_width
 MOST_WIDTH_BACKWARD = min(BACKWARD.most_width, BACKWARD_ELEMENTS.most_width)
-# Shared memory of a block backward, of any number of threads: what its threads hold of two tensors
-# of four bytes; half of it, for sums of every second thread, on GPUs that copy no rows there.
-STAGE_BYTES = 2 * 4 * BACKWARD.held * BACKWARD.threads
 PARTS_ON_CPU = 32  # of all rows, whose gradients of parameters are summed apart
 
 
@@ -201,10 +198,14 @@ def backward_on_cuda(
     read = *given.same, given.x, given.weight, given.bias
     vector = takes_vectors(given.width, *read)
     block = BACKWARD if vector else BACKWARD_ELEMENTS
-    team, threads, blocks = _persistent(given, block, launch.gpu.multiprocessors)
+    team, threads = _team(given.width, block.held)
+    at_once = threads // team
+    # As many as run at once: a block that takes several rows sums their gradients of parameters.
+    most = block.at_once * block.threads // threads
+    blocks = min(-(-given.rows // at_once), launch.gpu.multiprocessors * most)
     partial = None
     if given.weight is not None or given.bias is not None:
-        partial = dx.new_empty((blocks, 2, given.width), dtype=torch.float32)
+        partial = dx.new_empty((blocks * at_once, 2, given.width), dtype=torch.float32)
     launch(
         f"styleforge_row_norm_backward{'' if vector else '_elements'}",
         blocks,
@@ -219,7 +220,6 @@ def backward_on_cuda(
         team,
         centered,
         float(eps),
-        shared_bytes=_shared_bytes(launch.gpu.major) if vector else 0,
     )
     if partial is None:
         return [dx]
@@ -228,11 +228,11 @@ def backward_on_cuda(
     launch(
         "styleforge_row_norm_parameters",
         -(-2 * given.width // SUMMED),
-        512,
+        1024,
         partial,
         *made,
         TYPES[dtype],
-        blocks,
+        blocks * at_once,
         given.width,
     )
     return [dx, *(x for x in made if x is not None)]
@@ -244,24 +244,6 @@ def _team(width: int, held: int) -> tuple[int, int]:
     while team * held < width:
         team *= 2
     return team, max(team, LEAST_THREADS)
-
-
-def _persistent(given: Rows, block: Block, multiprocessors: int) -> tuple[int, int, int]:
-    """The threads of a row and of a block, and the blocks, which run at once.
-
-    A block sums the gradients of parameters of all its rows. So it has as many threads as it may:
-    fewer blocks leave less to sum. Only where there are too few rows for that are they smaller.
-    """
-    team, least = _team(given.width, block.held)
-    threads = block.threads
-    while threads > least and given.rows * team <= (multiprocessors - 1) * threads:
-        threads //= 2
-    most = block.at_once * block.threads // threads
-    return team, threads, min(-(-given.rows * team // threads), multiprocessors * most)
-
-
-def _shared_bytes(major: int) -> int:
-    return STAGE_BYTES if major >= 8 else STAGE_BYTES // 2
 
 
 def _runs_on_pytorch(given: Rows, most: int | None = None) -> bool:

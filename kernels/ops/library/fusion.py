@@ -1,9 +1,8 @@
 """The norms of the library, joined with the sum in front of them or the activation behind them.
 
 Each takes one pass over memory forward, where PyTorch's calls take two or three, and one backward
-for all gradients; a batch norm takes one more where the statistics are the batch's, but not on a
-GPU that holds a channel in shared memory. Statistics of rows are computed again backward, so that
-nothing but the arguments is kept.
+for all gradients; a batch norm takes one more where the statistics are the batch's. Statistics of
+rows are computed again backward, so that nothing but the arguments is kept.
 """
 
 from __future__ import annotations

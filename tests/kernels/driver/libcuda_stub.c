@@ -101,16 +101,6 @@ CUresult cuCtxSetCurrent(CUcontext context) {
     return CUDA_SUCCESS;
 }
 
-// As of Hopper, for a kernel of 64 registers a thread.
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction kernel, int threads,
-                                                     size_t shared_bytes) {
-    if (!current) return CUDA_ERROR_INVALID_CONTEXT;
-    if ((size_t)kernel - 1 >= kernel_count) return CUDA_ERROR_INVALID_VALUE;
-    const int of_threads = 1024 / threads, of_memory = 233472 / (1024 + (int)shared_bytes);
-    *blocks = of_threads < of_memory ? of_threads : of_memory;
-    return CUDA_SUCCESS;
-}
-
 // The carveout that a kernel prefers, in percent; 0 where nobody asked.
 int stub_carveout(CUkernel kernel) { return kernels[(size_t)kernel - 1].carveout; }
 

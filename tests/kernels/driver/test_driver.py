@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -56,16 +55,6 @@ def test_a_kernel_that_overlaps_others_has_its_memory_split_as_theirs(driver, st
     for all_shared, percent in ((False, 0), (True, 100)):
         kernel = driver.kernel(library, "k", 0, 1000, all_shared=all_shared)
         assert stub.stub_carveout(kernel) == percent
-
-
-def test_the_driver_tells_how_many_blocks_run_at_once(driver):
-    kernel = driver.kernel(driver.load(b"image\0", "x"), "k", 0, 98_304)
-    for threads, shared_bytes, blocks in ((512, 98_304, 2), (512, 120_000, 1), (256, 0, 4)):
-        with ThreadPoolExecutor(1) as pool:  # whose thread has no context
-            found = pool.submit(driver.blocks_at_once, kernel, 0, threads, shared_bytes)
-            assert found.result() == blocks
-    with pytest.raises(BuildError, match=r"^no occupancy of a kernel: "):
-        driver.blocks_at_once(ctypes.c_void_p(10_000), 0, 512, 0)
 
 
 def test_errors_are_told_without_a_number():

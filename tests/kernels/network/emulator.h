@@ -7,9 +7,6 @@
 // There are two orders. By default warps run as far ahead as they can, which shows barriers that are
 // missing. In turn, the last warp is first, and a thread whose copies arrived lets the others come as
 // far: what two threads write then shows.
-//
-// With EMULATED_AT_ONCE the blocks of a launch run at once, each on a thread of the system: they may wait
-// for one another.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -23,10 +20,8 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #undef __device__
@@ -39,13 +34,7 @@
 #define __device__
 #define __host__
 #define __global__
-#ifdef EMULATED_AT_ONCE
-#define EMULATED_OF_BLOCK thread_local
-#define emulator emulator_at_once  // a process may load both, and variables of one name are one
-#else
-#define EMULATED_OF_BLOCK  // blocks run one after another
-#endif
-#define __shared__ static EMULATED_OF_BLOCK
+#define __shared__ static  // blocks run one after another
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __forceinline__ inline
 #define __launch_bounds__(...)
@@ -76,17 +65,15 @@ struct Thread {
 constexpr int kMostThreads = 1024, kLanes = 32;
 using Words = std::array<std::array<uint32_t, 8>, kLanes>;  // what each lane gives
 
-inline EMULATED_OF_BLOCK std::vector<Thread> threads;
-inline EMULATED_OF_BLOCK Words exchanged[kMostThreads / kLanes][2];
-inline EMULATED_OF_BLOCK jmp_buf scheduler;
+inline std::vector<Thread> threads(kMostThreads);
+inline Words exchanged[kMostThreads / kLanes][2];
+inline jmp_buf scheduler;
 inline std::function<void()> body;
-inline EMULATED_OF_BLOCK std::string failure;
-inline EMULATED_OF_BLOCK unsigned char* shared_memory;
-inline EMULATED_OF_BLOCK uint3 thread_index, block_index;
-inline std::atomic<bool> one_failed;  // of the blocks that run at once
+inline std::string failure;
+inline unsigned char* shared_memory;
 inline size_t shared_bytes;
 inline bool in_turn, immediate;
-inline uint3 grid_size, block_size;
+inline uint3 thread_index, block_index, grid_size, block_size;
 
 inline Thread& self() { return threads[thread_index.x]; }
 
@@ -140,7 +127,6 @@ inline void run_warp(int warp) {
 }
 
 inline void run_block(int count) {
-    if (threads.size() < size_t(count)) threads.resize(count);
     memset(shared_memory, 0xff, shared_bytes);
     for (int i = 0; i < count; ++i) {
         Thread& thread = threads[i];
@@ -191,36 +177,18 @@ inline unsigned char* at(uint32_t address) {
 template <typename P>
 int launch(void (*kernel)(P), const void* params, const int (&grid)[3], int count, int shared,
            bool takes_turns, bool copies_at_once) {
-    const auto run = [=] {
-        std::vector<unsigned char> memory(shared + 128);
-        const auto from = reinterpret_cast<uintptr_t>(memory.data());
-        shared_memory = reinterpret_cast<unsigned char*>((from + 127) / 128 * 128);
-        run_block(count);
-    };
+    std::vector<unsigned char> memory(shared + 128);
+    const auto from = reinterpret_cast<uintptr_t>(memory.data());
+    shared_memory = reinterpret_cast<unsigned char*>((from + 127) / 128 * 128);
     shared_bytes = shared, in_turn = takes_turns, immediate = copies_at_once;
-    failure.clear(), one_failed = false;
+    failure.clear();
     body = [=] { kernel(*static_cast<const P*>(params)); };
     grid_size = {unsigned(grid[0]), unsigned(grid[1]), unsigned(grid[2])};
     block_size = {unsigned(count), 1, 1};
-#ifdef EMULATED_AT_ONCE
-    std::vector<std::string> failures(grid_size.x);
-    std::vector<std::thread> blocks;
-    for (unsigned x = 0; x < grid_size.x; ++x)
-        blocks.emplace_back([&, x] {
-            block_index = {x, 0, 0};
-            run();
-            failures[x] = failure;
-            if (!failure.empty()) one_failed = true;
-        });
-    for (auto& block : blocks) block.join();
-    for (const auto& each : failures)
-        if (failure.empty()) failure = each;
-#else
     for (block_index.z = 0; block_index.z < grid_size.z; ++block_index.z)
         for (block_index.y = 0; block_index.y < grid_size.y; ++block_index.y)
             for (block_index.x = 0; block_index.x < grid_size.x; ++block_index.x)
-                if (failure.empty()) run();
-#endif
+                if (failure.empty()) run_block(count);
     return failure.empty() ? 0 : 1;
 }
 
@@ -232,12 +200,7 @@ int launch(void (*kernel)(P), const void* params, const int (&grid)[3], int coun
 #define blockDim emulator::block_size
 
 inline void __syncthreads() { emulator::wait(emulator::State::kWaitsForBlock); }
-inline void __syncwarp() { emulator::wait(emulator::State::kWaitsForWarp); }
 inline void __threadfence() {}
-inline void __nanosleep(unsigned) {
-    std::this_thread::yield();
-    if (emulator::one_failed) emulator::fail("a block waits for one that failed");
-}
 
 template <typename V>
 V __shfl_xor_sync(unsigned, V value, int step) {

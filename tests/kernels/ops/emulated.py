@@ -21,7 +21,6 @@ from kernels.jit.errors import BuildError
 from kernels.jit.libraries import FOLDER
 from tests.helpers.once import made_once
 from tests.kernels.driver import stubs
-from tests.kernels.network.emulated import REWRITTEN
 
 HERE = Path(__file__).parent
 EMULATOR = HERE.parent / "network"
@@ -36,10 +35,9 @@ struct {name}_arguments {{
 {fields}
 }};
 static void run_{name}({name}_arguments a) {{ {name}({arguments}); }}
-extern "C" const char* emulated_{name}(const void* arguments, int x, int y, int z, int threads,
-                                       int shared) {{
+extern "C" const char* emulated_{name}(const void* arguments, int x, int y, int z, int threads) {{
     const int grid[3] = {{x, y, z}};
-    emulator::launch(run_{name}, arguments, grid, threads, shared, false, false);
+    emulator::launch(run_{name}, arguments, grid, threads, 0, false, false);
     return emulator::failure.c_str();
 }}
 """
@@ -51,26 +49,16 @@ DECLARED = re.compile(
 class Launcher:
     """In place of a CudaLauncher.
 
-    Args:
-        library: Of `built_or_skipped`.
-        at_once: The same, built so that blocks run at once, for launches that are cooperative.
-
     Attributes:
         launched: The name and the arguments of each launch.
     """
 
-    def __init__(self, library: ctypes.CDLL, at_once: ctypes.CDLL | None = None) -> None:
-        self._library, self._at_once = library, at_once
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._library = library
         self.launched: list[tuple[str, tuple[Any, ...]]] = []
 
     def __call__(
-        self,
-        kernel: str,
-        blocks: int | tuple[int, int, int],
-        threads: int,
-        *arguments: Any,
-        shared_bytes: int = 0,
-        cooperative: bool = False,
+        self, kernel: str, blocks: int | tuple[int, int, int], threads: int, *arguments: Any
     ) -> None:
         self.launched.append((kernel, arguments))
         values = [_as_c(value) for value in arguments]
@@ -79,17 +67,13 @@ class Launcher:
             _fields_ = [(f"a{number}", type(value)) for number, value in enumerate(values)]
 
         grid = (blocks, 1, 1) if isinstance(blocks, int) else blocks
-        run = getattr(self._at_once if cooperative else self._library, f"emulated_{kernel}")
+        run = getattr(self._library, f"emulated_{kernel}")
         run.restype = c_char_p
-        failure = run(
-            byref(Arguments(*values)), *map(c_int, (*grid, threads, shared_bytes))
-        ).decode()
+        failure = run(byref(Arguments(*values)), *map(c_int, (*grid, threads))).decode()
         assert not failure, f"{kernel}: {failure}"
 
 
-def built_or_skipped(
-    folder: Path, source: str, more: str = "", *, at_once: bool = False
-) -> ctypes.CDLL:
+def built_or_skipped(folder: Path, source: str, more: str = "") -> ctypes.CDLL:
     """Compile a source of `kernels/`, once for all processes of a run; without a compiler or CUDA's
     headers, the test is skipped.
 
@@ -97,7 +81,6 @@ def built_or_skipped(
         folder: Of the test's own.
         source: Relative to `kernels/`.
         more: Follows it: kernels that call its templates.
-        at_once: Whether the blocks of a launch run at once.
     """
     text = (FOLDER / source).read_text("utf-8") + more
     kernels = [_wrapped(name, arguments) for name, arguments in DECLARED.findall(text)]
@@ -110,21 +93,15 @@ def built_or_skipped(
 
     def compiled(to: Path) -> Path:
         main, built = to / "main.cpp", to / "emulated.so"
-        rewritten = (FOLDER / source).read_text("utf-8")
-        for pattern, instead in REWRITTEN.items():
-            rewritten = re.sub(pattern, instead, rewritten)
-        (to / source).write_text(rewritten, "utf-8")
         main.write_text(MAIN.format(source=source, more=more, kernels="".join(kernels)))
-        flags = ["-std=c++17", "-O1", "-U_FORTIFY_SOURCE", "-w", "-shared", "-fPIC", "-pthread"]
-        flags += ["-DEMULATED_AT_ONCE"] if at_once else []
+        flags = ["-std=c++17", "-O1", "-U_FORTIFY_SOURCE", "-w", "-shared", "-fPIC"]
         folders = [f"-I{path}" for path in (FOLDER, EMULATOR, HERE, *headers)]
         command = [compiler, *flags, *folders, "-o", str(built), str(main)]
         ran = subprocess.run(command, capture_output=True, text=True)
         assert ran.returncode == 0, ran.stderr
         return built
 
-    # Others may add other kernels.
-    digest = hashlib.sha256(f"{more}{at_once}".encode()).hexdigest()[:8]
+    digest = hashlib.sha256(more.encode()).hexdigest()[:8]  # others may add other kernels
     return ctypes.CDLL(str(made_once(folder, f"{source}-{digest}", compiled)))
 
 

@@ -42,17 +42,8 @@ class FakeLibrary:
     def source_of(self, name: str) -> str | None:
         return SOURCE if name == "styleforge_scale" else None
 
-    def kernel(
-        self,
-        source: str,
-        name: str,
-        threads: int,
-        shared_bytes: int,
-        *,
-        cooperative: bool,
-        arguments: int,
-    ) -> Any:
-        self.prepared.append((source, name, threads, shared_bytes, cooperative, arguments))
+    def kernel(self, source: str, name: str, threads: int, *, arguments: int) -> Any:
+        self.prepared.append((source, name, threads, arguments))
 
         def launch(grid: tuple[int, int, int], stream: int, *values: Any) -> int:
             self.calls.append((grid, stream, *values))
@@ -97,32 +88,10 @@ def test_a_kernel_is_found_once_for_each_size_of_its_blocks():
     for threads in (128, 256, 128):
         launch("styleforge_scale", (2, 3, 4), threads, 1.0)
     assert library.prepared == [
-        (SOURCE, "styleforge_scale", 128, 0, False, 1),
-        (SOURCE, "styleforge_scale", 256, 0, False, 1),
+        (SOURCE, "styleforge_scale", 128, 1),
+        (SOURCE, "styleforge_scale", 256, 1),
     ]
     assert [call[0] for call in library.calls] == [(2, 3, 4)] * 3
-
-
-def test_as_many_blocks_run_at_once_as_all_multiprocessors_have_room_for():
-    asked: list[tuple[Any, ...]] = []
-
-    class Told(FakeLibrary):
-        def blocks_at_once(self, *kernel: Any) -> int:
-            asked.append(kernel)
-            return 2
-
-    launch = launcher_of(Told())
-    assert {launch.blocks_at_once("styleforge_scale", 512, 98_304) for _ in range(2)} == {264}
-    assert asked == [(SOURCE, "styleforge_scale", 512, 98_304)], "asked once"
-    with pytest.raises(AttributeError, match="the library has no kernel styleforge_none"):
-        launch.blocks_at_once("styleforge_none", 512, 0)
-
-
-def test_a_kernel_has_what_it_is_launched_with():
-    library = FakeLibrary()
-    launch = launcher_of(library)
-    launch("styleforge_scale", 7, 128, 1.0, shared_bytes=1 << 16, cooperative=True)
-    assert library.prepared == [(SOURCE, "styleforge_scale", 128, 1 << 16, True, 1)]
 
 
 def test_without_a_block_nothing_is_launched():

@@ -363,55 +363,6 @@ def test_norms_of_many_rows_are_those_of_pytorch(name, shape, dtype):
     assert all(map(torch.equal, found, torch.autograd.grad(y, leaves, grad)))
 
 
-# Channels of one part and of many, of more than a GPU holds, and planes that are no whole loads.
-PLANES = [(16, 64, 64, 64), (3, 5, 40, 52), (2, 3, 1024, 1024), (1, 2, 3072, 2048), (4, 300, 7, 9)]
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
-@pytest.mark.parametrize("shape", PLANES, ids=str)
-def test_batch_norms_of_planes_are_those_of_pytorch(shape, dtype):
-    x, grad = (normal(seed, *shape).to("cuda", dtype) for seed in (0, 1))
-    leaves = [x, *(normal(seed, shape[1]).cuda() for seed in (2, 3))]
-    for leaf in leaves:
-        leaf.requires_grad_()
-    wide = [leaf.detach().double().requires_grad_() for leaf in leaves]
-    y = kf.ops.batch_norm_relu(*leaves, training=True)
-    exact = F.relu(F.batch_norm(wide[0], None, None, *wide[1:], training=True))
-    found = torch.autograd.grad(y, leaves, grad, retain_graph=True)
-    expected = torch.autograd.grad(exact, wide, grad.double())
-    unit = torch.finfo(dtype).eps
-    # As for rows: which side of 0 a rounded norm is on may differ.
-    for mine, right in zip((y.detach(), *found), (exact.detach(), *expected), strict=True):
-        difference = (mine.double() - right).abs() / right.abs().max()
-        assert float((difference > 16 * max(unit, 1e-6)).double().mean()) < 1e-3
-    for _ in range(3):
-        assert torch.equal(y, kf.ops.batch_norm_relu(*leaves, training=True))
-        again = torch.autograd.grad(y, leaves, grad, retain_graph=True)
-        assert all(map(torch.equal, found, again))
-
-
-@pytest.mark.gpu
-def test_batch_norms_of_two_streams_and_a_graph_may_run_at_once():
-    given = [normal(seed, 16, 64, 128, 128).cuda() for seed in range(3)]
-    exact = [kf.ops.batch_norm_relu(x, training=True) for x in given]
-    graph, streams = torch.cuda.CUDAGraph(), [torch.cuda.Stream() for _ in range(3)]
-    torch.cuda.synchronize()
-    with torch.cuda.graph(graph, stream=streams[0]):
-        of_graph = [kf.ops.batch_norm_relu(given[0], training=True) for _ in range(5)]
-    found: list[Tensor] = []
-    for _ in range(10):
-        with torch.cuda.stream(streams[1]):
-            graph.replay()
-        # The one that the graph was captured on, and another.
-        for stream, x in zip((streams[0], streams[2]), given[1:], strict=True):
-            with torch.cuda.stream(stream):
-                found.append(kf.ops.batch_norm_relu(x, training=True))
-    torch.cuda.synchronize()
-    assert all(torch.equal(y, exact[0]) for y in of_graph)
-    assert all(torch.equal(y, exact[1 + at % 2]) for at, y in enumerate(found))
-
-
 @pytest.mark.gpu
 def test_wider_rows_than_a_block_holds_are_pytorchs_and_say_so():
     x = normal(0, 2, 9000).cuda()
