@@ -6,6 +6,7 @@ be, all of them are called. There the longer a call takes, the fewer are timed.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -141,6 +142,7 @@ def _memory(calls: Mapping[str, Call], device: torch.device) -> dict[str, float]
     """MiB that are allocated at most while a call runs, beyond what there was."""
     found: dict[str, float] = {}
     for name, call in calls.items():
+        gc.collect()  # or what others left may be freed during the call
         torch.cuda.synchronize(device)
         before = torch.cuda.memory_allocated(device)
         torch.cuda.reset_peak_memory_stats(device)

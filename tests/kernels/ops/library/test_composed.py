@@ -208,7 +208,7 @@ def test_a_gpu_takes_parts_of_a_thousand_rows(monkeypatch):
 @pytest.mark.gpu
 def test_on_a_gpu_a_transformers_layer_needs_half_of_its_hidden_layer():
     layer = nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True).cuda().eval()
-    x, weights = linear.normal(0, 8, 512, 512).cuda(), list(layer.parameters())
+    x, weights = linear.normal(0, 16, 512, 512).cuda(), list(layer.parameters())
 
     def run() -> Tensor:
         with torch.no_grad():
