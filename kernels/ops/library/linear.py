@@ -132,7 +132,7 @@ def _ffn(
 def _parts(x: Tensor) -> int:
     """In how many parts a network reads x: on the CPU each would order the weights anew."""
     is_whole = not x.is_cuda or torch.compiler.is_compiling()  # the compiler has its own ways
-    return 1 if is_whole else x.shape[:-1].numel() // PART
+    return 1 if is_whole else max(1, x.shape[:-1].numel() // PART)
 
 
 def _by_parts(network: Callable[[Tensor], Tensor], x: Tensor, parts: int) -> Tensor:

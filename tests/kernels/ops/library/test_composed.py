@@ -194,15 +194,15 @@ def test_a_network_without_a_gradient_has_a_part_of_its_hidden_layer_at_a_time(b
     assert largest.elements == 30 * 64
 
 
-def test_a_gpu_takes_parts_of_a_thousand_rows(monkeypatch):
+def test_a_gpu_takes_parts_of_two_thousand_rows(monkeypatch):
     class OnGpu(Tensor):
         is_cuda = True
 
     def parts(*shape: int) -> int:
         return linear._parts(torch.empty(shape, device="meta").as_subclass(OnGpu))
 
-    assert [parts(2047, 8), parts(4, 512, 8), parts(4, 1000, 8)] == [1, 2, 3]
-    assert linear._parts(torch.empty(4096, 8, device="meta")) == 1
+    assert [parts(100, 8), parts(4095, 8), parts(4, 1024, 8), parts(4, 2000, 8)] == [1, 1, 2, 3]
+    assert linear._parts(torch.empty(8192, 8, device="meta")) == 1
 
 
 @pytest.mark.gpu
