@@ -102,10 +102,12 @@ EACH = pytest.mark.parametrize("case", CASES)
 
 
 def moved(arguments: tuple[Any, ...], device: str, dtype: torch.dtype) -> list[Any]:
-    return [
-        x.to(device, dtype if x.is_floating_point() else None) if isinstance(x, Tensor) else x
-        for x in arguments
-    ]
+    """Copies, since the tensors are those of every test."""
+
+    def copied(x: Tensor) -> Tensor:
+        return x.to(device, dtype if x.is_floating_point() else None, copy=True)
+
+    return [copied(x) if isinstance(x, Tensor) else x for x in arguments]
 
 
 def leaves_of(arguments: list[Any]) -> list[Tensor]:
@@ -183,7 +185,7 @@ def test_it_compiles_into_one_graph_with_its_gradient(case):
 @ON
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
 def test_autocast_leaves_scores_to_the_dtype_that_comes(dtype, device):
-    q, k, mask = (x.to(device, dtype).requires_grad_() for x in (Q, K, MASK))
+    q, k, mask = (x.to(device, dtype, copy=True).requires_grad_() for x in (Q, K, MASK))
     with torch.autocast(device, torch.bfloat16):
         weights = kf.ops.attention_score(q, k, 0.3, mask)
     assert torch.equal(weights, kf.ops.attention_score(q, k, 0.3, mask))
