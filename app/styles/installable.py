@@ -75,7 +75,8 @@ class Installable:
         names = {what: f"{what}.png" for what, pixels in pictures.items() if pixels is not None}
         for what, pixels in pictures.items():
             if pixels is not None:
-                write_pixels(folder / names[what], pixels)
+                # The user waits for the style, and not for the smallest file.
+                write_pixels(folder / names[what], pixels, compression=1)
         lines = {
             "title": title,
             "credit": self.spec.credit if self.spec else "",

@@ -218,12 +218,17 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
     kernels_remark = "the any-style network's convolutions run on PyTorch's kernels"
 
     def warm_up(self, device: torch.device, networks: SharedNetworks) -> None:
-        """On a GPU, where nothing else takes long, load the libraries of attention, products and
-        convolutions, and the network for new styles."""
-        warm_up(device)
-        if device.type == "cuda":
-            with suppress(CheckpointError):  # of a damaged file, which a new style's picture tells
-                networks.default()
+        """On a GPU, where nothing else takes long, read the networks for new styles and have them
+        load what they paint with."""
+        if device.type != "cuda":
+            return
+        with suppress(CheckpointError):  # of a damaged file, which a new style's picture tells
+            network = networks.default()
+            if network is None:
+                return
+            warm_up(network.config, network.module().state_dict(), device)
+            if networks.has_lite(network.digest):
+                networks.for_code(network.digest, lite=True)
 
     def read(self, path: Path) -> StyleCode:
         """Read the file of a code."""

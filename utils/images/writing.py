@@ -35,6 +35,7 @@ def write_pixels(
     alpha: NDArray[np.uint8] | None = None,
     exif: bytes = b"",
     profile: bytes | None = None,
+    compression: int = 6,
 ) -> None:
     """Write a PNG, JPEG, WebP or TIFF file, atomically.
 
@@ -48,6 +49,7 @@ def write_pixels(
         alpha: [H, W] uint8; ignored by formats that are not in KEEPS_ALPHA.
         exif: EXIF data to keep, see utils.images.metadata.kept_exif; JPEG holds 64 KB of them.
         profile: The color profile to embed.
+        compression: Of PNG with 8 bits per channel, 0-9: 1 takes a third of the time of 6.
 
     Raises:
         ImageError: The arguments or the size do not fit the format, or the file cannot be
@@ -82,7 +84,9 @@ def write_pixels(
                 temporary.write_bytes(_deep_png(pixels, metadata, exif, profile))
             else:
                 image = Image.fromarray(np.ascontiguousarray(pixels))
-                image.save(temporary, **_options(ending, metadata, quality, exif, profile))
+                image.save(
+                    temporary, **_options(ending, metadata, quality, exif, profile, compression)
+                )
     except OSError as exc:
         raise ImageError(
             f"cannot save '{printable(str(path), PATH_LENGTH)}': {exc.strerror or exc}"
@@ -90,13 +94,19 @@ def write_pixels(
 
 
 def _options(
-    ending: str, metadata: Mapping[str, str], quality: int, exif: bytes, profile: bytes | None
+    ending: str,
+    metadata: Mapping[str, str],
+    quality: int,
+    exif: bytes,
+    profile: bytes | None,
+    compression: int,
 ) -> dict[str, Any]:
     """What Pillow is told to write a file of 8 bits per channel."""
     embedded = {"icc_profile": profile} if profile else {}
     if ending == ".png":
         kept = {"exif": exif} if exif else {}
-        return {"format": "PNG", "pnginfo": png_info(metadata), **kept, **embedded}
+        packed = {"pnginfo": png_info(metadata), "compress_level": compression}
+        return {"format": "PNG", **packed, **kept, **embedded}
     if ending == ".webp":
         return {"format": "WEBP", "quality": quality, "exif": exif_of(metadata, exif), **embedded}
     return {  # without chroma subsampling, which would blur the colored edges of strokes

@@ -381,7 +381,8 @@ def test_kernels_are_made_ready_for_styles_first_and_then_for_pictures_as_styles
 
 def test_a_network_loads_its_libraries_once_its_kernels_are_ready(session, qtbot, monkeypatch):
     order: list[str] = []
-    monkeypatch.setattr(any_style, "warm_up", lambda device: order.append(device.type))
+    warm_up = lambda _family, device, _networks: order.append(device.type)  # noqa: E731
+    monkeypatch.setattr(any_style.AnyStyleFamily, "warm_up", warm_up)
     session.kernels_changed.connect(lambda _: order.append("kernels"))
     session.prepare_kernels()
     qtbot.waitUntil(lambda: len(order) == 3, timeout=60_000)

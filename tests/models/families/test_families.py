@@ -36,7 +36,7 @@ class Networks:
 
     def __init__(self, *there: AnyStyleNetwork) -> None:
         self._there = there
-        self.read = 0
+        self.read = self.lite_read = 0
 
     def default(self) -> AnyStyleNetwork | None:
         self.read += 1
@@ -52,6 +52,7 @@ class Networks:
 
     def for_code(self, digest: str, *, lite: bool) -> AnyStyleNetwork | None:
         if lite:
+            self.lite_read += 1
             return self._there[1]
         default = self._there[0] if self._there else None
         return next((one for one in self._there if one.digest == digest), default)
@@ -282,8 +283,14 @@ def test_half_precision_on_a_cpu_takes_more_memory():
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_only_on_a_gpu_is_the_network_for_new_styles_read_ahead(device, network, monkeypatch):
-    monkeypatch.setattr(any_style, "warm_up", lambda _device: None)
-    for networks in (Networks(network), Networks()):  # of the second, the file is damaged
-        FAMILIES[ANY_STYLE].warm_up(torch.device(device), networks)
-        assert networks.read == (device == "cuda")
+def test_only_on_a_gpu_are_the_networks_for_new_styles_read_ahead(
+    device, network, other, monkeypatch
+):
+    painted = []
+    monkeypatch.setattr(any_style, "warm_up", lambda config, *_: painted.append(config))
+    family, read = FAMILIES[ANY_STYLE], int(device == "cuda")
+    for networks in (Networks(network, other), Networks()):  # of the second, the file is damaged
+        family.warm_up(torch.device(device), networks)
+        assert networks.read == read
+        assert networks.lite_read == read * (networks.has_lite(network.digest))
+    assert painted == [network.config] * read
