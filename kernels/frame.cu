@@ -59,9 +59,11 @@ struct Threads {
 
 struct Block : Threads<kTeam> {
 
-    // Replaces each value by the sum of those of all threads, which does not depend on their timing.
-    template <int kNumber>
-    __device__ void sum(float (&values)[kNumber]) const {
+    // Every thread learns the sums of what `add(row, column, values)` adds for each pixel, which do not
+    // depend on their timing.
+    template <int kNumber, typename Add>
+    __device__ void sum(int rows, int columns, float (&values)[kNumber], const Add& add) const {
+        for (int i = rank; i < rows * columns; i += kTeam) add(i / columns, i % columns, values);
         constexpr int kWarps = kTeam / 32;
         __shared__ float sums[kNumber][kWarps];
 #pragma unroll
