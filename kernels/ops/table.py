@@ -187,7 +187,7 @@ def statuses(
     libraries = (*(op.library_on(kind) for op in ops), *whole)
     for library in dict.fromkeys(filter(None, libraries)):
         build.load_built(library)
-    return (*(status_of(op, kind) for op in ops), *(_status_of_whole(each, kind) for each in whole))
+    return (*(status_of(op, kind) for op in ops), *map(_status_of_whole, whole))
 
 
 def in_use(family: str, device: str) -> frozenset[str]:
@@ -237,10 +237,10 @@ def prepare(
             build.load(library, force=force)
             found.append(KernelStatus(library, not build.reason(library), build.reason(library)))
     if names is None and family in (None, STYLE):
-        for device in ("cpu", *(("cuda",) if torch.cuda.is_available() else ())):
-            for library in _WHOLE[device]:
+        for kind in ("cpu", *(("cuda",) if torch.cuda.is_available() else ())):
+            for library in _WHOLE[kind]:
                 build.load(library, force=force)
-                found.append(_status_of_whole(library, device))
+                found.append(_status_of_whole(library))
     return tuple(found)
 
 
@@ -281,8 +281,7 @@ def warn(library: str, reason: str) -> None:
 _warned: set[str] = set()
 
 
-# Of libraries that have no operations, by the type of device: what runs there with them, and what
-# without.
+# Of libraries that have no operations, by device: what runs with them, and what without.
 _WHOLE = {
     "cpu": {TEXTURE: ("native texture", "OpenCV and NumPy")},
     "cuda": {
@@ -292,8 +291,9 @@ _WHOLE = {
 }
 
 
-def _status_of_whole(library: str, device: str) -> KernelStatus:
-    reason, (native, instead) = build.reason(library), _WHOLE[device][library]
+def _status_of_whole(library: str) -> KernelStatus:
+    kind = "cpu" if library in _WHOLE["cpu"] else "cuda"
+    reason, (native, instead) = build.reason(library), _WHOLE[kind][library]
     return KernelStatus(library, not reason, reason, instead if reason else native)
 
 
