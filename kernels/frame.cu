@@ -1,6 +1,8 @@
 // What happens to a frame around the network, on pictures of bytes: it is scaled to the network's
 // input, and the result is enlarged, given the frame's detail and mixed with it. A thread makes a
 // pixel; the arithmetic is in include/frame/, which a C++ compiler for the host takes as well.
+#include "include/frame/block.cuh"
+#include "include/frame/team.cuh"
 #include "include/frames.h"
 
 namespace styleforge {
@@ -47,42 +49,6 @@ __device__ float median_of(const unsigned* counts, unsigned number) {
     __syncthreads();
     return (found[0] + found[1]) / 2;
 }
-
-// The threads of a block of kSize, which measure something together.
-template <int kSize>
-struct Threads {
-    static constexpr int size = kSize;
-    int rank;
-
-    __device__ void sync() const { __syncthreads(); }
-};
-
-struct Block : Threads<kTeam> {
-
-    // Replaces each value by the sum of those of all threads, which does not depend on their timing.
-    template <int kNumber>
-    __device__ void sum(float (&values)[kNumber]) const {
-        constexpr int kWarps = kTeam / 32;
-        __shared__ float sums[kNumber][kWarps];
-#pragma unroll
-        for (int i = 0; i < kNumber; ++i)
-            for (int lanes = 16; lanes > 0; lanes /= 2)
-                values[i] += __shfl_down_sync(~0u, values[i], lanes);
-        __syncthreads();  // the sums before these were read
-        if ((rank & 31) == 0)
-#pragma unroll
-            for (int i = 0; i < kNumber; ++i) sums[i][rank / 32] = values[i];
-        __syncthreads();
-#pragma unroll
-        for (int i = 0; i < kNumber; ++i) {
-            values[i] = 0;
-            for (int warp = 0; warp < kWarps; ++warp) values[i] += sums[i][warp];
-        }
-    }
-
-    __device__ void add(unsigned& sum, unsigned value) const { atomicAdd(&sum, value); }
-    __device__ void least(unsigned& least, unsigned value) const { atomicMin(&least, value); }
-};
 
 }  // namespace styleforge
 

@@ -181,7 +181,8 @@ class FrameKernels:
             continues: Whether the frame continues the one before, so that the pattern has to move
                 with the scene; where its motion is not known, the texture fades.
         """
-        p = history.params(picture, textured, amount, continues=continues)
+        addresses = picture.data_ptr(), textured.data_ptr()
+        p = history.params(*addresses, amount, continues=continues)
         (rows, columns), (height, width) = history.cells.shape[:2], history.tracked.shape
         grid = -(-max(columns, width) // self._told["threads"]), rows + height, 1
         names = self._told["kernels"]

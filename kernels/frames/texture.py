@@ -20,7 +20,7 @@ class TextureHistory:
     Args:
         height: Of the pictures.
         width: Of the pictures.
-        device: A CUDA device.
+        device: Where it is kept.
         told: What the library tells of its texture.
 
     Attributes:
@@ -71,17 +71,18 @@ class TextureHistory:
         self.begins = True
 
     def params(
-        self, picture: Tensor, textured: Tensor, amount: float, *, continues: bool
+        self, picture: int, textured: int, amount: float, *, continues: bool
     ) -> TextureParams:
-        """What the kernels are called with for the next picture of the stream."""
+        """What the kernels are called with for the next picture of the stream, by the addresses of
+        it and of what is written."""
         first, self.begins = self.begins, False
         buffers = (
-            *(picture, textured, *self._noise, self.cells, self._flat, self.field),
+            *(*self._noise, self.cells, self._flat, self.field),
             *(self.tracked, self._before, self._reference, self._state),
         )
         sizes = *self.size, *self.cells.shape[:2], *self.tracked.shape
         addresses = (None if each is None else each.data_ptr() for each in buffers)
-        return TextureParams(*addresses, *sizes, first, continues, amount)
+        return TextureParams(picture, textured, *addresses, *sizes, first, continues, amount)
 
 
 @lru_cache(maxsize=16)

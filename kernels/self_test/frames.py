@@ -1,12 +1,15 @@
-"""Compares the kernels of frame.cu with PyTorch's arithmetic, before they are first used."""
+"""Compares the kernels of frame.cu, and texture on the CPU, with PyTorch's arithmetic, before they
+are first used."""
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from kernels.frames import smoothing
+from kernels.frames.cpu_texture import CpuTexture
 from kernels.frames.launchers import FrameKernels
 from kernels.frames.noise import BANDS, CELL, WINDOWS, taps, tile
 
@@ -73,6 +76,24 @@ def self_test(kernels: FrameKernels, device: torch.device) -> int:
     return max(
         int((got.float() - wanted.float()).abs().max().ceil()) for got, wanted in expected.values()
     )
+
+
+def self_test_texture(kernels: CpuTexture) -> int:
+    """Compare texture on the CPU with PyTorch's on small pictures; returns as `self_test`."""
+    scene = _flat_picture()
+    views = [_view(scene, *moved).numpy() for moved in ((0, 0), MOVED)]
+    history = kernels.new_texture(*VIEW)
+    history.keep_field()
+    textured, moving, enlarged = (np.zeros_like(views[0]) for _ in range(3))
+    kernels.texture(history, views[0], textured, AMOUNT, continues=True)
+    kernels.texture(history, views[1], moving, AMOUNT, continues=True)
+    kernels.enlarge_texture(history, views[1], enlarged)
+    expected = (
+        (torch.as_tensor(textured), _textured(torch.as_tensor(views[0]))),
+        (history.offset, torch.tensor(MOVED)),
+        (torch.as_tensor(enlarged), torch.as_tensor(moving)),
+    )
+    return max(int((got.double() - wanted.double()).abs().max().ceil()) for got, wanted in expected)
 
 
 def _finished(frame: Tensor, result: Tensor, small: Tensor) -> Tensor:

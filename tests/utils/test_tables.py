@@ -74,6 +74,11 @@ def test_frame_to_frame_is_told_with_its_spread():
     size = {"width": 64, "height": 48, "precision": "FP16"}
     _, line = frames_table([{**size, "fps": 950.4, "interval": times, "latency": times}])
     assert line == ("64x48", "FP16", "950", *["1.23", "1.2-1.3", "1.5"] * 2)
+    texture = {"off": {"median_ms": 0.5}, "on": {"median_ms": 0.51}}
+    row = {**size, "fps": 950.4, "interval": times, "latency": times, "texture": texture}
+    header, line = frames_table([row])
+    assert header[-2:] == ("with texture", "more")
+    assert line[-3:] == ("0.5", "0.51", "+2.0%")
 
 
 def test_a_network_that_direct_optimization_does_not_reach_is_told_so():

@@ -21,7 +21,7 @@ from app.cli import main
 from app.version import styleforge_version
 from kernels.jit import build, prebuilt
 from kernels.jit.libraries import LIBRARIES
-from kernels.ops.registry import LIBRARY, OPS
+from kernels.ops.registry import LIBRARY, OPS, TEXTURE
 from models.vit_checkpoints import save_vit
 from models.vit_config import VitConfig
 from models.vit_style_transfer import StyleForgeTransformer
@@ -118,6 +118,8 @@ def source(native_kernels, tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = [source / "kernels" / "images" / name for name in (image(), OTHERS)]
     for path in made:
         shutil.copy(build.handle(NORM)._name, path)
+    made.append(made[0].with_name(image(TEXTURE)))
+    shutil.copy(build.handle(TEXTURE)._name, made[-1])
     write_manifest(source / "kernels" / "images", made)
     config = VitConfig(32, 2, 48, 2, 2, 16, (8, 12, 16))
     network = StyleForgeTransformer(config)
@@ -142,9 +144,9 @@ def weights(source: Path, tmp_path: Path) -> Path:
     return build_wheels.build_wheel(source / "wheels" / "any_style", ANY, tmp_path)
 
 
-def image() -> str:
-    """The image of the CPU kernels for this machine."""
-    return prebuilt.image_name(LIBRARIES[NORM], prebuilt.targets()[0])
+def image(library: str = NORM) -> str:
+    """The image of a library of CPU kernels for this machine."""
+    return prebuilt.image_name(LIBRARIES[library], prebuilt.targets()[0])
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +173,7 @@ def test_a_wheel_with_images_names_its_platform_and_holds_no_others(wheels):
         for wheel in wheels
     )
     assert wheels[0].name.endswith(f"-py3-none-{tag(this_platform())}.whl")
-    assert program == {image(), prebuilt.MANIFEST}
+    assert program == {image(), image(TEXTURE), prebuilt.MANIFEST}
     with zipfile.ZipFile(wheels[0]) as archive:
         (told,) = (name for name in archive.namelist() if name.endswith(".dist-info/WHEEL"))
         lines = archive.read(told).decode().splitlines()
@@ -228,7 +230,7 @@ def test_the_installed_program_runs_its_image_where_there_is_no_compiler(
     assert not any("library elementwise" in says for says in kernels)
     for status in native_kernels:
         says = f"{status.name} on cpu runs on {status.runs}"
-        of_the_program = OPS[status.name].family != LIBRARY
+        of_the_program = status.name not in OPS or OPS[status.name].family != LIBRARY
         assert any(line.startswith(says) for line in kernels) == of_the_program
     assert {"state": "ok", "says": "no C++ compiler is needed"} in report["Compiler"]
     assert "Candy" in place.run("styleforge", "styles", "list")
@@ -275,7 +277,7 @@ def test_the_operations_alone_need_neither_qt_nor_opencv(wheels, native_kernels,
     place = Place(tmp_path / "env", wheels[1])
     cache = tmp_path / "cache" / build.cache().name
     cache.mkdir(parents=True)
-    libraries = {op.library for op in OPS.values() if op.library} - {NORM}
+    libraries = {TEXTURE, *(op.library for op in OPS.values() if op.library)} - {NORM}
     for library in libraries:
         shutil.copy(build.handle(library)._name, cache)
     told = place.run("python", "-c", ALONE, STYLEFORGE_CACHE=str(cache.parent))

@@ -70,7 +70,7 @@ def frames_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     """
     header = (
         "frames", "precision", "a second, overlapped", "ms between two", "p20-p80", "p95",
-        "ms for one alone", "p20-p80", "p95",
+        "ms for one alone", "p20-p80", "p95", "on the GPU, ms between two", "with texture", "more",
     )  # fmt: skip
     lines = [
         (
@@ -79,10 +79,19 @@ def frames_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
             f"{row['fps']:.0f}",
             *_spread(row["interval"]),
             *_spread(row["latency"]),
+            *_with_texture(row.get("texture")),
         )
         for row in rows
     ]
-    return [header, *lines]
+    return without_empty_columns((header, *lines))
+
+
+def _with_texture(found: Mapping[str, Any] | None) -> tuple[str, str, str]:
+    """Median times between two frames without texture and with it, and how much more that is."""
+    if found is None:
+        return "-", "-", "-"
+    off, on = (found[name]["median_ms"] for name in ("off", "on"))
+    return f"{off:.3g}", f"{on:.3g}", f"{on / off - 1:+.1%}"
 
 
 def dropped_sentence(seconds: Sequence[float]) -> str:

@@ -46,6 +46,13 @@ LEGENDS = (
         "*Textured* is the full network behind texture, which moves with the scene.",
     ),
     (
+        {"texture in streams"},
+        "*Texture in streams* is the style's own amount; *still* and *panned* beside it are the "
+        "flicker with it over that without, at the size where that is most. *Flat* and "
+        "*structured* are how many levels (0-255) texture of 0.5 changes the picture where the "
+        "photograph is flat and where it has structure, means over the sizes.",
+    ),
+    (
         {"films"},
         "*Films* is the mean difference of consecutive frames of styled films along the optical "
         "flow of the source, where both show the same, divided by that of the source.",
@@ -61,8 +68,8 @@ def quality_markdown(quality: Mapping[str, Any]) -> str:
 
     Returns:
         How they were measured, a table of objectives, borders and precisions, one of flicker, one
-        that compares any-style networks with the trained ones, and one of films, if some were
-        measured.
+        of texture, one that compares any-style networks with the trained ones, and one of films, of
+        what was measured.
     """
     frames, direct = quality["flicker"], quality["direct"]
     count = len(quality["photographs"])
@@ -84,6 +91,12 @@ def quality_markdown(quality: Mapping[str, Any]) -> str:
         )
     if frames.get("texture"):
         conditions.append(f"texture of {frames['texture']:.0%}")
+    if texture := quality.get("texture"):
+        sizes = " and ".join(map(str, texture["sizes"]))
+        conditions.append(
+            f"the effect of texture with long sides of {sizes} px, its flicker on the first "
+            f"{texture['flicker_photographs']}, {texture['frames']} frames"
+        )
     if films := quality.get("films"):
         names = ", ".join(Path(name).stem for name in films["files"])
         conditions.append(
@@ -96,6 +109,7 @@ def quality_markdown(quality: Mapping[str, Any]) -> str:
         for lines in (
             _objective_lines(styles, direct),
             _flicker_lines(styles),
+            _texture_lines(styles),
             _any_style_lines(styles),
             _film_lines(styles, quality.get("films", {})),
         )
@@ -193,6 +207,37 @@ def _flicker_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
             with_texture = full.get(f"{name}_textured")
             figures = before, after, ratio, with_texture, lite.get(name)
             line += [figure(value) for value in figures]
+        lines.append(line)
+    return lines
+
+
+def _texture_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """The header and a line per style: what texture changes; the header alone if not judged."""
+    header = ["style"]
+    if not any(style.get("texture") for style in styles):
+        return [header]
+    header.append("texture in streams")
+    header += [f"{what}, {name}" for what in ("still", "panned") for name in TRAINED]
+    header += [f"{part}, {name}" for part in ("flat", "structured") for name in TRAINED]
+    lines = [header]
+    for style in styles:
+        rows = style.get("texture", [])
+        of = {name: [row for row in rows if row["network"] == name] for name in TRAINED}
+        amounts = [row["stream"] for row in rows if "stream" in row]
+        line = [style["title"], figure(amounts[0] if amounts else None)]
+        for what in ("still", "panned"):
+            for name in TRAINED:
+                ratios = [row[what] for row in of[name] if what in row]
+                line.append(figure(max(ratios, default=None)))
+        for part in ("flat", "structured"):
+            for name in TRAINED:
+                halves = [
+                    each[part]
+                    for row in of[name]
+                    for each in row["changed"]
+                    if each["amount"] == 0.5
+                ]
+                line.append(figure(_mean([each for each in halves if each is not None]), 1))
         lines.append(line)
     return lines
 

@@ -1,9 +1,10 @@
-"""Times whole frames from and to host memory: single frames, and overlapped frames."""
+"""Times whole frames from and to host memory: single, overlapped, and with texture."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,13 @@ import torch
 from torch import Tensor
 
 from app.sources.scene import render
+from kernels.frames.launchers import frame_kernels
+from kernels.frames.launchers import unavailable_reason as frames_unavailable
 from kernels.network.dispatch import plan_for, unavailable_reason
+from kernels.network.graph_plan import GraphPlan
 from models.inference.frame_pipeline import DEPTH, PipelinedRunner, Pixels, SingleFrameRunner
+from models.inference.frame_styler import Finish, FrameStyler, Submission
+from models.inference.host_memory import new_pinned_pixels
 from models.network_config import network_config
 from models.precision import Precision
 from utils.benchmark import Benchmark
@@ -20,6 +26,8 @@ from utils.benchmark import Benchmark
 WARMUP = 20  # frames
 SINGLE_FRAMES = 300
 STREAM_FRAMES = 1000
+ROUNDS = 4  # of frames without texture and with it, in turn
+WITHOUT, WITH = Finish(), Finish(texture=0.5, follows=True)
 
 
 def measure_frames(
@@ -50,8 +58,52 @@ def measure_frames(
             frame = np.ascontiguousarray(render(1.0, width, height))
             figures = measure_runners(SingleFrameRunner(plan), PipelinedRunner(plan), frame)
             size = {"width": width, "height": height}
-            rows.append({**size, "precision": precision.title, **figures})
+            textured = _with_texture(plan, device, width, height)
+            rows.append({**size, "precision": precision.title, **figures, "texture": textured})
     return rows
+
+
+def _with_texture(plan: GraphPlan, device: torch.device, width: int, height: int) -> dict[str, Any]:
+    """`measure_texture` of a scene that moves."""
+    kernels = frame_kernels(device)
+    if kernels is None:
+        raise ValueError(f"texture is measured on the GPU: {frames_unavailable(device)}")
+    frames = []
+    for number in range(8):
+        pixels = new_pinned_pixels(height, width)
+        np.copyto(pixels, render(1.0 + number / 60, width, height))
+        frames.append(pixels)
+    return measure_texture(FrameStyler(kernels, (height, width), plan), frames)
+
+
+def measure_texture(
+    styler: FrameStyler, frames: Sequence[Pixels], streamed: int = STREAM_FRAMES
+) -> dict[str, Any]:
+    """Time overlapped frames that are given texture, and the same without.
+
+    Args:
+        styler: runs the frames, of one size.
+        frames: the stream, repeated, each [H, W, 3] uint8.
+        streamed: number of frames of each kind.
+
+    Returns:
+        `off` and `on`: time between two results of the overlapped stream, in milliseconds.
+    """
+    intervals: dict[str, list[float]] = {"off": [], "on": []}
+    for _ in range(ROUNDS):
+        for name, finish in (("off", WITHOUT), ("on", WITH)):
+            ends: list[float] = []
+            under_way: deque[Submission] = deque()
+            for number in range(WARMUP + streamed // ROUNDS + DEPTH):
+                if len(under_way) == DEPTH:
+                    under_way.popleft().wait()
+                    ends.append(time.perf_counter())
+                frame = frames[number % len(frames)]
+                under_way.append(styler.submit([frame], finish, None))
+            while under_way:
+                under_way.popleft().wait()
+            intervals[name] += (np.diff(ends[WARMUP - 1 :]) * 1e3).tolist()
+    return {name: dict(Benchmark.of(found)) for name, found in intervals.items()}
 
 
 def measure_runners(

@@ -56,6 +56,7 @@ from utils.text import printable
 
 if TYPE_CHECKING:
     from app.commands.quality.films import FilmPlan
+    from app.commands.quality.textures import TexturePlan
 
 CONTACT_CELL, STYLE_CELL, MIX_CELL = 256, 448, 384  # pixels: size of a picture on a sheet
 MIXES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -85,7 +86,7 @@ def _run(args: argparse.Namespace) -> int:
     elif not args.films:
         photographs = [scene_photograph(args.size)]
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
-    if args.json or args.sheet or not args.mix_sheet:
+    if args.json or args.sheet or args.texture_sheet or not args.mix_sheet:
         _measure(args, device, photographs, console)
     if args.mix_sheet:
         with _progress("Mixing ...") as say:
@@ -102,9 +103,10 @@ def _check(args: argparse.Namespace) -> None:
     if args.any_style and args.styles_images is None:
         raise QualityError("--any-style needs the paintings: --styles-images")
     films_alone = bool(args.films) and not args.photos
-    if films_alone and (args.sheet or args.any_style or args.mix_sheet):
+    if films_alone and (args.sheet or args.any_style or args.mix_sheet or args.texture_sheet):
         raise QualityError("sheets and --any-style need photographs: --photos")
-    if (args.json and not films_alone) or args.sheet or args.vgg or args.styles_images:
+    no_objective = films_alone or args.texture_sheet
+    if (args.json and not no_objective) or args.sheet or args.vgg or args.styles_images:
         for flag, value in (("--vgg", args.vgg), ("--styles-images", args.styles_images)):
             if value is None:
                 raise QualityError(f"the objective of training needs {flag}")
@@ -112,14 +114,15 @@ def _check(args: argparse.Namespace) -> None:
         raise QualityError("--add needs the report in --json")
     if bool(args.mix_sheet) != bool(args.pairs):
         raise QualityError("--mix-sheet and --pairs go together")
-    for path in filter(None, (args.json, args.sheet, args.mix_sheet)):
+    sheets = args.sheet, args.mix_sheet, args.texture_sheet
+    for path in filter(None, (args.json, *sheets)):
         if not path.parent.is_dir():
             raise QualityError(f"the folder '{path.parent}' does not exist")
         if path.is_dir():
             raise QualityError(f"'{path}' is a folder, not a file to be written")
         if why := write_error(path.parent):
             raise QualityError(f"nothing can be written to '{path.parent}': {why}")
-    for path in filter(None, (args.sheet, args.mix_sheet)):
+    for path in filter(None, sheets):
         if path.suffix.lower() not in SAVED:
             raise QualityError(f"the sheet '{path.name}' should end in {', '.join(SAVED)}")
 
@@ -147,7 +150,7 @@ def _measure(
         flicker_photographs=min(args.flicker_photos, count),
         texture=args.texture,
     )
-    film_plan = _film_plan(args)
+    film_plan, texture_plan = _film_plan(args), _texture_plan(args, device)
     with _progress("Preparing the native kernels ..."):
         for operations in FAMILIES[ANY_STYLE if args.any_style else FEED_FORWARD].operations:
             prepare(family=operations)
@@ -159,6 +162,7 @@ def _measure(
             "vgg": args.vgg.name if args.vgg else None,
             **({"any_style": given} if given else {}),
             **({"films": film_plan.conditions()} if film_plan else {}),
+            **({"texture": texture_plan.conditions()} if texture_plan else {}),
             **measurement_conditions(plan, photographs),
         },
     }
@@ -176,6 +180,10 @@ def _measure(
                 shown.append(pictures)
                 if args.sheet:
                     _style_sheet(args.sheet, photographs, pictures, plan)
+            if texture_plan is not None:
+                from app.commands.quality.textures import measure_texture  # OpenCV
+
+                entry["texture"] = measure_texture(texture_plan, subject, say)
             if film_plan is not None:
                 from app.commands.quality.films import measure_films  # OpenCV
 
@@ -195,6 +203,9 @@ def _measure(
         console.print("Not measured:", soft_wrap=True)
         for line in missing:
             console.print(f"- {line}", markup=False, soft_wrap=True)
+    if args.texture_sheet:
+        where_to = printable(str(args.texture_sheet.parent), MAX_MESSAGE_LENGTH)
+        console.print(f"Sheets of texture in {where_to}", markup=False, soft_wrap=True)
     for path in filter(None, (args.json, args.sheet)):
         console.print(
             f"Stored in {printable(str(path), MAX_MESSAGE_LENGTH)}", markup=False, soft_wrap=True
@@ -217,6 +228,21 @@ def _film_plan(args: argparse.Namespace) -> FilmPlan | None:
     )
     check_films(plan)
     return plan
+
+
+def _texture_plan(args: argparse.Namespace, device: torch.device) -> TexturePlan | None:
+    """What to judge of texture; None if it is not to be."""
+    if args.texture_sheet is None:
+        return None
+    from app.commands.quality.textures import TexturePlan  # OpenCV
+
+    photographs = {
+        size: load_photographs(args.photos, args.only, size)
+        if args.photos
+        else [scene_photograph(size)]
+        for size in args.texture_sizes
+    }
+    return TexturePlan(args.texture_sheet, photographs, args.kernels, device, args.flicker_photos)
 
 
 def _mix(
@@ -311,6 +337,7 @@ def _not_measured(args: argparse.Namespace, plan: MeasurementPlan) -> list[str]:
         == 1,
         "flicker: --flicker-photos N": not plan.flicker_photographs,
         "flicker with texture: --texture 0-1": not plan.texture,
+        "texture of 0 to 100 %: --texture-sheet FILE": args.texture_sheet is None,
         "the same styles trained without the stability term: --without FOLDER": not args.without,
         "the flicker of films: --films FILE": not args.films,
     }

@@ -13,6 +13,7 @@ from models.precision import Precision
 from models.training.features import INPUTS
 
 PHOTOGRAPHS, SCENE = 512, 192  # pixels: default of --size
+TEXTURED = (512, 1280)  # pixels: default of --texture-sizes
 FILM = 384  # pixels: default of --film-size
 DEFAULT_PRECISIONS = ("fp32", "fp16", "bf16")
 MAX_SIZE = 4096  # pixels; the objective of a larger picture takes tens of gigabytes
@@ -156,6 +157,26 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     add_device(how)
     add_kernels(how)
+    textures = parser.add_argument_group(
+        "texture",
+        "The photographs in each style with texture of 0 to 100 %: sheets to look at, how much the "
+        "picture changes where the photograph is flat and where it is not, and how much more a "
+        "stream flickers with the style's own amount of texture.",
+    )
+    textures.add_argument(
+        "--texture-sheet",
+        type=Path,
+        metavar="FILE",
+        help="store a sheet for each style and size, named FILE-KEY-SIZE, and measure texture",
+    )
+    textures.add_argument(
+        "--texture-sizes",
+        type=_sizes,
+        default=TEXTURED,
+        metavar="N,...",
+        help="the long sides photographs are resized to for it, in pixels (default: "
+        f"{','.join(map(str, TEXTURED))})",
+    )
     films = parser.add_argument_group(
         "films",
         "How steady films are in each style: the mean difference of consecutive frames along the "
@@ -195,6 +216,11 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
             raise argparse.ArgumentTypeError(f"'{part}' is not a pair such as candy:mosaic")
         pairs.append((one, other))
     return tuple(pairs)
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    sizes = {int_in_range(part, 64, MAX_SIZE, "the size") for part in text.split(",")}
+    return tuple(sorted(sizes))
 
 
 def _amounts(text: str) -> tuple[float, ...]:

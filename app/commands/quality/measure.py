@@ -108,26 +108,6 @@ def measurement_conditions(
     }
 
 
-def textured(network: Styler, amount: float) -> Styler:
-    """The network behind texture that follows the scene, for the frames of one stream in order.
-
-    Args:
-        network: Of pictures [N, 3, H, W].
-        amount: Of the texture, 0 to 1.
-    """
-    from app.engine.texture import Texture  # OpenCV, which machines that train may not have
-
-    texture = Texture()
-
-    def styled(x: Tensor) -> Tensor:
-        pictures = [
-            texture.apply((to_pixels(frame[None]),), amount, continues=True)[0] for frame in x
-        ]
-        return network(torch.cat([to_tensor(picture, x.device) for picture in pictures]))
-
-    return styled
-
-
 class QualityMeasurement:
     """Measures styles, one after another, on the same photographs."""
 
@@ -297,6 +277,8 @@ class QualityMeasurement:
             each = [meter(network, picture) for picture in chosen]
             found |= {name: fmean(each), f"{name}_each": each}
             if amount := self._plan.texture:
+                from app.commands.quality.textures import textured  # OpenCV
+
                 each = [meter(textured(network, amount), picture) for picture in chosen]
                 found |= {f"{name}_textured": fmean(each), f"{name}_textured_each": each}
         return found

@@ -137,21 +137,21 @@ STYLEFORGE_PORTABLE bool refine(const Team& team, const GrayPicture& before,
                                 const GrayPicture& now, Motion& m, float& scale) {
     const Shift shift = shift_of(m);
     const Both both = both_of(now, shift);
+    const float limit = scale * scale;
     float sums[6] = {0, 0, 0, 0, 0, 0};
-    for (int i = team.rank; i < both.rows * both.columns; i += team.size) {
-        const int row = both.top + i / both.columns, column = both.left + i % both.columns;
+    team.sum(both.rows, both.columns, sums, [=](int i, int j, float (&sum)[6]) {
+        const int row = both.top + i, column = both.left + j;
         const uint8_t* at = before.pixels + row * before.width + column;
         const float across = (at[1] - at[-1]) * 0.5f;
         const float along = (at[before.width] - at[-before.width]) * 0.5f;
         const float wrong = at[0] - sampled(now, shift, row, column);
-        const float share = scale * scale / (scale * scale + wrong * wrong);
+        const float share = limit / (limit + wrong * wrong);
         const float weight = share * share;
-        sums[0] += weight * across * across, sums[1] += weight * across * along;
-        sums[2] += weight * along * along;
-        sums[3] += weight * across * wrong, sums[4] += weight * along * wrong;
-        sums[5] += weight * (across * across + along * along) * fabsf(wrong);
-    }
-    team.sum(sums);
+        sum[0] += weight * across * across, sum[1] += weight * across * along;
+        sum[2] += weight * along * along;
+        sum[3] += weight * across * wrong, sum[4] += weight * along * wrong;
+        sum[5] += weight * (across * across + along * along) * fabsf(wrong);
+    });
     const float xx = sums[0], xy = sums[1], yy = sums[2];
     if (!(xx + yy > 0)) return false;
     scale = fmaxf(3 * sums[5] / (xx + yy), 8.f);  // where nothing has a slope, nothing is told
@@ -183,13 +183,12 @@ STYLEFORGE_PORTABLE bool alike(const Team& team, const GrayPicture& before, cons
     const Both both = both_of(now, shift);
     const int number = both.rows * both.columns;
     float sums[5] = {0, 0, 0, 0, 0};
-    for (int i = team.rank; i < number; i += team.size) {
-        const int row = both.top + i / both.columns, column = both.left + i % both.columns;
+    team.sum(both.rows, both.columns, sums, [=](int i, int j, float (&sum)[5]) {
+        const int row = both.top + i, column = both.left + j;
         const float a = before.pixels[row * before.width + column] - 128.f;
         const float b = sampled(now, shift, row, column) - 128.f;
-        sums[0] += a, sums[1] += b, sums[2] += a * a, sums[3] += b * b, sums[4] += a * b;
-    }
-    team.sum(sums);
+        sum[0] += a, sum[1] += b, sum[2] += a * a, sum[3] += b * b, sum[4] += a * b;
+    });
     if (number < 16 || number < kLeastShare * now.height * now.width) return false;
     const float a = sums[0] / number, b = sums[1] / number;
     const float aa = sums[2] / number - a * a, bb = sums[3] / number - b * b;

@@ -1,4 +1,4 @@
-// Noise where a frame is flat, as app/engine/texture.py adds it to the network's input: how flat the
+// Noise where a frame is flat, which is added to the network's input: how flat the
 // surroundings of each cell are, and the noise at a pixel. Sizes are those of the network's input.
 #pragma once
 

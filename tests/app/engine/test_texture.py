@@ -6,15 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from app.engine.process_mode import ProcessMode
 from app.engine.style_weights import StyleWeights
-from app.engine.texture import DEVIATION, Texture, _noise
+from app.engine.texture import Texture, native
+from app.engine.texture.reference import DEVIATION, TextureReference, _noise
 from app.export.image_metadata import image_metadata
 from app.frame import Frame
 from app.parameters import AUTO
 from kernels.frames.noise import BANDS, tile
 from tests.conftest import picture
+from tests.kernels.frames.native import native_texture
 from utils.opencv import cv2
 
 GRAY = np.full((96, 128, 3), 120, np.uint8)
@@ -23,6 +26,16 @@ GRAY = np.full((96, 128, 3), 120, np.uint8)
 def textured(pixels, amount=1.0, texture=None, *, continues=False):
     (result,) = (texture or Texture()).apply((pixels,), amount, continues=continues)
     return result
+
+
+@pytest.fixture(params=["native", "reference"])
+def made(request):
+    """Makes the texture of a stream."""
+    if request.param == "reference":
+        return TextureReference
+    request.getfixturevalue("native_kernels")
+    native_texture()
+    return Texture
 
 
 def landscape(x: float, y: float, width: int = 256, height: int = 144) -> np.ndarray:
@@ -37,88 +50,133 @@ def landscape(x: float, y: float, width: int = 256, height: int = 144) -> np.nda
     return np.clip(np.rint(noisy), 0, 255).astype(np.uint8)
 
 
-def test_a_flat_picture_gets_noise_of_the_amounts_deviation():
+def test_a_flat_picture_gets_noise_of_the_amounts_deviation(made):
     for amount in (0.25, 1.0):
-        change = textured(GRAY, amount).astype(float) - 120
+        change = textured(GRAY, amount, made()).astype(float) - 120
         assert change.std() == pytest.approx(amount * DEVIATION, rel=0.25)
         assert (change[..., 0] == change[..., 2]).all(), "it is gray"
 
 
-def test_structure_gets_none():
+def test_structure_gets_none(made):
     board = np.kron(np.indices((12, 16)).sum(0) % 2, np.ones((8, 8)))[..., None] * [200, 200, 200]
     board = board.astype(np.uint8)
-    np.testing.assert_array_equal(textured(board), board)
+    np.testing.assert_array_equal(textured(board, texture=made()), board)
 
 
-def test_what_is_flat_between_structure_gets_less_than_a_sky():
+def test_what_is_flat_between_structure_gets_less_than_a_sky(made):
     face = np.kron(np.indices((24, 32)).sum(0) % 2, np.ones((4, 4)))[..., None] * [160, 160, 160]
     face = face.astype(np.uint8)
     face[36:60, 52:76] = 80  # a forehead, as wide as the small window reaches
     there = (slice(42, 54), slice(58, 70))
-    change = [textured(each).astype(float)[there] - each[there] for each in (face, GRAY)]
+    change = [
+        textured(each, texture=made()).astype(float)[there] - each[there] for each in (face, GRAY)
+    ]
     assert np.abs(change[0]).mean() < 0.1 * np.abs(change[1]).mean()
 
 
-def test_without_an_amount_the_inputs_are_given_as_they_are():
+def test_without_an_amount_the_inputs_are_given_as_they_are(made):
     inputs = (GRAY, GRAY[::2, ::2].copy())
-    assert Texture().apply(inputs, 0.0, continues=True) is inputs
+    assert made().apply(inputs, 0.0, continues=True) is inputs
 
 
-def test_a_picture_has_the_same_texture_whatever_came_before():
-    texture = Texture()
+def test_a_picture_has_the_same_texture_whatever_came_before(made):
+    texture = made()
     for step in range(3):
         textured(landscape(4.0 * step, 0), texture=texture, continues=True)
-    np.testing.assert_array_equal(textured(GRAY, texture=texture), textured(GRAY))
+    np.testing.assert_array_equal(textured(GRAY, texture=texture), textured(GRAY, texture=made()))
 
 
-def test_both_sizes_of_a_frame_have_one_texture():
+def test_both_sizes_of_a_frame_have_one_texture(made):
     small = np.asarray(cv2.resize(GRAY, (64, 48)), np.uint8)
-    large, strokes = Texture().apply((GRAY, small), 1.0, continues=False)
+    large, strokes = made().apply((GRAY, small), 1.0, continues=False)
     again = cv2.resize(large, (64, 48), interpolation=cv2.INTER_AREA).astype(float)
     assert np.corrcoef(again.ravel(), strokes.astype(float).ravel())[0, 1] > 0.9
 
 
-def test_the_pattern_stands_still_before_a_still_camera():
-    texture = Texture()
+def test_the_pattern_stands_still_before_a_still_camera(made):
+    texture = made()
     for seed in range(12):
         noise = np.random.default_rng(seed).normal(0, 2, (144, 256, 3))
         noisy = np.clip(landscape(0, 0) + noise, 0, 255).astype(np.uint8)
         textured(noisy, texture=texture, continues=True)
-    assert texture._offset == (0.0, 0.0)
+    assert texture.offset == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("step", [(2.3, 0.9), (-0.4, 0.2), (7.0, -3.0)], ids=str)
-def test_the_pattern_moves_with_the_scene(step):
-    texture = Texture()
+def test_the_pattern_moves_with_the_scene(step, made):
+    texture = made()
     for number in range(16):
         textured(landscape(number * step[0], number * step[1]), texture=texture, continues=True)
-    assert texture._offset == pytest.approx((-15 * step[0], -15 * step[1]), rel=0.03, abs=0.6)
+    assert texture.offset == pytest.approx((-15 * step[0], -15 * step[1]), rel=0.03, abs=0.6)
 
 
-def test_where_the_motion_is_not_known_it_fades_and_returns():
-    texture = Texture()
+def test_where_the_motion_is_not_known_it_fades_and_returns(made):
+    texture = made()
     rng = np.random.default_rng(0)
     textured(GRAY, texture=texture, continues=True)
     for _ in range(5):
         unlike = rng.integers(0, 255, GRAY.shape).astype(np.uint8)
         textured(unlike, texture=texture, continues=True)
-    assert texture._presence == 0
+    assert texture.presence == 0
     view = landscape(0, 0)
     for _ in range(30):
         textured(view, texture=texture, continues=True)
-    assert texture._presence == 1
+    assert texture.presence == 1
     texture.reset()
-    assert texture._presence == 1
+    assert texture.presence == 1
 
 
-def test_without_an_amount_the_scene_is_forgotten():
-    texture = Texture()
+def test_without_an_amount_the_scene_is_forgotten(made):
+    texture = made()
     for step in range(6):
         textured(landscape(5.0 * step, 0), texture=texture, continues=True)
-    assert texture._offset != (0.0, 0.0)
+    assert texture.offset != (0.0, 0.0)
     textured(GRAY, 0.0, texture, continues=True)
     textured(landscape(0, 80), texture=texture, continues=True)
-    assert (texture._offset, texture._presence) == ((0.0, 0.0), 1.0)
+    assert (texture.offset, texture.presence) == ((0.0, 0.0), 1.0)
+
+
+@pytest.mark.parametrize("sizes", [((96, 128),), ((240, 320), (96, 128)), ((131, 77),)], ids=str)
+def test_the_native_texture_is_that_of_the_reference(sizes, native_kernels):
+    native_texture()
+    inputs = tuple(landscape(0, 0, width, height) for height, width in sizes)
+    for pixels in inputs:
+        pixels[: len(pixels) // 2] = 120
+    made, expected = (
+        each.apply(inputs, 0.7, continues=False) for each in (Texture(), TextureReference())
+    )
+    for given, got, wanted in zip(inputs, made, expected, strict=True):
+        assert (got != given).mean() > 0.1
+        apart = np.abs(got.astype(int) - wanted)
+        assert apart.max() <= 1
+        assert (apart > 0).mean() < 0.01
+
+
+def test_the_number_of_threads_changes_no_bit(native_kernels):
+    native_texture()
+    before, runs = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            texture, seen = Texture(), []
+            for number in range(5):
+                view = landscape(3.3 * number, -1.2 * number)
+                seen.append(textured(view, 1.0, texture, continues=True).tobytes())
+            runs.append((seen, texture.offset))
+    finally:
+        torch.set_num_threads(before)
+    assert runs[0] == runs[1] == runs[2]
+    assert runs[0][1] != (0, 0)
+
+
+def test_without_the_library_the_reference_adds_the_texture(monkeypatch):
+    monkeypatch.setattr(native, "cpu_texture", lambda: None)
+    texture, reference = Texture(), TextureReference()
+    for number in range(4):
+        view = landscape(3.0 * number, 0)
+        one, other = (textured(view, 1.0, each, continues=True) for each in (texture, reference))
+        np.testing.assert_array_equal(one, other)
+    assert texture.offset == reference.offset != (0, 0)
 
 
 def test_a_tile_is_periodic_and_of_unit_deviation():

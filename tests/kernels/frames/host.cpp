@@ -24,8 +24,10 @@ struct Alone {
     static constexpr int rank = 0, size = 1;
 
     void sync() const {}
-    template <int kNumber>
-    void sum(float (&)[kNumber]) const {}
+    template <int kNumber, typename Add>
+    void sum(int rows, int columns, float (&values)[kNumber], const Add& add) const {
+        every(rows, columns, [&](int row, int column) { add(row, column, values); });
+    }
     void add(unsigned& sum, unsigned value) const { sum += value; }
     void least(unsigned& least, unsigned value) const { if (value < least) least = value; }
 };

@@ -2,26 +2,70 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import math
+from typing import cast
 
 import numpy as np
 import pytest
 import torch
 
 from app.engine.post.blending import Pixels
-from app.engine.texture import Texture
+from app.engine.texture.reference import TextureReference
 from app.sources.scene import render
+from kernels.frames.cpu_texture import CpuTexture
+from kernels.frames.launchers import frame_kernels
 from kernels.frames.noise import TRACKED, tracked_size
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import FOLDER
 from tests.kernels.frames.emulated import EmulatedFrameKernels
+from tests.kernels.frames.native import native_texture
 from utils.images.reading import read_pixels
 from utils.opencv import cv2
 
 PAINTINGS = FOLDER.parent / "assets" / "styles"
 VIEW = 180, 320  # height, width
 BACK = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+
+
+class NativeTexture:
+    """The native library of the CPU, called as the kernels of a GPU are."""
+
+    def __init__(self, library: CpuTexture) -> None:
+        self._library = library
+
+    def new_texture(self, height, width, _device):
+        return self._library.new_texture(height, width)
+
+    def texture(self, history, picture, textured, amount, *, continues):
+        given, made = picture.numpy(), textured.numpy()
+        self._library.texture(history, given, made, amount, continues=continues)
+
+    def enlarge_texture(self, history, picture, textured):
+        self._library.enlarge_texture(history, picture.numpy(), textured.numpy())
+
+
+@pytest.fixture(params=["emulated", "native", pytest.param("cuda", marks=pytest.mark.gpu)])
+def how(request) -> str:
+    return request.param
+
+
+@pytest.fixture
+def device(how) -> torch.device:
+    return torch.device("cuda" if how == "cuda" else "cpu")
+
+
+@pytest.fixture
+def kernels(how, device, request):
+    if how == "emulated":
+        return EmulatedFrameKernels(request.getfixturevalue("host"))
+    request.getfixturevalue("native_kernels")
+    if how == "cuda":
+        found = frame_kernels(device)
+        assert found is not None
+        return found
+    return NativeTexture(native_texture())
 
 
 def painting(key: str, height: int, width: int) -> Pixels:
@@ -49,7 +93,7 @@ def shares(got: np.ndarray, expected: np.ndarray) -> tuple[int, float]:
 @pytest.mark.parametrize("key", ["starry_night", "great_wave", "scream"])
 def test_a_picture_gets_the_texture_of_the_cpu(key, size, amount, kernels, device):
     pixels = painting(key, *size)
-    (expected,) = Texture().apply((pixels,), amount, continues=False)
+    (expected,) = TextureReference().apply((pixels,), amount, continues=False)
     got = textured(kernels, kernels.new_texture(*size, device), pixels, amount)
     most, share = shares(got, expected)
     assert most <= 1
@@ -58,7 +102,7 @@ def test_a_picture_gets_the_texture_of_the_cpu(key, size, amount, kernels, devic
 
 def test_a_flat_picture_is_given_the_most(kernels, device):
     gray = np.full((*VIEW, 3), 120, np.uint8)
-    (expected,) = Texture().apply((gray,), 1.0, continues=False)
+    (expected,) = TextureReference().apply((gray,), 1.0, continues=False)
     got = textured(kernels, kernels.new_texture(*VIEW, device), gray)
     assert shares(got, expected)[0] <= 1
     assert np.abs(got.astype(int) - gray).mean() > 10
@@ -76,7 +120,7 @@ def test_a_picture_may_be_given_its_texture_in_place(kernels, device):
 def test_a_larger_copy_gets_the_same_texture(large, kernels, device):
     size = 120, 213
     inputs = painting("great_wave", *large), painting("great_wave", *size)
-    expected, expected_small = Texture().apply(inputs, 0.8, continues=False)
+    expected, expected_small = TextureReference().apply(inputs, 0.8, continues=False)
     history = kernels.new_texture(*size, device)
     history.keep_field()
     small = textured(kernels, history, inputs[1], 0.8)
@@ -106,7 +150,7 @@ def test_the_pattern_stands_still_before_a_still_camera(kernels, device):
 
 @pytest.mark.parametrize("step", [(2.3, 0.9), (-0.4, 0.2), (9.0, -4.0), (30.0, 5.0)], ids=str)
 def test_the_pattern_moves_with_the_scene_as_on_the_cpu(step, kernels, device):
-    history, texture, length = kernels.new_texture(*VIEW, device), Texture(), 9
+    history, texture, length = kernels.new_texture(*VIEW, device), TextureReference(), 9
     seen = list(views(step[0], step[1], length))
     added = []
     for view in seen:
@@ -115,7 +159,7 @@ def test_the_pattern_moves_with_the_scene_as_on_the_cpu(step, kernels, device):
         added.append([each.astype(float) - view for each in (got, expected)])
     true = -(length - 1) * step[0], -(length - 1) * step[1]
     assert math.dist(history.offset.tolist(), true) < 0.8
-    assert math.dist(history.offset.tolist(), texture._offset) < 1.0
+    assert math.dist(history.offset.tolist(), texture.offset) < 1.0
     ours, theirs = added[-1]
     assert np.corrcoef(ours.ravel(), theirs.ravel())[0, 1] > 0.7
 
@@ -178,7 +222,7 @@ def test_two_runs_are_bit_equal(kernels, device):
 
 def test_in_an_animated_scene_the_texture_is_that_of_the_cpu(kernels, device):
     height, width = 360, 640
-    history, texture = kernels.new_texture(height, width, device), Texture()
+    history, texture = kernels.new_texture(height, width, device), TextureReference()
     for number in range(6):
         view = np.ascontiguousarray(render(number / 25, width, height))
         got = textured(kernels, history, view, continues=True)
@@ -192,6 +236,20 @@ def test_copies_for_motion_are_no_larger_than_the_kernels_can_hold():
         small = tracked_size(*size)
         assert max(small) <= TRACKED
         assert min(small) >= 1
+
+
+def test_a_native_library_of_other_structs_is_refused():
+    class Other:
+        """A library that tells sizes which are not those of Python."""
+
+        @staticmethod
+        @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int))
+        def texture_sizes(sizes):
+            sizes[0] = 8
+            return 0
+
+    with pytest.raises(BuildError, match=r"structs\.py differ"):
+        CpuTexture(cast("ctypes.CDLL", Other()))
 
 
 def test_a_library_of_other_noise_is_refused(host):

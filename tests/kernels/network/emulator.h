@@ -214,6 +214,17 @@ V __shfl_xor_sync(unsigned, V value, int step) {
     memcpy(&value, words, sizeof value);
     return value;
 }
+// Of the thread `step` further, or of the same one where there is none in its warp.
+template <typename V>
+V __shfl_down_sync(unsigned, V value, int step) {
+    static_assert(sizeof(V) == 4);
+    uint32_t word[1];
+    memcpy(word, &value, 4);
+    const uint32_t lane = threadIdx.x % 32, from = lane + step;
+    const uint32_t given = emulator::exchange(word)[from < 32 ? from : lane][0];
+    memcpy(&value, &given, 4);
+    return value;
+}
 inline size_t __cvta_generic_to_shared(const void* at) { return reinterpret_cast<size_t>(at); }
 inline bool __all_sync(unsigned, bool holds) {
     const uint32_t word[1] = {holds};
@@ -234,6 +245,8 @@ inline unsigned atomicInc(unsigned* at, unsigned most) {
     *at = old >= most ? 0 : old + 1;
     return old;
 }
+inline void atomicAdd(unsigned* at, unsigned value) { *at += value; }
+inline void atomicMin(unsigned* at, unsigned value) { *at = min(*at, value); }
 inline void atomicMin(int* at, int value) { *at = min(*at, value); }
 inline void atomicMax(int* at, int value) { *at = max(*at, value); }
 inline void atomicOr(int* at, int value) { *at |= value; }

@@ -12,7 +12,7 @@ import torch
 from app.engine.config import EngineConfig
 from app.engine.display_path import finish_of
 from app.engine.post.blending import PostProcessor, fit_to
-from app.engine.texture import Texture
+from app.engine.texture.reference import TextureReference
 from app.sources.scene import render
 from models.inference import frame_styler, repeated_work
 from models.inference.frame_styler import Finish, FrameStyler
@@ -411,7 +411,7 @@ def test_the_network_is_given_texture_and_the_rest_the_clean_frame(size, kernels
         style="candy", texture=1.0, strength=0.8, smoothing=0.5, upsampling="guided"
     )
     made = plan(*size)
-    styler, post, texture = FrameStyler(kernels, FRAME, made), PostProcessor(), Texture()
+    styler, post, texture = FrameStyler(kernels, FRAME, made), PostProcessor(), TextureReference()
     finish = finish_of(config, texture=1.0, continues=True)
     for frame in walls(4, 2):
         submission = styler.submit([frame], finish, lambda _: None)
@@ -435,7 +435,7 @@ def test_the_networks_of_both_sizes_are_given_one_texture(kernels):
     (frame,) = walls(1)
     style(styler, frame, Finish(texture=0.8))
     small = shrink(torch.from_numpy(frame)[None], 48, 80)[0].numpy()
-    expected = Texture().apply((frame, small), 0.8, continues=False)
+    expected = TextureReference().apply((frame, small), 0.8, continues=False)
     for made, wanted in zip((detail, strokes), expected, strict=True):
         assert np.abs(made.frames[0].numpy().astype(int) - wanted).max() <= 1
     assert (expected[0] != frame).any()
@@ -469,7 +469,7 @@ def test_texture_begins_anew_after_frames_without_and_with_a_new_stream(kernels)
         end()
         style(styler, given[3], finish)
         assert not styler._textured._history.offset.any()
-    (alone,) = Texture().apply((given[3],), 1.0, continues=True)
+    (alone,) = TextureReference().apply((given[3],), 1.0, continues=True)
     assert np.abs(made.frames[0].numpy().astype(int) - alone).max() <= 1
 
 

@@ -65,6 +65,22 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a block leaves out pixels of which it is to sum",
+        "kernels/include/frame/block.cuh",
+        "if (column >= columns) column -= columns, ++row;",
+        "if (column > columns) column -= columns, ++row;",
+        ("tests/kernels/frames/test_block.py::test_every_thread_learns_the_sums_of_all_pixels",),
+    ),
+    Mutant(
+        "frames without texture are timed with it",
+        "app/commands/bench/frames.py",
+        '(("off", WITHOUT), ("on", WITH))',
+        '(("off", WITH), ("on", WITH))',
+        (
+            "tests/app/commands/bench/test_command.py::test_frames_with_texture_are_timed_beside_those_without",
+        ),
+    ),
+    Mutant(
         "texture on the GPU stays on the screen while the scene moves",
         "models/inference/frame_styler.py",
         "continues=finish.follows",

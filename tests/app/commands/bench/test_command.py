@@ -7,6 +7,7 @@ import json
 import math
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,9 @@ from app.commands.bench.candidates import (
     compiled_candidate,
 )
 from app.commands.bench.float64 import in_float64
-from app.commands.bench.frames import measure_runners
+from app.commands.bench.frames import measure_runners, measure_texture
 from app.commands.bench.math_modes import FP32, MATH_MODES, TF32, supported_math_modes
+from models.inference.frame_styler import Finish
 from models.network_config import NetworkConfig
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
@@ -311,6 +313,36 @@ def test_frame_to_frame_times_single_frames_and_the_gaps_between_overlapped_ones
     assert figures["interval"]["iterations"] == 11
     assert figures["fps"] == pytest.approx(1e3 / figures["interval"]["mean_ms"])
     assert echo.sent == echo.received, "no frame is left under way"
+
+
+class Waited:
+    """A styler of which every frame without texture takes 2 seconds of `now`, with it 3."""
+
+    def __init__(self) -> None:
+        self.now, self.under_way, self.given = 0.0, 0, []
+
+    def submit(self, frames: list[object], finish: Finish, mark: None) -> Waited:
+        self.under_way += 1
+        assert self.under_way <= 2
+        self.given.append((frames[0], finish.texture > 0 and finish.follows))
+        return self
+
+    def wait(self) -> None:
+        self.under_way -= 1
+        self.now += 3.0 if self.given[-1][1] else 2.0
+
+
+def test_frames_with_texture_are_timed_beside_those_without(monkeypatch):
+    styler: Any = Waited()
+    monkeypatch.setattr("app.commands.bench.frames.time.perf_counter", lambda: styler.now)
+    frames: Any = ["first", "second"]
+    found = measure_texture(styler, frames, streamed=12)
+    assert (found["off"]["median_ms"], found["on"]["median_ms"]) == (2000, 3000)
+    assert found["off"]["iterations"] == found["on"]["iterations"] == 12
+    assert styler.under_way == 0, "no frame is left under way"
+    assert [frame for frame, _ in styler.given[:3]] == ["first", "second", "first"]
+    changes = [a != b for a, b in pairwise(on for _, on in styler.given)]
+    assert sum(changes) == 7, "four rounds of each, in turn"
 
 
 @pytest.mark.gpu

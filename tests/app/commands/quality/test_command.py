@@ -17,8 +17,8 @@ import torch
 from app.cli import main
 from app.commands.contact_sheet import make_sheet
 from app.commands.quality import command as quality
-from app.commands.quality.measure import textured
 from app.commands.quality.report_file import store_report
+from app.commands.quality.textures import textured
 from app.sources.scene import render
 from models.evaluation.flicker import panned_flicker, still_flicker
 from models.evaluation.image_metrics import to_tensor
@@ -131,6 +131,37 @@ def test_flicker_is_measured_with_texture_as_well(place: Path) -> None:
     table = markdown(report)
     assert "| still | still, textured | still, lite |" in table
     assert "texture of 100%" in table
+
+
+def test_texture_is_judged_on_sheets_and_in_figures(place: Path, capsys) -> None:
+    """Without the objective: most of the photograph is a sky, the rest noise."""
+    rng = np.random.default_rng(0)
+    scene = np.full((160, 160, 3), 150, np.uint8)
+    scene[120:] = rng.integers(0, 256, (40, 160, 3))
+    write_pixels(place / "photos" / "0.webp", scene)
+    more = ("--photos", place / "photos" / "0.webp", "--packs", place / "packs", "--size", 80)
+    more += ("--precisions", "fp32", "--flicker-photos", 1, "--device", "cpu")
+    more += ("--json", place / "quality.json", "--texture-sheet", place / "texture.png")
+    assert main([*map(str, ("quality", *more, "--texture-sizes", "120,160"))]) == 0
+    report = json.loads((place / "quality.json").read_text("utf-8"))
+    candy, mosaic = report["quality"]["styles"]
+    assert [(row["size"], row["network"]) for row in candy["texture"]] == [
+        *((120, "full"), (120, "lite")),
+        *((160, "full"), (160, "lite")),
+    ]
+    assert [row["network"] for row in mosaic["texture"]] == ["full", "full"]
+    for row in (*candy["texture"], *mosaic["texture"]):
+        assert [each["amount"] for each in row["changed"]] == [0.25, 0.5, 0.75, 1.0]
+        flat = [each["flat"] for each in row["changed"]]
+        assert flat == sorted(flat)
+        assert all(each["flat"] > 1.2 * each["structured"] for each in row["changed"])
+        assert row["still"] > 0
+        assert row["panned"] > 0
+    for name in ("candy-120", "candy-160", "mosaic-120"):
+        page = read_pixels(place / f"texture-{name}.png")
+        assert page.shape[1] > (11 if "candy" in name else 6) * 120
+    assert "| style | texture in streams | still, full | still, lite |" in markdown(report)
+    assert "Sheets of texture in" in capsys.readouterr().out
 
 
 def test_texture_that_follows_the_scene_is_no_flicker() -> None:

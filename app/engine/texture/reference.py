@@ -1,9 +1,4 @@
-"""Noise for the flat parts of a frame, so that networks paint them too.
-
-A network that is trained to be steady follows the frame: skies and walls, which give it nothing to
-follow, stay smooth. Noise of two bands, where the frame is flat, brings the strokes back, with the
-same weights. White noise does not: the networks are trained to ignore that of a camera.
-"""
+"""The texture of frames as OpenCV and NumPy add it, which the native library is held to."""
 
 from __future__ import annotations
 
@@ -33,8 +28,13 @@ _BACK = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
 FADES, RETURNS = 0.25, 0.05  # a frame, where the motion is not known, and where it is again
 
 
-class Texture:
-    """Adds texture to the inputs of networks, and moves it with the scene. Not thread-safe."""
+class TextureReference:
+    """As `Texture`, in several times as much time. Not thread-safe.
+
+    Attributes:
+        offset: Pixels by which the pattern has moved to the right and down.
+        presence: 0 where the motion has not been known for a while, else up to 1.
+    """
 
     def __init__(self) -> None:
         self.reset()
@@ -45,24 +45,13 @@ class Texture:
         self._reference = self._before = np.empty((0, 0), np.float32)
         # In pixels: where the pattern was at the reference, where the scene is, and the pattern,
         # which ignores the noise of that measurement.
-        self._anchor = self._moved = self._offset = (0.0, 0.0)
-        self._presence = 1.0
+        self._anchor = self._moved = self.offset = (0.0, 0.0)
+        self.presence = 1.0
 
     def apply(
         self, inputs: tuple[Pixels, ...], amount: float, *, continues: bool
     ) -> tuple[Pixels, ...]:
-        """Add texture to a frame.
-
-        Args:
-            inputs: The frame scaled to each size that a network is given, the one of the strokes
-                last.
-            amount: 0 for none, 1 for the most.
-            continues: Whether the frame continues the one before, so that the pattern has to move
-                with the scene; where its motion is not known, the texture fades.
-
-        Returns:
-            `inputs` themselves without an amount, else new pictures of their sizes.
-        """
+        """As `Texture.apply`."""
         if amount <= 0:
             self.reset()
             return inputs
@@ -73,8 +62,8 @@ class Texture:
         else:
             self.reset()
         height, width = gray.shape
-        field = _noise(height, width, *self._offset) * _flatness(gray)
-        field *= np.float32(amount * DEVIATION * self._presence)
+        field = _noise(height, width, *self.offset) * flatness(gray)
+        field *= np.float32(amount * DEVIATION * self.presence)
         return tuple(_added(picture, field) for picture in inputs)
 
     def _follow(self, gray: NDArray[np.uint8]) -> None:
@@ -93,13 +82,13 @@ class Texture:
         self._before = small
         if motion is None:
             self._reference, self._anchor = small, self._moved
-            self._presence = max(0.0, self._presence - FADES)
+            self.presence = max(0.0, self.presence - FADES)
             return
-        self._presence = min(1.0, self._presence + RETURNS)
+        self.presence = min(1.0, self.presence + RETURNS)
         x, y = motion
         self._moved = self._anchor[0] + x * width / size[0], self._anchor[1] + y * height / size[1]
-        if math.dist(self._moved, self._offset) > STILL * scale:
-            self._offset = self._moved
+        if math.dist(self._moved, self.offset) > STILL * scale:
+            self.offset = self._moved
         if math.hypot(x, y) > FAR * size[0]:
             self._reference, self._anchor = small, self._moved
 
@@ -144,8 +133,8 @@ def _added(picture: Pixels, field: _Floats) -> Pixels:
     return np.asarray(cv2.add(picture, gray, dtype=cv2.CV_8U), np.uint8)
 
 
-def _flatness(gray: NDArray[np.uint8]) -> _Floats:
-    """1 where the surroundings of a pixel do not deviate, near or far, 0 from FLAT on."""
+def flatness(gray: NDArray[np.uint8]) -> _Floats:
+    """[H, W]: 1 where the surroundings of a pixel do not deviate, near or far, 0 from FLAT on."""
     height, width = gray.shape
     cells = max(1, width // CELL), max(1, height // CELL)
     values = gray.astype(np.float32)

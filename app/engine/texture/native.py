@@ -1,0 +1,87 @@
+"""Adds texture to frames on the CPU, by the native library where it is in use."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.engine.texture.reference import Pixels, TextureReference
+from kernels.frames.cpu_texture import CpuTexture, cpu_texture
+from kernels.frames.texture import TextureHistory
+
+
+class Texture:
+    """Adds texture to the inputs of networks, and moves it with the scene. Not thread-safe.
+
+    Where the native library is not in use, which a warning says, OpenCV and NumPy do it.
+    """
+
+    def __init__(self) -> None:
+        self._reference = TextureReference()
+        self._kernels: CpuTexture | None = None
+        self._history: TextureHistory | None = None
+
+    @property
+    def offset(self) -> tuple[float, float]:
+        """Pixels by which the pattern has moved to the right and down, of the newest frame."""
+        if self._history is None:
+            return self._reference.offset
+        if self._history.begins:
+            return 0.0, 0.0
+        right, down = self._history.offset
+        return float(right), float(down)
+
+    @property
+    def presence(self) -> float:
+        """0 where the motion has not been known for a while, else up to 1, of the newest frame."""
+        if self._history is None:
+            return self._reference.presence
+        return 1.0 if self._history.begins else float(self._history.presence)
+
+    def reset(self) -> None:
+        """Forget the frames before the next one."""
+        self._reference.reset()
+        if self._history is not None:
+            self._history.forget()
+
+    def apply(
+        self, inputs: tuple[Pixels, ...], amount: float, *, continues: bool
+    ) -> tuple[Pixels, ...]:
+        """Add texture to a frame.
+
+        Args:
+            inputs: The frame scaled to each size that a network is given, the one of the strokes
+                last; each [H, W, 3] uint8, RGB.
+            amount: 0 for none, 1 for the most.
+            continues: Whether the frame continues the one before, so that the pattern has to move
+                with the scene; where its motion is not known, the texture fades.
+
+        Returns:
+            `inputs` themselves without an amount, else new pictures of their sizes.
+
+        Raises:
+            MemoryError: There was not enough memory.
+        """
+        if amount <= 0:
+            self.reset()
+            return inputs
+        kernels = cpu_texture()
+        if kernels is None:
+            return self._reference.apply(inputs, amount, continues=continues)
+        given = [np.ascontiguousarray(picture) for picture in inputs]
+        *larger, strokes = given
+        history = self._history_of(kernels, *strokes.shape[:2])
+        if larger:
+            history.keep_field()
+        textured = tuple(np.empty_like(picture) for picture in given)
+        kernels.texture(history, strokes, textured[-1], amount, continues=continues)
+        for picture, made in zip(larger, textured, strict=False):
+            kernels.enlarge_texture(history, picture, made)
+        return textured
+
+    def _history_of(self, kernels: CpuTexture, height: int, width: int) -> TextureHistory:
+        """What is kept of the stream; a new one where the size or the library is another."""
+        history = self._history
+        if history is None or history.size != (height, width) or kernels is not self._kernels:
+            self._kernels = kernels
+            self._history = history = kernels.new_texture(height, width)
+        return history

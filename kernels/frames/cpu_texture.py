@@ -1,0 +1,112 @@
+"""Calls the library of cpu/texture.cpp: pictures are [H, W, 3] uint8 arrays in memory, dense."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from ctypes import POINTER, c_int, c_longlong, c_void_p
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from kernels.frames.noise import BANDS, TRACKED
+from kernels.frames.structs import EnlargeTextureParams, TextureParams
+from kernels.frames.texture import TextureHistory
+from kernels.jit import build
+from kernels.jit.errors import BuildError
+from kernels.ops.table import TEXTURE, use_native
+
+Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
+
+_CPU = torch.device("cpu")
+_SIZES = 9
+
+
+class CpuTexture:
+    """The functions of the library.
+
+    Args:
+        library: The loaded library.
+
+    Raises:
+        BuildError: Its structs or sizes differ from those that Python has.
+    """
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        sizes = (c_int * _SIZES)()
+        _function(library, "texture_sizes", POINTER(c_int))(sizes)
+        params, enlarge, cell, state, close, wide, fine, coarse, tracked = sizes
+        expected = ctypes.sizeof(TextureParams), ctypes.sizeof(EnlargeTextureParams)
+        if (params, enlarge) != expected:
+            raise BuildError("the library of texture and kernels/frames/structs.py differ")
+        if ((fine, coarse), tracked) != (tuple(side for _, side in BANDS), TRACKED):
+            raise BuildError("the library of texture and kernels/frames/noise.py differ in sizes")
+        self._told = {"close": close, "wide": wide, "cell_bytes": cell, "state_bytes": state}
+        self._add = _function(library, "texture_add", c_longlong, POINTER(TextureParams), c_void_p)
+        enlarges = c_longlong, POINTER(EnlargeTextureParams)
+        self._enlarge = _function(library, "texture_enlarge", *enlarges)
+
+    def new_texture(self, height: int, width: int) -> TextureHistory:
+        """What texture keeps of a stream of pictures of [height, width]."""
+        with torch.inference_mode(False):
+            return TextureHistory(height, width, _CPU, self._told)
+
+    def texture(
+        self,
+        history: TextureHistory,
+        picture: Pixels,
+        textured: Pixels,
+        amount: float,
+        *,
+        continues: bool,
+    ) -> None:
+        """Add texture to the next picture of a stream, as `FrameKernels.texture` does on a GPU.
+
+        Raises:
+            MemoryError: There was not enough memory.
+        """
+        addresses = picture.ctypes.data, textured.ctypes.data
+        p = history.params(*addresses, amount, continues=continues)
+        gray = np.empty(history.size, np.uint8)
+        if self._add(torch.get_num_threads(), p, gray.ctypes.data):
+            raise MemoryError("texture: not enough memory")
+
+    def enlarge_texture(self, history: TextureHistory, picture: Pixels, textured: Pixels) -> None:
+        """Add the texture of the newest picture to a larger copy of it, as
+        `FrameKernels.enlarge_texture` does on a GPU.
+
+        Raises:
+            MemoryError: There was not enough memory.
+        """
+        assert history.field is not None
+        p = EnlargeTextureParams(
+            *(picture.ctypes.data, textured.ctypes.data, history.field.data_ptr()),
+            *(*picture.shape[:2], *history.field.shape),
+        )
+        if self._enlarge(torch.get_num_threads(), p):
+            raise MemoryError("texture: not enough memory")
+
+
+def cpu_texture() -> CpuTexture | None:
+    """The library; None, and a warning once, where it is not in use.
+
+    Raises:
+        BuildError: As of CpuTexture.
+    """
+    if build.reason(TEXTURE) and not use_native(TEXTURE):
+        return None
+    return _made(build.handle(TEXTURE))
+
+
+@lru_cache(maxsize=1)
+def _made(library: ctypes.CDLL) -> CpuTexture:
+    return CpuTexture(library)
+
+
+def _function(library: ctypes.CDLL, name: str, *types: Any) -> Callable[..., int]:
+    """`int name(types...)`; AttributeError if the library has no such function."""
+    prototype: Any = ctypes.CFUNCTYPE(c_int, *types)
+    return prototype(ctypes.cast(getattr(library, name), c_void_p).value)

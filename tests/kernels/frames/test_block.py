@@ -1,0 +1,79 @@
+"""A GPU's block measures the motion of a scene as one thread does; thread by thread on the CPU."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import math
+from ctypes import byref
+
+import numpy as np
+import pytest
+import torch
+
+from app.sources.scene import render
+from kernels.frames.texture import TextureHistory
+from tests.kernels.ops.emulated import Launcher, built_or_skipped
+from utils.opencv import cv2
+
+TEAM = 512  # threads of the block
+VIEW = 90, 160  # height, width
+MORE = """
+extern "C" __global__ void __launch_bounds__(styleforge::kTeam)
+    emulated_follow(const styleforge::TextureParams p) {
+    using namespace styleforge;
+    __shared__ MotionWork work;
+    follow(Block{{static_cast<int>(threadIdx.x)}}, p, work);
+}
+extern "C" __global__ void __launch_bounds__(styleforge::kTeam)
+    emulated_sums(float* told, long long rows, long long columns) {
+    using namespace styleforge;
+    const int rank = static_cast<int>(threadIdx.x);
+    float values[5] = {};
+    for (int again = 0; again < 2; ++again)
+        Block{{rank}}.sum(rows, columns, values, [](int row, int column, float (&sums)[5]) {
+            sums[0] += 1, sums[1] += row, sums[2] += column, sums[3] += row * column;
+            sums[4] += column == 0;
+        });
+    for (int i = 0; i < 5; ++i) told[rank * 5 + i] = values[i];
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    return built_or_skipped(tmp_path_factory.mktemp("block"), "include/frame/block.cuh", MORE)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (3, 128), (200, 7), (72, 100), (5, 0), (0, 5)], ids=str)
+def test_every_thread_learns_the_sums_of_all_pixels(size, library):
+    told = torch.zeros(TEAM, 5)
+    Launcher(library)("emulated_sums", 1, TEAM, told, *size)
+    (rows, columns), pixels = size, math.prod(size)
+    row, column = np.indices((rows, columns))
+    once = pixels, row.sum(), column.sum(), (row * column).sum(), rows if columns else 0
+    # The second time, each thread adds to what it learned the first time.
+    expected = [float(each) * (1 + TEAM) for each in once]
+    assert told.tolist() == [pytest.approx(expected)] * TEAM
+
+
+def test_a_block_follows_a_scene_as_one_thread_does(library, host):
+    host.styleforge_frames_abi.restype = ctypes.c_char_p
+    told = json.loads(host.styleforge_frames_abi())["frame"]["texture"]
+    launch, kernels = (
+        Launcher(library),
+        [TextureHistory(*VIEW, torch.device("cpu"), told) for _ in range(2)],
+    )
+    scene = cv2.resize(render(1.0, 640, 360), (320, 180))
+    for number in range(4):
+        left, top = 20 + 5 * number, 30 - 2 * number
+        view = np.ascontiguousarray(scene[top : top + VIEW[0], left : left + VIEW[1]])
+        address = view.ctypes.data
+        block, alone = (each.params(address, address, 1.0, continues=True) for each in kernels)
+        host.frame_texture_cells(byref(block))
+        host.frame_texture_cells(byref(alone))
+        launch("emulated_follow", 1, TEAM, block)
+        host.frame_texture_flat(byref(alone))
+    one, other = (each.offset.tolist() for each in kernels)
+    assert one == pytest.approx(other, abs=1e-3)
+    assert one == pytest.approx((-15, 6), abs=0.5)
