@@ -18,6 +18,7 @@ from kernels.jit import build
 NAMESPACE = "styleforge"
 NETWORK = "network"  # the library of the whole network on a GPU, see kernels.network.dispatch
 FRAMES = "frames"  # that of what surrounds the network there, see kernels.frames.launchers
+SMOOTHING = "smoothing"  # that of smoothing on the CPU, see kernels.frames.native_smoothing
 OPERATIONS = "operations"  # that of its single operations there
 STYLE = "style"  # the family of operations that the style networks are made of
 TRANSFORMER = "transformer"  # the family, and its library on a GPU, of those of transformers
@@ -177,16 +178,16 @@ def statuses(
         family: "style", "transformer" or "library": of these operations alone; of all by default.
 
     Returns:
-        A row for each operation. On CUDA the operations of style networks are followed by the
-        network and what surrounds it.
+        A row for each operation. Those of style networks are followed by smoothing on the CPU, and
+        on CUDA by the network and what surrounds it.
     """
     kind = torch.device(device).type
     ops = _of_family(family)
-    whole = tuple(_RUNS_ON_GPU) if kind == "cuda" and family in (None, STYLE) else ()
+    whole = tuple(_WHOLE.get(kind, ())) if family in (None, STYLE) else ()
     libraries = (*(op.library_on(kind) for op in ops), *whole)
     for library in dict.fromkeys(filter(None, libraries)):
         build.load_built(library)
-    return (*(status_of(op, kind) for op in ops), *map(_status_on_gpu, whole))
+    return (*(status_of(op, kind) for op in ops), *map(_status_of_whole, whole))
 
 
 def in_use(family: str, device: str) -> frozenset[str]:
@@ -215,8 +216,8 @@ def prepare(
     only when something that can change the outcome has changed, or with `force`.
 
     Args:
-        names: Of operations, or their aliases; by default all of them, the network and what
-            surrounds it.
+        names: Of operations, or their aliases; by default all of them, smoothing, the network and
+            what surrounds it.
         family: "style", "transformer" or "library": without names, only what belongs to these.
         force: Try what failed before again.
 
@@ -235,10 +236,11 @@ def prepare(
         for library in dict.fromkeys(op.cuda for op in chosen if op.cuda):
             build.load(library, force=force)
             found.append(KernelStatus(library, not build.reason(library), build.reason(library)))
-    if names is None and family in (None, STYLE) and torch.cuda.is_available():
-        for library in _RUNS_ON_GPU:
-            build.load(library, force=force)
-            found.append(_status_on_gpu(library))
+    if names is None and family in (None, STYLE):
+        for kind in ("cpu", *(("cuda",) if torch.cuda.is_available() else ())):
+            for library in _WHOLE[kind]:
+                build.load(library, force=force)
+                found.append(_status_of_whole(library))
     return tuple(found)
 
 
@@ -279,15 +281,19 @@ def warn(library: str, reason: str) -> None:
 _warned: set[str] = set()
 
 
-# Of libraries that have no operations: what runs on a GPU with them, and what without.
-_RUNS_ON_GPU = {
-    NETWORK: ("the native network", "its operations, one after another"),
-    FRAMES: ("native kernels around the network", "OpenCV on the CPU"),
+# Of libraries that have no operations, by device: what runs with them, and what without.
+_WHOLE = {
+    "cpu": {SMOOTHING: ("native smoothing", "its reference, by NumPy and OpenCV")},
+    "cuda": {
+        NETWORK: ("the native network", "its operations, one after another"),
+        FRAMES: ("native kernels around the network", "OpenCV on the CPU"),
+    },
 }
 
 
-def _status_on_gpu(library: str) -> KernelStatus:
-    reason, (native, instead) = build.reason(library), _RUNS_ON_GPU[library]
+def _status_of_whole(library: str) -> KernelStatus:
+    kind = "cpu" if library in _WHOLE["cpu"] else "cuda"
+    reason, (native, instead) = build.reason(library), _WHOLE[kind][library]
     return KernelStatus(library, not reason, reason, instead if reason else native)
 
 

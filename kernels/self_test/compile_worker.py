@@ -26,14 +26,16 @@ from kernels.driver.compiling import Job, Source
 from kernels.driver.images import too_old
 from kernels.driver.prebuilt import present
 from kernels.frames.launchers import frame_kernels
+from kernels.frames.native_smoothing import NativeStream
 from kernels.jit import build, prebuilt, toolchain
 from kernels.jit.cuda_tools import CudaTools, cuda_tools
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES, Library
 from kernels.jit.nvrtc import CompilationError
 from kernels.network import dispatch
-from kernels.ops.registry import FRAMES, NETWORK, OPS, Op
+from kernels.ops.registry import FRAMES, NETWORK, OPS, SMOOTHING, Op
 from kernels.self_test.frames import self_test as self_test_frames
+from kernels.self_test.frames import self_test_smoothing
 from kernels.self_test.network import self_test as self_test_network
 from kernels.self_test.tuned import test_tuned
 
@@ -52,6 +54,8 @@ def main(name: str, folder: Path, *sources: str) -> None:
             built = str(_compile(name, folder, list(sources)))
             build.adopt(name, build.load_built_file(LIBRARIES[name], Path(built)))
         self_test([op for op in OPS.values() if op.library == name and not op.is_composite])
+        if name == SMOOTHING:
+            _test_smoothing()
         for gpu in _one_of_each_kind() if LIBRARIES[name].cuda else ():
             if name == NETWORK:
                 _test_network(torch.device(gpu))
@@ -105,6 +109,12 @@ def _test_frames(device: torch.device) -> None:
     apart = math.inf if kernels is None else self_test_frames(kernels, device)
     if apart > MOST_APART:
         raise BuildError(f"self-test failed: frames are {apart} of 255 away from PyTorch's")
+
+
+def _test_smoothing() -> None:
+    apart = self_test_smoothing(NativeStream)
+    if apart > MOST_APART:
+        raise BuildError(f"self-test failed: smoothing is {apart} of 255 away from PyTorch's")
 
 
 def _difference(op: Op, arguments: tuple[Any, ...]) -> float:
