@@ -23,7 +23,7 @@ Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 _Floats = NDArray[np.float32]
 _Fixed = NDArray[np.int16]
 
-MAX_MOVING_WEIGHT = 0.85  # of it where it moves: a picture that is moved often loses its edges
+MAX_MOVING_WEIGHT = 0.92  # of it where it moves: a picture that is moved often loses its edges
 STILL_CELLS = 0.2  # cells: a motion that is none but noise
 STEPS_OF_MOTION = 32  # in a cell and in a pixel, to which OpenCV's samples may be rounded
 SLOPE_TOLERANCE = 0.05  # levels of change by a level of slope where something moves: interpolation

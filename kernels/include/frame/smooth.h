@@ -9,8 +9,8 @@
 namespace styleforge {
 
 constexpr float kMaxHistoryWeight = 0.95f;  // of the old result at full smoothing
-constexpr float kMaxMovingWeight = 0.85f;   // of it where it moves
-constexpr int kEasing = 3;                  // power of what is left of the weight
+constexpr float kMaxMovingWeight = 0.92f;   // of it where it moves
+constexpr int kEasing = 5;                  // power of what is left of the weight
 constexpr float kSlopeTolerance = 0.05f;    // levels of change by a level of slope, where it moves
 constexpr float kMinChange = 0.7f;          // levels that are never motion
 constexpr float kMaxNoise = 3.f;            // levels; a larger change everywhere is no noise
