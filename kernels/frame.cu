@@ -1,6 +1,7 @@
 // What happens to a frame around the network, on pictures of bytes: it is scaled to the network's
 // input, and the result is enlarged, given the frame's detail and mixed with it. A thread makes a
-// pixel; the arithmetic is in include/frame/, which a C++ compiler for the host takes as well.
+// pixel; the arithmetic is in include/frame/, which a C++ compiler for the host takes as well. What
+// smooths a stream is in smooth.cu.
 #include "include/frame/block.cuh"
 #include "include/frame/team.cuh"
 #include "include/frames.h"
@@ -11,43 +12,6 @@ __device__ __forceinline__ void store(uint8_t* pixels, long long at, Color c) {
     pixels[at * 3] = static_cast<uint8_t>(c.r);
     pixels[at * 3 + 1] = static_cast<uint8_t>(c.g);
     pixels[at * 3 + 2] = static_cast<uint8_t>(c.b);
-}
-
-// Counts a value of each of the calling threads; those of a warp with the same bin count at once.
-__device__ void count_bin(unsigned* counts, int bin) {
-    const unsigned same = __match_any_sync(__activemask(), bin);
-    if ((threadIdx.x & 31) == __ffs(same) - 1) atomicAdd(&counts[bin], __popc(same));
-}
-
-// The median of what was counted, the mean of two bins where their number is even; every thread of a
-// block of kThreads calls it, and thread 0 learns it.
-__device__ float median_of(const unsigned* counts, unsigned number) {
-    constexpr int kEach = kCounts / kThreads;
-    static_assert(kCounts >= kBins && kCounts % (kThreads * 4) == 0, "uint4 are loaded");
-    __shared__ unsigned sums[kThreads];
-    __shared__ float found[2];
-    const int begin = threadIdx.x * kEach;
-    const auto* four = reinterpret_cast<const uint4*>(counts + begin);
-    unsigned sum = 0;
-#pragma unroll 8
-    for (int i = 0; i < kEach / 4; ++i) {
-        const uint4 some = __ldcg(four + i);
-        sum += some.x + some.y + some.z + some.w;
-    }
-    sums[threadIdx.x] = sum;
-    __syncthreads();
-    unsigned before = 0;
-    for (int thread = 0; thread < threadIdx.x; ++thread) before += sums[thread];
-    for (int which = 0; which < 2; ++which) {
-        const unsigned rank = which ? number / 2 : (number - 1) / 2;
-        if (rank < before || rank >= before + sum) continue;
-        int bin = begin;
-        for (unsigned left = rank - before; left >= __ldcg(counts + bin); ++bin)
-            left -= __ldcg(counts + bin);
-        found[which] = noise_of_bin(bin);
-    }
-    __syncthreads();
-    return (found[0] + found[1]) / 2;
 }
 
 }  // namespace styleforge
@@ -81,102 +45,6 @@ extern "C" __global__ void frame_finish(const styleforge::FinishParams p) {
     if (column >= p.width) return;
     styleforge::store(p.picture, 1ll * row * p.width + column,
                       styleforge::finished(p, row, column));
-}
-
-// The steps of smoothing. The grid covers the cells, but for the motion and the last step.
-extern "C" __global__ void frame_cells(const styleforge::SmoothParams p) {
-    using namespace styleforge;
-    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
-    __shared__ unsigned sums[kSums];
-    if (threadIdx.x < kSums) sums[threadIdx.x] = 0;
-    __syncthreads();
-    GraySums mine = {};
-    if (column < p.columns) mine = measure_cell(p, row, column);
-    // Of integers, whose sum does not depend on the order.
-    for (int i = 0; i < kSums; ++i) {
-        for (int lanes = 16; lanes > 0; lanes /= 2)
-            mine.values[i] += __shfl_down_sync(~0u, mine.values[i], lanes);
-        if ((threadIdx.x & 31) == 0) atomicAdd(&sums[i], mine.values[i]);
-    }
-    __syncthreads();
-    const unsigned side = p.state[kSide];
-    if (threadIdx.x < kSums)
-        atomicAdd(&p.sums[side * kSums + threadIdx.x],
-                  static_cast<unsigned long long>(sums[threadIdx.x]));
-    // These are written by kernels that follow, or by the next frame.
-    const int thread = (row * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x;
-    const int all = gridDim.x * gridDim.y * blockDim.x;
-    for (int bin = thread; bin < kCounts; bin += all) p.counts[bin] = 0;
-    if (thread < kSums) p.sums[(1 - side) * kSums + thread] = 0;
-    if (thread == 0) p.state[kTicket] = p.state[kSame] = 0;
-}
-
-// The grid covers both pictures, one below the other.
-extern "C" __global__ void frame_halve(const styleforge::HalveParams p) {
-    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
-    if (column < p.small_width) styleforge::halve_pixel(p, row, column);
-}
-
-// A block estimates a tile.
-extern "C" __global__ void __launch_bounds__(styleforge::kFlowTeam)
-    frame_flow(const styleforge::FlowParams p) {
-    using namespace styleforge;
-    __shared__ FlowWork work;
-    estimate_flow(Threads<kFlowTeam>{static_cast<int>(threadIdx.x)}, p, blockIdx.y * kFlowRows,
-                  blockIdx.x * kFlowColumns, work);
-}
-
-extern "C" __global__ void __launch_bounds__(styleforge::kThreads)
-    frame_median(const styleforge::MedianParams p) {
-    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
-    if (column < p.width) styleforge::median_pixel(p, row, column);
-}
-
-extern "C" __global__ void frame_change(const styleforge::SmoothParams p) {
-    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
-    if (column < p.columns) styleforge::measure_change(p, row, column);
-}
-
-// The block that counts last finds the median, which is the same whichever it is.
-extern "C" __global__ void __launch_bounds__(styleforge::kThreads)
-    frame_noise(const styleforge::SmoothParams p) {
-    using namespace styleforge;
-    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
-    if (column < p.columns) count_bin(p.counts, noise_bin(measure_around(p, row, column)));
-    __shared__ bool last;
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0)
-        last = atomicAdd(&p.state[kTicket], 1u) == gridDim.x * gridDim.y - 1;
-    __syncthreads();
-    if (!last) return;
-    const float median = median_of(p.counts, static_cast<unsigned>(p.rows * p.columns));
-    if (threadIdx.x != 0) return;
-    p.state[kMedian] = __float_as_uint(median);
-    p.state[kSide] = 1 - p.state[kSide];
-}
-
-extern "C" __global__ void frame_same(const styleforge::SmoothParams p) {
-    using namespace styleforge;
-    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
-    unsigned sum = 0;
-    if (column < p.columns) {
-        const float here = same(p, row, column, __uint_as_float(p.state[kMedian]));
-        p.share[1ll * row * p.columns + column] = share_of(p, row, column, here);
-        sum = static_cast<unsigned>(rintf(here * kStillOne));
-    }
-    // Of integers, whose sum does not depend on the order.
-    for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_down_sync(~0u, sum, offset);
-    if ((threadIdx.x & 31) == 0) atomicAdd(&p.state[kSame], sum);
-}
-
-extern "C" __global__ void frame_smooth(const styleforge::SmoothParams p) {
-    using namespace styleforge;
-    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
-    const Role role = role_of(p);
-    if (column < p.width) smooth_pixel(p, role, row, column);
-    if (column < p.columns && row < p.rows) accumulate_cell(p, role, row, column);
-    if (column == 0 && row == 0) p.state[kMissed + p.state[kSide]] = role == kFlash;
 }
 
 // The four steps of texture. The grid of the first covers the cells, and below them the copy on which

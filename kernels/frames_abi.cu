@@ -1,4 +1,4 @@
-// Describes the kernels of frame.cu to Python as JSON: the layout of the structs that they are called
+// Describes the kernels of frame.cu and smooth.cu to Python as JSON: the layout of the structs that they are called
 // with, and the sizes of what they are given. It is plain C++.
 #include <string>
 
@@ -65,10 +65,9 @@ std::string structs() {
 
 std::string kernels() {
 #define KERNEL(name) {#name, quoted("frame_" #name)}
-    return object({KERNEL(resize), KERNEL(screen), KERNEL(slopes), KERNEL(finish), KERNEL(cells),
-                   KERNEL(halve), KERNEL(flow), KERNEL(median), KERNEL(change), KERNEL(noise),
-                   KERNEL(same), KERNEL(smooth), KERNEL(texture_cells), KERNEL(texture_flat),
-                   KERNEL(texture_add), KERNEL(texture_enlarge)});
+    return object({KERNEL(resize), KERNEL(screen), KERNEL(slopes), KERNEL(finish),
+                   KERNEL(texture_cells), KERNEL(texture_flat), KERNEL(texture_add),
+                   KERNEL(texture_enlarge)});
 #undef KERNEL
 }
 
@@ -87,10 +86,18 @@ std::string texture() {
                    {"state_bytes", number(sizeof(TextureState))}});
 }
 
-// Of the histogram of noise, the sums of pictures, what a frame leaves to the next, and the tiles of a
-// motion.
+// The kernels that smooth; of the histogram of noise, the sums of pictures, what a frame leaves to the
+// next, and the tiles of a motion.
 std::string smoothing() {
-    return object({{"counts", number(kCounts)},
+#define KERNEL(name) {#name, quoted("frame_" #name)}
+    const std::string kernels =
+        object({KERNEL(cells), KERNEL(halve), KERNEL(flow), KERNEL(median), KERNEL(change),
+                KERNEL(noise), KERNEL(same), KERNEL(smooth)});
+#undef KERNEL
+    return object({{"source", quoted("smooth.cu")},
+                   {"target", quoted("75")},
+                   {"kernels", kernels},
+                   {"counts", number(kCounts)},
                    {"sums", number(kSums)},
                    {"states", number(kStates)},
                    {"flow_team", number(kFlowTeam)},
@@ -103,7 +110,6 @@ std::string frame() {
                    {"target", quoted("75")},
                    {"threads", number(kThreads)},
                    {"slope_bytes", number(sizeof(Slope))},
-                   {"smoothing", smoothing()},
                    {"texture", texture()},
                    {"kernels", kernels()}});
 }
@@ -114,6 +120,7 @@ std::string frame() {
 // The description, valid as long as the library is loaded.
 extern "C" const char* styleforge_frames_abi() {
     using namespace styleforge;
-    static const std::string text = object({{"structs", structs()}, {"frame", frame()}});
+    static const std::string text = object(
+        {{"structs", structs()}, {"frame", frame()}, {"smoothing", smoothing()}});
     return text.c_str();
 }

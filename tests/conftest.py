@@ -86,6 +86,16 @@ def no_stray_threads() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
+def native_smoothing() -> None:
+    """What smooths streams on the CPU, compiled and loaded (once a session)."""
+    from kernels.jit import build
+    from kernels.ops.registry import SMOOTHING
+
+    if not build.load(SMOOTHING):
+        pytest.skip(build.reason(SMOOTHING))
+
+
+@pytest.fixture(scope="session")
 def native_kernels() -> tuple:
     """Every kernel this machine can run, compiled and loaded (once a session)."""
     from kernels.ops.registry import prepare

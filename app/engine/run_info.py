@@ -7,6 +7,7 @@ import torch
 from app.engine.config import EngineConfig
 from app.engine.result import RunInfo
 from app.engine.style_weights import ActiveWeights
+from kernels.frames import native_smoothing
 from kernels.jit import build
 from models.precision import Precision
 from utils.devices import cuda_unavailable_reason, title
@@ -58,6 +59,8 @@ def run_info(
         limitations.append(cuda_unavailable_reason())
     family = active.family
     limitations += family.limitations(config.kernels, device, precision, active.network)
+    if device.type == "cpu" and config.smoothing:
+        limitations.append(native_smoothing.unavailable_reason())
     if precision is not config.precision:
         limitations.append(f"{config.precision.title} gave a broken picture")
     else:

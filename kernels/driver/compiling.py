@@ -24,7 +24,7 @@ from typing import Any, cast
 from kernels.driver.images import OLDEST, Image, ImageList
 from kernels.jit import nvrtc
 from kernels.jit.errors import BuildError
-from kernels.jit.libraries import FOLDER, Library
+from kernels.jit.libraries import FOLDER, Library, is_exact
 from kernels.jit.nvrtc import Compiled, Toolkit
 from kernels.jit.prebuilt import MANIFEST
 
@@ -192,18 +192,19 @@ def write_manifest(folder: Path, images: Sequence[Path]) -> None:
     (folder / MANIFEST).write_text(json.dumps({"images": made}, indent=1) + "\n", "utf-8")
 
 
-_Arguments = tuple[Toolkit, Path, Path, str, tuple[str, ...], tuple[str, ...]]
+_Arguments = tuple[Toolkit, Path, Path, str, tuple[str, ...], tuple[str, ...], bool]
 
 
 def _arguments(job: Job) -> _Arguments:
     """Those of compile_source, which say all: what a process imports may be of another folder."""
     source = job.source
     paths = FOLDER / source.name, FOLDER / "include"
-    return job.toolkit, *paths, job.architecture, source.kernels, job.defines
+    exact = is_exact(paths[0])
+    return job.toolkit, *paths, job.architecture, source.kernels, job.defines, exact
 
 
 def _compile(arguments: _Arguments) -> Compiled:
-    return nvrtc.compile_source(*arguments)
+    return nvrtc.compile_source(*arguments[:-1], exact=arguments[-1])
 
 
 _PRESET = 9 | lzma.PRESET_EXTREME

@@ -1,4 +1,4 @@
-"""Launches the kernels of frame.cu: pictures are [H, W, 3] uint8 tensors on the GPU, dense."""
+"""Launches the kernels around the network: pictures are dense [H, W, 3] uint8 CUDA tensors."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ class FrameKernels:
         sides = texture["fine_side"], texture["coarse_side"]
         if sides != tuple(side for _, side in BANDS) or texture["tracked"] != TRACKED:
             raise BuildError("the library and kernels/frames/noise.py differ in sizes")
-        self._told = told["frame"]
+        self._told, self._smoothing = told["frame"], told["smoothing"]
+        self._names: Mapping[str, str] = self._told["kernels"] | self._smoothing["kernels"]
 
     def new_slopes(self, height: int, width: int, device: torch.device) -> Tensor:
         """What `slopes` writes for a result of [height, width]: [h, w, bytes] uint8, zeros."""
@@ -75,7 +76,7 @@ class FrameKernels:
 
     def new_history(self, height: int, width: int, device: torch.device) -> SmoothingHistory:
         """What smoothing keeps of a stream of results of [height, width]."""
-        return SmoothingHistory(height, width, device, self._told["smoothing"])
+        return SmoothingHistory(height, width, device, self._smoothing)
 
     def new_texture(self, height: int, width: int, device: torch.device) -> TextureHistory:
         """What texture keeps of a stream of pictures of [height, width]."""
@@ -185,10 +186,9 @@ class FrameKernels:
         p = history.params(*addresses, amount, continues=continues)
         (rows, columns), (height, width) = history.cells.shape[:2], history.tracked.shape
         grid = -(-max(columns, width) // self._told["threads"]), rows + height, 1
-        names = self._told["kernels"]
-        self._launch(names["texture_cells"], p, grid)
+        self._launch(self._names["texture_cells"], p, grid)
         team = self._told["texture"]["team"]
-        self._launch(names["texture_flat"], p, (history.tiles + 1, 1, 1), team)
+        self._launch(self._names["texture_flat"], p, (history.tiles + 1, 1, 1), team)
         self._cover("texture_add", p, picture)
 
     def enlarge_texture(self, history: TextureHistory, picture: Tensor, textured: Tensor) -> None:
@@ -208,23 +208,24 @@ class FrameKernels:
 
     def _estimate(self, params: Structure, flow: Tensor) -> None:
         """Launch a step of the estimate of a motion, with a block for each tile of `flow`."""
-        told = self._told["smoothing"]
+        told = self._smoothing
         rows, columns = flow.shape[:2]
         grid = -(-columns // told["flow_columns"]), -(-rows // told["flow_rows"]), 1
-        self._launch(self._told["kernels"]["flow"], params, grid, told["flow_team"])
+        self._launch(self._names["flow"], params, grid, told["flow_team"])
 
     def _cover(self, name: str, params: Structure, picture: Tensor) -> None:
         """Launch a kernel with a thread for each pixel of `picture`."""
         height, width = picture.shape[:2]
         grid = -(-width // self._told["threads"]), height, 1
-        self._launch(self._told["kernels"][name], params, grid)
+        self._launch(self._names[name], params, grid)
 
     def _launch(
         self, name: str, params: Structure, grid: tuple[int, int, int], threads: int = 0
     ) -> None:
         """Launch blocks of `threads`, by default those of a row of pixels."""
         threads = threads or self._told["threads"]
-        kernel = self._library.kernel(self._told["source"], name, threads)
+        part = self._smoothing if name in self._smoothing["kernels"].values() else self._told
+        kernel = self._library.kernel(part["source"], name, threads)
         if error := kernel(grid, raw_stream(self._device), params):
             raise RuntimeError(f"{name} could not be launched: CUDA error {error}")
 

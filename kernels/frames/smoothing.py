@@ -1,4 +1,5 @@
-"""What smoothing keeps on the GPU of a stream of frames, and what its kernels are called with."""
+"""What smoothing keeps on the GPU of a stream of frames, what its kernels are called with, and
+constants that stand in include/frame/smooth.h as well."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from torch import Tensor
 
 from kernels.frames.structs import FlowParams, HalveParams, MedianParams, SmoothParams
 
+MAX_HISTORY_WEIGHT = 0.95  # of the old result at full smoothing: 20 frames to follow a change
+EASING = 5  # power of what is left of the weight: half the smoothing keeps 31/32 of the most
 CELL = 2  # pixels on a side of a cell, between whose means motion and change are measured
 SMALLEST = 8  # cells: a smaller short side is not halved into
 STEPS = 2  # towards the motion, at each size

@@ -31,7 +31,7 @@ from kernels.jit import nvrtc, prebuilt, subprocesses
 from kernels.jit.cuda_tools import cuda_tools
 from kernels.jit.errors import BuildError as BuildError
 from kernels.jit.errors import CachedFailure, Damaged, Unsupported
-from kernels.jit.libraries import LIBRARIES, Library
+from kernels.jit.libraries import LIBRARIES, Library, is_exact
 from kernels.jit.openmp import use_openmp
 from kernels.jit.subprocesses import stop as stop
 from kernels.jit.toolchain import (
@@ -357,7 +357,8 @@ def _write(path: Path, text: str) -> None:
 
 def _key(library: Library, tools: Toolchain) -> str:
     """Changes with everything that can change the outcome of a build for the CPU."""
-    parts = [tools.digest, torch.__version__, *compile_flags()]
+    exact = any(map(is_exact, library.sources))
+    parts = [tools.digest, torch.__version__, *compile_flags(exact=exact)]
     digest = hashlib.sha256("\0".join(parts).encode())
     for source in [*library.sources, *library.headers]:
         digest.update(source.read_bytes())

@@ -8,7 +8,8 @@
 | any other `<name>.cu` | `<name>_cuda` |
 
 A header `include/<interface>.h` declares what the sources of one library share. A library of CUDA
-sources may describe itself to Python in one of them, `<library>_abi.cu`.
+sources may describe itself to Python in one of them, `<library>_abi.cu`. What is compiled so that
+its results are the same bits everywhere is seen from its includes, too.
 """
 
 from __future__ import annotations
@@ -102,6 +103,14 @@ def discover(folder: Path) -> dict[str, Library]:
     for name, sources in sorted(cuda.items()):
         found[name] = Library(name, cuda=tuple(sources))
     return found
+
+
+def is_exact(source: Path) -> bool:
+    """Whether every bit of a source's results is to be the same wherever it runs.
+
+    It is if the source itself includes `common/exact.h`: compilers then join no product with a sum.
+    """
+    return any(name.endswith("common/exact.h") for name in _includes(source))
 
 
 def _relative(path: Path) -> str:

@@ -62,6 +62,8 @@ def compile_source(
     architecture: str,
     kernels: Sequence[str],
     defines: Sequence[str] = (),
+    *,
+    exact: bool = False,
 ) -> Compiled:
     """Compile a source for one architecture.
 
@@ -72,6 +74,7 @@ def compile_source(
         architecture: "sm_90a" for a cubin, "compute_90" for PTX.
         kernels: The kernels to instantiate, as C++ names them.
         defines: Names of macros to define.
+        exact: Whether no product is joined with a sum, see kernels.jit.libraries.is_exact.
 
     Raises:
         CompilationError: The source does not compile.
@@ -107,6 +110,7 @@ def compile_source(
     options = [
         f"--gpu-architecture={architecture}",
         *OPTIONS,
+        *(("--fmad=false",) if exact else ()),
         *(f"--define-macro={name}" for name in defines),
         *(f"--include-path={folder}" for folder in (source.parent, *toolkit.headers)),
     ]

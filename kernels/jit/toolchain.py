@@ -16,6 +16,7 @@ from pathlib import Path
 import torch
 
 from kernels.jit.errors import BuildError
+from kernels.jit.libraries import is_exact
 
 SUFFIX = ".pyd" if sys.platform == "win32" else ".so"  # of a built library
 
@@ -58,9 +59,10 @@ def cpu_command(compiler: str, source: str, library: str) -> list[str]:
         source: The file to compile.
         library: The file to write.
     """
+    flags = compile_flags(exact=is_exact(Path(source)))
     if sys.platform == "win32":
-        return [compiler, *compile_flags(), "/LD", source, f"/Fe:{library}"]
-    return [compiler, *compile_flags(), "-shared", source, "-o", library]
+        return [compiler, *flags, "/LD", source, f"/Fe:{library}"]
+    return [compiler, *flags, "-shared", source, "-o", library]
 
 
 def description_command(
@@ -83,20 +85,24 @@ def description_command(
     return [compiler, *flags, "-x", "c++", source, "-o", library]
 
 
-def compile_flags() -> list[str]:
+def compile_flags(*, exact: bool = False) -> list[str]:
     """Flags for the C++ compiler of this platform. No fast-math: results must not depend on it.
 
     CPU libraries are plain C to the outside: they need neither PyTorch nor a C++ runtime.
+
+    Args:
+        exact: Whether no product is joined with a sum, see kernels.jit.libraries.is_exact.
     """
     if sys.platform == "win32":
         arch = {"AVX512": ["/arch:AVX512"], "AVX2": ["/arch:AVX2"]}
         level = arch.get(torch.backends.cpu.get_cpu_capability(), [])
-        return ["/nologo", "/std:c++17", "/O2", "/fp:contract", *level]
+        contraction = [] if exact else ["/fp:contract"]  # exact.h has MSVC join nothing
+        return ["/nologo", "/std:c++17", "/O2", *contraction, *level]
     return [
         "-std=c++17",
         "-O3",
         _architecture(),
-        "-ffp-contract=fast",
+        f"-ffp-contract={'off' if exact else 'fast'}",
         "-fno-math-errno",
         "-fno-trapping-math",
         "-fno-exceptions",

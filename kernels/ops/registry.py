@@ -28,6 +28,7 @@ from kernels.ops.table import NAMESPACE as NAMESPACE
 from kernels.ops.table import NETWORK as NETWORK
 from kernels.ops.table import OPERATIONS as OPERATIONS
 from kernels.ops.table import OPS as OPS
+from kernels.ops.table import SMOOTHING as SMOOTHING
 from kernels.ops.table import STYLE as STYLE
 from kernels.ops.table import TEXTURE as TEXTURE
 from kernels.ops.table import TRANSFORMER as TRANSFORMER

@@ -18,7 +18,8 @@ from kernels.jit import build
 NAMESPACE = "styleforge"
 NETWORK = "network"  # the library of the whole network on a GPU, see kernels.network.dispatch
 FRAMES = "frames"  # that of what surrounds the network there, see kernels.frames.launchers
-TEXTURE = "texture"  # that of a part of it on the CPU, see kernels.frames.cpu_texture
+SMOOTHING = "smoothing"  # that of smoothing on the CPU, see kernels.frames.native_smoothing
+TEXTURE = "texture"  # that of texture on the CPU, see kernels.frames.cpu_texture
 OPERATIONS = "operations"  # that of its single operations there
 STYLE = "style"  # the family of operations that the style networks are made of
 TRANSFORMER = "transformer"  # the family, and its library on a GPU, of those of transformers
@@ -216,8 +217,8 @@ def prepare(
     only when something that can change the outcome has changed, or with `force`.
 
     Args:
-        names: Of operations, or their aliases; by default all of them, the network and what
-            surrounds it.
+        names: Of operations, or their aliases; by default all of them, smoothing, the network and
+            what surrounds it.
         family: "style", "transformer" or "library": without names, only what belongs to these.
         force: Try what failed before again.
 
@@ -283,7 +284,10 @@ _warned: set[str] = set()
 
 # Of libraries that have no operations, by device: what runs with them, and what without.
 _WHOLE = {
-    "cpu": {TEXTURE: ("native texture", "OpenCV and NumPy")},
+    "cpu": {
+        TEXTURE: ("native texture", "OpenCV and NumPy"),
+        SMOOTHING: ("native smoothing", "its reference, by NumPy and OpenCV"),
+    },
     "cuda": {
         NETWORK: ("the native network", "its operations, one after another"),
         FRAMES: ("native kernels around the network", "OpenCV on the CPU"),

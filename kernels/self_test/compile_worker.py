@@ -27,15 +27,16 @@ from kernels.driver.images import too_old
 from kernels.driver.prebuilt import present
 from kernels.frames.cpu_texture import CpuTexture
 from kernels.frames.launchers import frame_kernels
+from kernels.frames.native_smoothing import NativeStream
 from kernels.jit import build, prebuilt, toolchain
 from kernels.jit.cuda_tools import CudaTools, cuda_tools
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES, Library
 from kernels.jit.nvrtc import CompilationError
 from kernels.network import dispatch
-from kernels.ops.registry import FRAMES, NETWORK, OPS, TEXTURE, Op
+from kernels.ops.registry import FRAMES, NETWORK, OPS, SMOOTHING, TEXTURE, Op
 from kernels.self_test.frames import self_test as self_test_frames
-from kernels.self_test.frames import self_test_texture
+from kernels.self_test.frames import self_test_smoothing, self_test_texture
 from kernels.self_test.network import self_test as self_test_network
 from kernels.self_test.tuned import test_tuned
 
@@ -56,6 +57,8 @@ def main(name: str, folder: Path, *sources: str) -> None:
         self_test([op for op in OPS.values() if op.library == name and not op.is_composite])
         if name == TEXTURE:
             _test_texture()
+        if name == SMOOTHING:
+            _test_smoothing()
         for gpu in _one_of_each_kind() if LIBRARIES[name].cuda else ():
             if name == NETWORK:
                 _test_network(torch.device(gpu))
@@ -115,6 +118,12 @@ def _test_texture() -> None:
     apart = self_test_texture(CpuTexture(build.handle(TEXTURE)))
     if apart > MOST_APART:
         raise BuildError(f"self-test failed: texture is {apart} of 255 away from PyTorch's")
+
+
+def _test_smoothing() -> None:
+    apart = self_test_smoothing(NativeStream)
+    if apart > MOST_APART:
+        raise BuildError(f"self-test failed: smoothing is {apart} of 255 away from PyTorch's")
 
 
 def _difference(op: Op, arguments: tuple[Any, ...]) -> float:

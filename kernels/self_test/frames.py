@@ -1,16 +1,20 @@
-"""Compares the kernels of frame.cu, and texture on the CPU, with PyTorch's arithmetic, before they
-are first used."""
+"""Compares the kernels around the network with PyTorch's arithmetic, before they are first used."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor
 
 from kernels.frames import smoothing
 from kernels.frames.cpu_texture import CpuTexture
 from kernels.frames.launchers import FrameKernels
+from kernels.frames.native_smoothing import Pixels
 from kernels.frames.noise import BANDS, CELL, WINDOWS, taps, tile
 
 FRAME, SMALL = (66, 100), (33, 50)  # height, width
@@ -18,7 +22,8 @@ NOISE, NOISE_FLOOR, MAX_SLOPE = 50.0, 4, 1.5  # those of include/frame/guided.h
 STRENGTH, AMOUNT = 0.6, 0.5
 DEVIATION, FLAT = 20.0, 18.0  # those of include/frame/texture.h
 VIEW, MOVED = (160, 224), (6, 4)  # height, width; pixels to the right and down
-STEADY = 1 - 0.95 * (1 - (1 - AMOUNT) ** 3)  # share of the new result, at this amount
+# The share of the new result, at this amount; where something moves, all but the same.
+STEADY = 1 - smoothing.MAX_HISTORY_WEIGHT * (1 - (1 - AMOUNT) ** smoothing.EASING)
 
 
 def self_test(kernels: FrameKernels, device: torch.device) -> int:
@@ -40,13 +45,6 @@ def self_test(kernels: FrameKernels, device: torch.device) -> int:
     kernels.slopes(result, small, slopes)
     picture = torch.zeros_like(frame)
     kernels.finish(frame, result, slopes, picture, strength=STRENGTH, keep_colors=True)
-    history, other = kernels.new_history(*SMALL, device), 255 - result
-    kernels.smooth(history, small, result, AMOUNT)
-    kernels.smooth(history, small, other, AMOUNT)
-    panned, seen = kernels.new_history(*VIEW, device), _detailed_picture().to(device)
-    for view in (_view(seen, 0, 0), _view(seen, *MOVED)):
-        kernels.smooth(panned, view, view // 2 if panned.begins else view // 2 + 64, AMOUNT)
-    kept = _view(seen, *MOVED) // 2
     scene = _flat_picture().to(device)
     views = [_view(scene, *moved) for moved in ((0, 0), MOVED)]
     texture, textured = kernels.new_texture(*VIEW, device), torch.zeros_like(views[0])
@@ -63,18 +61,76 @@ def self_test(kernels: FrameKernels, device: torch.device) -> int:
         "texture": (textured, _textured(views[0])),
         "motion": (texture.offset, torch.tensor(MOVED, device=device)),
         "enlarge": (enlarged, moving),
-        "smooth": (history.smoothed, result + STEADY * (other.float() - result)),
-        "flow": (
-            16 * smoothing.CELL * panned.flow.flatten(0, 1).median(0)[0],
-            -16.0 * torch.tensor(MOVED, device=device),
-        ),
-        "moved": (
-            (panned.smoothed - kept.float()).median(),
-            torch.tensor(STEADY * 64, device=device),
-        ),
     }
+    return max(_most_apart(expected), self_test_smoothing(_stream_on(kernels, device)))
+
+
+class Stream(Protocol):
+    """A stream of pictures of one size that is smoothed, as NumPy arrays."""
+
+    def smooth(self, result: Pixels, source: Pixels, amount: float) -> Pixels:
+        """The filtered picture."""
+        ...
+
+    def motion(self) -> NDArray[np.float32]:
+        """[h / CELL, w / CELL, 2], that of the newest frame, in cells."""
+        ...
+
+
+def self_test_smoothing(begin: Callable[[int, int], Stream]) -> int:
+    """Compare what smooths streams with what follows from its definition.
+
+    Args:
+        begin: Begins a stream of pictures of [height, width].
+
+    Returns:
+        The largest difference, 0-255; rounding explains 2.
+    """
+    scene, result = (_picture(*SMALL, seed) for seed in (0, 1))
+    still, other = begin(*SMALL), 255 - result
+    smoothed = [still.smooth(each.numpy(), scene.numpy(), AMOUNT) for each in (result, other)]
+    panned, seen = begin(*VIEW), _detailed_picture()
+    moved = _view(seen, *MOVED)
+    panned.smooth(_view(seen, 0, 0).numpy() // 2, _view(seen, 0, 0).numpy(), AMOUNT)
+    shown = panned.smooth(moved.numpy() // 2 + 64, moved.numpy(), AMOUNT)
+    flow = torch.as_tensor(panned.motion())
+    return _most_apart(
+        {
+            "first": (torch.as_tensor(smoothed[0]), result),
+            "smooth": (torch.as_tensor(smoothed[1]), result + STEADY * (other.float() - result)),
+            "flow": (
+                16 * smoothing.CELL * flow.flatten(0, 1).median(0)[0],
+                -16.0 * torch.tensor(MOVED),
+            ),
+            "moved": (
+                (torch.as_tensor(shown) - (moved // 2).float()).median(),
+                torch.tensor(STEADY * 64),
+            ),
+        }
+    )
+
+
+def _stream_on(kernels: FrameKernels, device: torch.device) -> Callable[[int, int], Stream]:
+    """What begins a stream that is smoothed by these kernels."""
+
+    class GpuStream:
+        def __init__(self, height: int, width: int) -> None:
+            self._history = kernels.new_history(height, width, device)
+
+        def smooth(self, result: Pixels, source: Pixels, amount: float) -> Pixels:
+            there = [torch.as_tensor(each).to(device) for each in (source, result)]
+            kernels.smooth(self._history, there[0], there[1], amount)
+            return self._history.smoothed.cpu().numpy().copy()
+
+        def motion(self) -> NDArray[np.float32]:
+            return self._history.flow.cpu().numpy()
+
+    return GpuStream
+
+
+def _most_apart(pairs: Mapping[str, tuple[Tensor, Tensor]]) -> int:
     return max(
-        int((got.float() - wanted.float()).abs().max().ceil()) for got, wanted in expected.values()
+        int((got.float() - wanted.float()).abs().max().ceil()) for got, wanted in pairs.values()
     )
 
 

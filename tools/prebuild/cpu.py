@@ -8,7 +8,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from kernels.jit.libraries import LIBRARIES, Library
+from kernels.jit.libraries import LIBRARIES, Library, is_exact
 from kernels.jit.prebuilt import image_name
 
 # By the name of the target: the compiler's target, and the processor.
@@ -30,7 +30,6 @@ TARGETS = {
 FLAGS = [
     "-std=c++17",
     "-O3",
-    "-ffp-contract=fast",
     "-fno-math-errno",
     "-fno-trapping-math",
     "-fno-exceptions",
@@ -71,12 +70,18 @@ def build(folder: Path) -> list[Path]:
         return list(pool.map(make, jobs))
 
 
+def flags(source: Path) -> list[str]:
+    """Those of the compiler for a source."""
+    return [*FLAGS, f"-ffp-contract={'off' if is_exact(source) else 'fast'}"]
+
+
 def _compile(library: Library, target: str, image: Path) -> None:
     triple, processor = TARGETS[target]
     temporary = image.with_suffix(".making")
     position = [] if target.startswith("windows") else ["-fPIC"]
     command = [sys.executable, "-m", "ziglang", "c++", "-target", triple, f"-mcpu={processor}"]
-    command += [*FLAGS, *position, *map(str, library.sources), "-o", str(temporary)]
+    (source,) = library.sources
+    command += [*flags(source), *position, str(source), "-o", str(temporary)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise PrebuildError(f"{image.name} could not be compiled:\n{done.stderr.strip()}")

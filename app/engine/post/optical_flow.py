@@ -4,8 +4,8 @@ The method of Lucas and Kanade (1981) in a window around each pixel, from coarse
 moves the earlier picture by the motion known so far and solves for the whole motion, not for what
 is left of it, so that a window with few slopes takes the motion around it (as Farneback 2003 does).
 Slopes are those of the later picture, which are computed once (Baker and Matthews 2004), and the
-mean of a window does not count, since a change of light is no motion. kernels/include/frame/flow.h
-computes the same on a GPU.
+mean of a window does not count, since a change of light is no motion. This is the reference of
+kernels/include/frame/flow.h, which estimates it for the CPU and for GPUs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
 // How a scene has moved between two small gray pictures, at every pixel, as
 // app/engine/post/optical_flow.py estimates it: by the method of Lucas and Kanade (1981) in a window
-// around each pixel, from coarse to fine, solved for the whole motion.
+// around each pixel, from coarse to fine, solved for the whole motion. Sums are taken along columns
+// first, then along rows, so that rows of pixels can be computed at once; both devices add in this
+// order.
 #pragma once
 
+#include "../common/exact.h"
 #include "guided.h"
 
 namespace styleforge {
@@ -48,36 +51,50 @@ struct MedianParams {
     int settles;  // whether it becomes what pictures are moved by: rounded, and none where still
 };
 
+// Five pixels under a Gaussian, times 16.
+STYLEFORGE_PORTABLE float gauss(float a, float b, float c, float d, float e) {
+    return (a + e) + 4 * (b + d) + 6 * c;
+}
+
 // A pixel of a picture of half the size, by a Gaussian of 5 pixels, as cv2.pyrDown has it.
 STYLEFORGE_PORTABLE void halve_pixel(const HalveParams& p, int row, int column) {
     const int picture = row / p.small_height, y = row % p.small_height * 2, x = column * 2;
     const float* from = p.pair + 1ll * picture * p.height * p.width;
-    const float taps[5] = {1, 4, 6, 4, 1};
-    float sum = 0;
-    for (int i = -2; i <= 2; ++i) {
-        const float* line = from + 1ll * reflected(y + i, p.height) * p.width;
-        float across = 0;
-        for (int j = -2; j <= 2; ++j) across += taps[j + 2] * line[reflected(x + j, p.width)];
-        sum += taps[i + 2] * across;
+    float down[5];
+    STYLEFORGE_UNROLL
+    for (int j = 0; j < 5; ++j) {
+        const float* at = from + reflected(x + j - 2, p.width);
+        const auto line = [&](int i) { return at[1ll * reflected(y + i, p.height) * p.width]; };
+        down[j] = gauss(line(-2), line(-1), line(0), line(1), line(2));
     }
-    p.half[1ll * row * p.small_width + column] = sum / 256;
+    p.half[1ll * row * p.small_width + column] =
+        gauss(down[0], down[1], down[2], down[3], down[4]) / 256;
 }
 
-// Scharr's slopes, in levels a pixel.
+// A slope of Scharr's, in levels a pixel, of three pairs of pixels two apart, the middle one in the
+// middle.
+STYLEFORGE_PORTABLE float scharr(float a, float to_a, float b, float to_b, float c, float to_c) {
+    return (3 * (to_a - a) + 10 * (to_b - b) + 3 * (to_c - c)) / 32;
+}
+
+// The slopes at the pixels `left` of which and `right` of which are, in rows around it.
+STYLEFORGE_PORTABLE Flow slopes_between(const float* above, const float* here, const float* below,
+                                        int left, int column, int right) {
+    return {scharr(above[left], above[right], here[left], here[right], below[left], below[right]),
+            scharr(above[left], below[left], above[column], below[column], above[right],
+                   below[right])};
+}
+
 STYLEFORGE_PORTABLE Flow slopes_at(const GrayFloats& p, int row, int column) {
-    const float* above = p.values + 1ll * reflected(row - 1, p.height) * p.width;
-    const float* here = p.values + 1ll * row * p.width;
-    const float* below = p.values + 1ll * reflected(row + 1, p.height) * p.width;
-    const int left = reflected(column - 1, p.width), right = reflected(column + 1, p.width);
-    return {(3 * (above[right] - above[left]) + 10 * (here[right] - here[left]) +
-             3 * (below[right] - below[left])) / 32,
-            (3 * (below[left] - above[left]) + 10 * (below[column] - above[column]) +
-             3 * (below[right] - above[right])) / 32};
+    return slopes_between(p.values + 1ll * reflected(row - 1, p.height) * p.width,
+                          p.values + 1ll * row * p.width,
+                          p.values + 1ll * reflected(row + 1, p.height) * p.width,
+                          reflected(column - 1, p.width), column, reflected(column + 1, p.width));
 }
 
 // Two pixels along an axis, and the share of the second; the picture is continued by its edge.
 STYLEFORGE_PORTABLE LinearTaps edge_taps(float position, int size) {
-    const float within = fminf(fmaxf(position, 0.f), size - 1.f);
+    const float within = least(greatest(position, 0.f), size - 1.f);
     const int first = static_cast<int>(within);
     return {first, first + 1 < size ? first + 1 : first, within - first};
 }
@@ -111,36 +128,69 @@ STYLEFORGE_PORTABLE Flow known_flow(const FlowParams& p, int row, int column) {
     return enlarged_flow(flow, p.coarse_height, p.coarse_width, row, column, p.height, p.width);
 }
 
+// What the newest picture differs by from the earlier one, moved, but for the motion.
+STYLEFORGE_PORTABLE float wrong_by(float now, float moved, Flow slope, Flow flow) {
+    return now - moved + slope.x * flow.x + slope.y * flow.y;
+}
+
+// The sums of a window, of slopes, of what is wrong, and of the motion known so far.
+struct FlowSums {
+    float right, down, right_right, right_down, down_down, wrong, right_wrong, down_wrong, x, y;
+};
+
+// The motion of a pixel, from the sums of its window.
+STYLEFORGE_PORTABLE Flow solved(const FlowSums& sums) {
+    constexpr int kSide = 2 * kFlowReach + 1;
+    constexpr float kShare = 1.f / (kSide * kSide);
+    const float right = sums.right * kShare, down = sums.down * kShare;
+    const float wrong = sums.wrong * kShare;
+    const float xx = sums.right_right * kShare - right * right + kFlowDamping;
+    const float yy = sums.down_down * kShare - down * down + kFlowDamping;
+    const float xy = sums.right_down * kShare - right * down;
+    const float x = sums.right_wrong * kShare - right * wrong + kFlowDamping * (sums.x * kShare);
+    const float y = sums.down_wrong * kShare - down * wrong + kFlowDamping * (sums.y * kShare);
+    const float inverse = 1 / (xx * yy - xy * xy);
+    return {(yy * x - xy * y) * inverse, (xx * y - xy * x) * inverse};
+}
+
 // What a team needs to estimate the motion of a tile.
 struct FlowWork {
     static constexpr int kRows = kFlowRows + 2 * kFlowReach;
     static constexpr int kColumns = kFlowColumns + 2 * kFlowReach;
     float right[kRows][kColumns], down[kRows][kColumns];  // slopes of the newest picture
-    float wrong[kRows][kColumns];  // its difference to the earlier one, moved, but for the motion
-    Flow flow[kRows][kColumns];    // known so far
+    float wrong[kRows][kColumns];     // see wrong_by
+    Flow flow[kRows][kColumns];       // known so far
+    FlowSums sums[kFlowRows][kColumns];  // of columns of a window
 };
 
-// The motion of a pixel, of which the window in `work` begins at `row` and `column`.
-STYLEFORGE_PORTABLE Flow solved(const FlowWork& work, int row, int column) {
-    constexpr int kSide = 2 * kFlowReach + 1;
-    float xx = 0, xy = 0, yy = 0, rights = 0, downs = 0, wrongs = 0, xw = 0, yw = 0, u = 0, v = 0;
-    for (int i = row; i < row + kSide; ++i)
-        for (int j = column; j < column + kSide; ++j) {
-            const float right = work.right[i][j], down = work.down[i][j], wrong = work.wrong[i][j];
-            xx += right * right, xy += right * down, yy += down * down;
-            rights += right, downs += down, wrongs += wrong;
-            xw += right * wrong, yw += down * wrong;
-            u += work.flow[i][j].x, v += work.flow[i][j].y;
-        }
-    constexpr float kShare = 1.f / (kSide * kSide);
-    rights *= kShare, downs *= kShare, wrongs *= kShare;
-    xx = xx * kShare - rights * rights + kFlowDamping;
-    yy = yy * kShare - downs * downs + kFlowDamping;
-    xy = xy * kShare - rights * downs;
-    const float x = xw * kShare - rights * wrongs + kFlowDamping * (u * kShare);
-    const float y = yw * kShare - downs * wrongs + kFlowDamping * (v * kShare);
-    const float inverse = 1 / (xx * yy - xy * xy);
-    return {(yy * x - xy * y) * inverse, (xx * y - xy * x) * inverse};
+// Of the column of a window that begins at `row`.
+STYLEFORGE_PORTABLE FlowSums column_sums(const FlowWork& work, int row, int column) {
+    FlowSums sums = {};
+    for (int i = row; i < row + 2 * kFlowReach + 1; ++i) {
+        const float right = work.right[i][column], down = work.down[i][column];
+        const float wrong = work.wrong[i][column];
+        const Flow flow = work.flow[i][column];
+        sums.right += right, sums.down += down, sums.wrong += wrong;
+        sums.right_right += right * right, sums.right_down += right * down;
+        sums.down_down += down * down;
+        sums.right_wrong += right * wrong, sums.down_wrong += down * wrong;
+        sums.x += flow.x, sums.y += flow.y;
+    }
+    return sums;
+}
+
+// Of the window whose first column is `column`.
+STYLEFORGE_PORTABLE FlowSums window_sums(const FlowWork& work, int row, int column) {
+    FlowSums sums = {};
+    for (int j = column; j < column + 2 * kFlowReach + 1; ++j) {
+        const FlowSums& some = work.sums[row][j];
+        sums.right += some.right, sums.down += some.down, sums.wrong += some.wrong;
+        sums.right_right += some.right_right, sums.right_down += some.right_down;
+        sums.down_down += some.down_down;
+        sums.right_wrong += some.right_wrong, sums.down_wrong += some.down_wrong;
+        sums.x += some.x, sums.y += some.y;
+    }
+    return sums;
 }
 
 // Estimate the motion of a tile, of which `first_row` and `first_column` are the first. A team is the
@@ -158,21 +208,27 @@ STYLEFORGE_PORTABLE void estimate_flow(const Team& team, const FlowParams& p, in
         const float moved = sampled(earlier, column + flow.x, row + flow.y);
         work.right[down][across] = slope.x, work.down[down][across] = slope.y;
         work.flow[down][across] = flow;
-        work.wrong[down][across] = now.values[1ll * row * p.width + column] - moved +
-                                   slope.x * flow.x + slope.y * flow.y;
+        work.wrong[down][across] =
+            wrong_by(now.values[1ll * row * p.width + column], moved, slope, flow);
+    }
+    team.sync();
+    for (int i = team.rank; i < kFlowRows * FlowWork::kColumns; i += team.size) {
+        const int down = i / FlowWork::kColumns, across = i % FlowWork::kColumns;
+        work.sums[down][across] = column_sums(work, down, across);
     }
     team.sync();
     for (int i = team.rank; i < kFlowRows * kFlowColumns; i += team.size) {
         const int down = i / kFlowColumns, across = i % kFlowColumns;
         const int row = first_row + down, column = first_column + across;
         if (row >= p.height || column >= p.width) continue;
-        static_cast<Flow*>(p.flow)[1ll * row * p.width + column] = solved(work, down, across);
+        static_cast<Flow*>(p.flow)[1ll * row * p.width + column] =
+            solved(window_sums(work, down, across));
     }
 }
 
 STYLEFORGE_PORTABLE void order(float& low, float& high) {
     const float a = low, b = high;
-    low = fminf(a, b), high = fmaxf(a, b);
+    low = least(a, b), high = greatest(a, b);
 }
 
 // The one in the middle of an odd number of values. Of a few more than half of them the least and the
@@ -200,6 +256,12 @@ STYLEFORGE_PORTABLE float rounded_motion(float pixels) {
     return rintf(pixels * kMotionSteps) / kMotionSteps;
 }
 
+// What pictures are moved by.
+STYLEFORGE_PORTABLE Flow settled(Flow f) {
+    const bool still = f.x * f.x + f.y * f.y < kStillCells * kStillCells;
+    return {still ? 0 : rounded_motion(f.x), still ? 0 : rounded_motion(f.y)};
+}
+
 // The median of each component around a pixel; the picture is continued by its edge.
 STYLEFORGE_PORTABLE void median_pixel(const MedianParams& p, int row, int column) {
     constexpr int kSide = 2 * kMedianReach + 1;
@@ -213,12 +275,8 @@ STYLEFORGE_PORTABLE void median_pixel(const MedianParams& p, int row, int column
                                 clamp(column + j - kMedianReach, 0, p.width - 1)];
             x[i * kSide + j] = f.x, y[i * kSide + j] = f.y;
         }
-    Flow f = {middle_of(x), middle_of(y)};
-    if (p.settles) {
-        const bool still = f.x * f.x + f.y * f.y < kStillCells * kStillCells;
-        f = still ? Flow{0, 0} : Flow{rounded_motion(f.x), rounded_motion(f.y)};
-    }
-    static_cast<Flow*>(p.median)[1ll * row * p.width + column] = f;
+    const Flow f = {middle_of(x), middle_of(y)};
+    static_cast<Flow*>(p.median)[1ll * row * p.width + column] = p.settles ? settled(f) : f;
 }
 
 }  // namespace styleforge

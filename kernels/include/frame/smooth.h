@@ -1,6 +1,7 @@
-// The recursive temporal filter of app/engine/post/temporal_smoothing.py: what is kept of earlier
+// The recursive temporal filter of app/engine/post/smoothing_reference.py: what is kept of earlier
 // results is moved with the source, and counts where the moved source is the new one. Motion and
-// change are measured between the means of cells.
+// change are measured between the means of cells. kernels/smooth.cu and kernels/cpu/smoothing.cpp
+// compute the same bits.
 #pragma once
 
 #include "flow.h"
@@ -8,7 +9,8 @@
 namespace styleforge {
 
 constexpr float kMaxHistoryWeight = 0.95f;  // of the old result at full smoothing
-constexpr float kMaxMovingWeight = 0.85f;   // of it where it moves
+constexpr float kMaxMovingWeight = 0.92f;   // of it where it moves
+constexpr int kEasing = 5;                  // power of what is left of the weight
 constexpr float kSlopeTolerance = 0.05f;    // levels of change by a level of slope, where it moves
 constexpr float kMinChange = 0.7f;          // levels that are never motion
 constexpr float kMaxNoise = 3.f;            // levels; a larger change everywhere is no noise
@@ -58,8 +60,8 @@ struct GraySums {
     unsigned values[kSums];
 };
 
-STYLEFORGE_PORTABLE float gray_of(const float* c) {
-    return 0.299f * c[0] + 0.587f * c[1] + 0.114f * c[2];
+STYLEFORGE_PORTABLE float gray_of(float r, float g, float b) {
+    return 0.299f * r + 0.587f * g + 0.114f * b;
 }
 
 // The mean of a cell, and both pictures in gray; what it adds to the sums.
@@ -69,7 +71,9 @@ STYLEFORGE_PORTABLE GraySums measure_cell(const SmoothParams& p, int row, int co
     float* cell = p.cells + at * 3;
     cell[0] = static_cast<float>(c.r), cell[1] = static_cast<float>(c.g);
     cell[2] = static_cast<float>(c.b);
-    const float now = gray_of(cell), known = gray_of(p.known + (p.state[kSide] * all + at) * 3);
+    const float* before = p.known + (p.state[kSide] * all + at) * 3;
+    const float now = gray_of(cell[0], cell[1], cell[2]);
+    const float known = gray_of(before[0], before[1], before[2]);
     p.pair[at] = now, p.pair[all + at] = known;
     const unsigned a = to_byte(now), b = to_byte(known);
     return {{a, b, a * a, b * b, a * b}};
@@ -97,6 +101,11 @@ STYLEFORGE_PORTABLE bool moves(const SmoothParams& p, long long cell) {
     return flow.x != 0 || flow.y != 0;
 }
 
+// What a change counts where something moves.
+STYLEFORGE_PORTABLE float tolerated(float change, Flow slope) {
+    return change / (1 + kSlopeTolerance * sqrtf(slope.x * slope.x + slope.y * slope.y));
+}
+
 // How far a cell is from what is known of it, moved. Its sign is averaged over two cells on a side.
 STYLEFORGE_PORTABLE void measure_change(const SmoothParams& p, int row, int column) {
     const long long at = 1ll * row * p.columns + column;
@@ -110,24 +119,28 @@ STYLEFORGE_PORTABLE void measure_change(const SmoothParams& p, int row, int colu
     float most = 0;  // the last one was the cell itself
     for (int k = 0; k < 3; ++k) {
         p.moved[at * 3 + k] = moved[k];
-        most = fmaxf(most, fabsf(sum[k] / 4));
+        most = greatest(most, fabsf(sum[k] / 4));
     }
-    if (moves(p, at)) {
-        const Flow slope = slopes_at({p.pair, p.rows, p.columns}, row, column);
-        most /= 1 + kSlopeTolerance * sqrtf(slope.x * slope.x + slope.y * slope.y);
-    }
-    p.change[at] = most;
+    const Flow slope = slopes_at({p.pair, p.rows, p.columns}, row, column);
+    p.change[at] = moves(p, at) ? tolerated(most, slope) : most;
 }
 
 // The mean of the 3x3 window around a cell.
 STYLEFORGE_PORTABLE float window_mean(const float* values, int row, int column, int rows,
                                       int columns) {
     float sum = 0;
-    for (int i = -1; i <= 1; ++i)
-        for (int j = -1; j <= 1; ++j)
-            sum += values[1ll * reflected(row + i, rows) * columns +
-                          reflected(column + j, columns)];
+    for (int j = -1; j <= 1; ++j) {
+        const float* at = values + reflected(column + j, columns);
+        float down = 0;
+        for (int i = -1; i <= 1; ++i) down += at[1ll * reflected(row + i, rows) * columns];
+        sum += down;
+    }
     return sum / 9;
+}
+
+// Whether a motion leads out of the picture.
+STYLEFORGE_PORTABLE bool leads_outside(float x, float y, int rows, int columns) {
+    return x < 0 || y < 0 || x > columns - 1 || y > rows - 1;
 }
 
 // The mean change around a cell; where it was not in the picture, it is kElsewhere.
@@ -135,15 +148,14 @@ STYLEFORGE_PORTABLE float measure_around(const SmoothParams& p, int row, int col
     const long long at = 1ll * row * p.columns + column;
     const float mean = window_mean(p.change, row, column, p.rows, p.columns);
     const Flow flow = static_cast<const Flow*>(p.flow)[at];
-    const float x = column + flow.x, y = row + flow.y;
-    const bool outside = x < 0 || y < 0 || x > p.columns - 1 || y > p.rows - 1;
+    const bool outside = leads_outside(column + flow.x, row + flow.y, p.rows, p.columns);
     p.other[at] = outside ? kElsewhere : mean;
     return mean;
 }
 
 // The bin of a change; more than kMaxNoise need not be told apart.
 STYLEFORGE_PORTABLE int noise_bin(float change) {
-    return clamp(static_cast<int>(fminf(change, kMaxNoise + 1) * kNoiseBins), 0, kBins - 1);
+    return clamp(static_cast<int>(least(change, kMaxNoise + 1) * kNoiseBins), 0, kBins - 1);
 }
 
 STYLEFORGE_PORTABLE float noise_of_bin(int bin) {
@@ -152,32 +164,42 @@ STYLEFORGE_PORTABLE float noise_of_bin(int bin) {
 
 // 0 for noise, 1 for something else; `median` is that of all changes.
 STYLEFORGE_PORTABLE float differs(float change, float median) {
-    const float noise = fminf(median, kMaxNoise);
+    const float noise = least(median, kMaxNoise);
     const float low = kMinChange + 1.5f * noise, high = 2 * kMinChange + 3 * noise;
-    return fminf(fmaxf((change - low) / (high - low), 0.f), 1.f);
+    return least(greatest((change - low) / (high - low), 0.f), 1.f);
 }
 
 // 1 where both show the same, 0 where something else appeared, which is dilated, since the strokes
 // that change reach beyond it, and averaged.
 STYLEFORGE_PORTABLE float same(const SmoothParams& p, int row, int column, float median) {
     float sum = 0;
-    for (int i = -1; i <= 1; ++i)
-        for (int j = -1; j <= 1; ++j) {
+    for (int j = -1; j <= 1; ++j) {
+        float down = 0;
+        for (int i = -1; i <= 1; ++i) {
             const int y = reflected(row + i, p.rows), x = reflected(column + j, p.columns);
             float most = 0;
             for (int v = clamp(y - 1, 0, p.rows - 1); v <= clamp(y + 1, 0, p.rows - 1); ++v)
                 for (int u = clamp(x - 1, 0, p.columns - 1); u <= clamp(x + 1, 0, p.columns - 1);
                      ++u)
-                    most = fmaxf(most, p.other[1ll * v * p.columns + u]);
-            sum += differs(most, median);  // which grows with the change
+                    most = greatest(most, p.other[1ll * v * p.columns + u]);
+            down += differs(most, median);  // which grows with the change
         }
+        sum += down;
+    }
     return 1 - sum / 9;
 }
 
+// The weight of what is kept of earlier results where nothing moves.
+STYLEFORGE_PORTABLE float history_weight(float amount) {
+    float left = 1;
+    for (int i = 0; i < kEasing; ++i) left *= 1 - least(amount, 1.f);
+    return kMaxHistoryWeight * (1 - left);
+}
+
 STYLEFORGE_PORTABLE float share_of(const SmoothParams& p, int row, int column, float same) {
-    const float left = 1 - fminf(p.amount, 1.f), most = kMaxHistoryWeight * (1 - left * left * left);
+    const float most = history_weight(p.amount);
     const bool moving = moves(p, 1ll * row * p.columns + column);
-    return 1 - (moving ? fminf(most, kMaxMovingWeight) : most) * same;
+    return 1 - (moving ? least(most, kMaxMovingWeight) : most) * same;
 }
 
 // Of the gray pictures of cells, -1 to 1; 0 where one of them is empty.
@@ -194,12 +216,16 @@ STYLEFORGE_PORTABLE double correlation(const unsigned long long* sums, long long
 // What a frame is to the stream: a part of it, another scene that may be a flash, or a new beginning.
 enum Role { kContinues, kFlash, kBegins };
 
+// Whether more than a few cells show the same; `same` is their sum, times kStillOne.
+STYLEFORGE_PORTABLE bool shows_the_same(float same, long long count) {
+    return same / kStillOne >= (1 - kSceneCutFraction) * static_cast<float>(count);
+}
+
 // Once the frame has been counted.
 STYLEFORGE_PORTABLE Role role_of(const SmoothParams& p) {
     if (p.first) return kBegins;
     const long long count = 1ll * p.rows * p.columns;
-    if (p.state[kSame] / kStillOne >= (1 - kSceneCutFraction) * static_cast<float>(count))
-        return kContinues;
+    if (shows_the_same(static_cast<float>(p.state[kSame]), count)) return kContinues;
     const int read = 1 - p.state[kSide];
     if (correlation(p.sums + read * kSums, count) >= kSameScene) return kContinues;
     return p.state[kMissed + read] ? kBegins : kFlash;
@@ -234,19 +260,31 @@ STYLEFORGE_PORTABLE void moved_result(const SmoothParams& p, const short* result
         return;
     }
     // Farther outside, all taps are of the edge.
-    const CubicTaps rows = cubic_taps(fminf(fmaxf(row + y, -4.f), p.height + 4.f));
-    const CubicTaps columns = cubic_taps(fminf(fmaxf(column + x, -4.f), p.width + 4.f));
+    const CubicTaps rows = cubic_taps(least(greatest(row + y, -4.f), p.height + 4.f));
+    const CubicTaps columns = cubic_taps(least(greatest(column + x, -4.f), p.width + 4.f));
+    const short* lines[4];
+    for (int i = 0; i < 4; ++i)
+        lines[i] = result + 3ll * clamp(rows.first + i, 0, p.height - 1) * p.width;
     float sum[3] = {0, 0, 0};
-    for (int i = 0; i < 4; ++i) {
-        const short* line = result + 3ll * clamp(rows.first + i, 0, p.height - 1) * p.width;
-        float across[3] = {0, 0, 0};
-        for (int j = 0; j < 4; ++j) {
-            const short* at = line + 3 * clamp(columns.first + j, 0, p.width - 1);
-            for (int k = 0; k < 3; ++k) across[k] += columns.taps[j] * at[k];
+    for (int j = 0; j < 4; ++j) {
+        const int at = 3 * clamp(columns.first + j, 0, p.width - 1);
+        for (int k = 0; k < 3; ++k) {
+            float down = 0;
+            for (int i = 0; i < 4; ++i) down += rows.taps[i] * lines[i][at + k];
+            sum[k] += columns.taps[j] * down;
         }
-        for (int k = 0; k < 3; ++k) sum[k] += rows.taps[i] * across[k];
     }
     for (int k = 0; k < 3; ++k) moved[k] = to_short(sum[k]);
+}
+
+// What becomes of a value of the accumulated result.
+STYLEFORGE_PORTABLE int accumulated(int moved, int result, float share) {
+    const int change = clamp(result * kResultOne - moved, -32768, 32767);
+    return clamp(moved + to_short(change * share / kWeightOne), -32768, 32767);
+}
+
+STYLEFORGE_PORTABLE int shown(int accumulated) {
+    return to_byte(fabsf(static_cast<float>(accumulated) / kResultOne));
 }
 
 // A pixel of the smoothed result.
@@ -275,11 +313,9 @@ STYLEFORGE_PORTABLE void smooth_pixel(const SmoothParams& p, Role role, int row,
     int moved[3];
     moved_result(p, before, row, column, moved);
     for (int k = 0; k < 3; ++k) {
-        const int change = clamp(p.result[at + k] * kResultOne - moved[k], -32768, 32767);
-        const int sum = clamp(moved[k] + to_short(change * share / kWeightOne), -32768, 32767);
+        const int sum = accumulated(moved[k], p.result[at + k], share);
         now[at + k] = static_cast<short>(sum);
-        p.smoothed[at + k] =
-            static_cast<uint8_t>(to_byte(fabsf(static_cast<float>(sum) / kResultOne)));
+        p.smoothed[at + k] = static_cast<uint8_t>(shown(sum));
     }
 }
 

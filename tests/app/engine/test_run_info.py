@@ -94,3 +94,13 @@ def test_a_description_that_fails_is_not_kept(frame, monkeypatch):
             latest.get(**frame | {"reasons": ("it is slow",)})
     assert latest.get(**frame) == before
     assert "it is slow" in str(latest.get(**frame | {"reasons": ("it is slow",)}))
+
+
+def test_the_next_frame_tells_that_the_reference_smooths(frame, monkeypatch):
+    told = "smoothing is NumPy's and OpenCV's: no compiler"
+    monkeypatch.setitem(build._reasons, "smoothing", "no compiler")
+    latest, smoothed = LatestRunInfo(), replace(frame["config"], smoothing=0.5)
+    assert told not in latest.get(**frame).limitations
+    assert told in latest.get(**frame | {"config": smoothed}).limitations
+    monkeypatch.setitem(build._reasons, "smoothing", "")
+    assert told not in latest.get(**frame | {"config": smoothed}).limitations

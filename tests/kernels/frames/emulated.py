@@ -1,4 +1,4 @@
-"""The kernels of frame.cu on the CPU, by their own arithmetic compiled for the host."""
+"""The kernels of frame.cu and smooth.cu by their own arithmetic, compiled for the host."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ def compiled(folder: Path) -> ctypes.CDLL:
     """The functions of host.cpp; BuildError where there is no C++ compiler."""
     built = folder / "frames.so"
     flags = ["-std=c++17", "-O2", "-Wall", "-Werror", "-shared", "-fPIC", f"-I{FOLDER}"]
+    flags.append("-ffp-contract=off")  # as what smooths is compiled for GPUs
     command = [toolchain.toolchain().compiler, *flags, "-o", str(built), str(SOURCE)]
     subprocess.run(command, check=True)
     return ctypes.CDLL(str(built))

@@ -1,4 +1,4 @@
-// What the kernels of frame.cu do, by the same functions, compiled for the host by a test.
+// What the kernels of frame.cu and smooth.cu do, by the same functions, compiled for the host by a test.
 #include "frames_abi.cu"
 
 #include <cstring>

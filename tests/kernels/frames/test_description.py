@@ -25,9 +25,9 @@ def told(host):
     return json.loads(host.styleforge_frames_abi())
 
 
-def test_every_kernel_of_the_source_is_described(told):
-    frame = told["frame"]
-    assert tuple(sorted(frame["kernels"].values())) == declared_kernels(FOLDER / frame["source"])
+def test_every_kernel_of_the_sources_is_described(told):
+    for part in (told["frame"], told["smoothing"]):
+        assert tuple(sorted(part["kernels"].values())) == declared_kernels(FOLDER / part["source"])
 
 
 @pytest.mark.parametrize("name", STRUCTURES)

@@ -123,7 +123,7 @@ def frames(count: int):
     ids=["plain", "strength and colors", "smoothing", "guided", "all"],
 )
 @torch.inference_mode()
-def test_a_stream_becomes_what_the_cpu_makes_of_it(config, size, kernels):
+def test_a_stream_becomes_what_the_cpu_makes_of_it(config, size, kernels, native_smoothing):
     styler, post = FrameStyler(kernels, FRAME, plan(*size)), PostProcessor()
     smoothed = config.smoothing > 0
     for frame in frames(6):
@@ -136,9 +136,7 @@ def test_a_stream_becomes_what_the_cpu_makes_of_it(config, size, kernels):
         post.begin("candy", smoothed=smoothed)
         expected = post.apply("fused", styler.result(), resized, frame, config)
         apart = np.abs(picture.astype(int) - expected)
-        # A motion that is rounded the other way moves what is around by 1/32 of a cell.
-        assert apart.max() <= (4 if smoothed else 1)
-        assert (apart > 1).mean() < 0.001
+        assert apart.max() <= 1
         assert (apart > 0).mean() < 0.01
 
 
@@ -406,7 +404,7 @@ def walls(count: int, step: int = 0):
 
 @pytest.mark.parametrize("size", [FRAME, (48, 80)], ids=["the same size", "half the size"])
 @torch.inference_mode()
-def test_the_network_is_given_texture_and_the_rest_the_clean_frame(size, kernels):
+def test_the_network_is_given_texture_and_the_rest_the_clean_frame(size, kernels, native_smoothing):
     config = EngineConfig(
         style="candy", texture=1.0, strength=0.8, smoothing=0.5, upsampling="guided"
     )

@@ -5,8 +5,47 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _FRAMES = "tests/kernels/frames/test_frames.py"
+_NATIVE = "tests/kernels/frames/test_native_smoothing.py"
 
 MUTANTS = (
+    Mutant(
+        "what smooths is compiled with products that are joined with sums",
+        "kernels/jit/libraries.py",
+        'return any(name.endswith("common/exact.h") for',
+        'return any(name.endswith("common/inexact.h") for',
+        (
+            f"{_NATIVE}::test_both_devices_compile_it_without_contraction",
+            "tests/kernels/jit/test_prebuilt.py::test_the_compilers_use_the_same_arithmetic",
+        ),
+    ),
+    Mutant(
+        "on the CPU every frame begins a stream",
+        "kernels/frames/native_smoothing.py",
+        "        self._begins = False",
+        "        self._begins = True",
+        (f"{_NATIVE}::test_a_stream_is_smoothed_as_by_the_reference",),
+    ),
+    Mutant(
+        "the reference of smoothing keeps what moves longer than kernels do",
+        "app/engine/post/smoothing_reference.py",
+        "MAX_MOVING_WEIGHT = 0.92",
+        "MAX_MOVING_WEIGHT = 0.95",
+        (f"{_NATIVE}::test_the_reference_and_the_headers_have_the_same_constants",),
+    ),
+    Mutant(
+        "no status tells that the reference smooths",
+        "kernels/ops/table.py",
+        "whole = tuple(_WHOLE.get(kind, ())) if family in (None, STYLE) else ()",
+        'whole = tuple(_WHOLE["cuda"]) if kind == "cuda" and family in (None, STYLE) else ()',
+        (f"{_NATIVE}::test_the_status_of_the_cpu_says_what_smooths",),
+    ),
+    Mutant(
+        "a picture that is smoothed is read by its address, whatever its strides",
+        "kernels/frames/native_smoothing.py",
+        "result, source = np.ascontiguousarray(result), np.ascontiguousarray(source)",
+        "result, source = np.asarray(result), np.asarray(source)",
+        (f"{_NATIVE}::test_pictures_of_any_strides_are_read_and_left_as_they_are",),
+    ),
     Mutant(
         "on a GPU a motion is searched from nothing at every size",
         "kernels/frames/smoothing.py",

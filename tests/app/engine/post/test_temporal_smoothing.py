@@ -8,11 +8,22 @@ from statistics import fmean
 import numpy as np
 import pytest
 
+from app.engine.post import temporal_smoothing
+from app.engine.post.smoothing_reference import ReferenceStream
 from app.engine.post.temporal_smoothing import TemporalSmoother
+from kernels.frames.native_smoothing import NativeStream
 from tests.conftest import picture
 
 rng = np.random.default_rng(7)
 SCENE = picture(160, 120, seed=2)
+
+
+@pytest.fixture(autouse=True, params=["native", "reference"])
+def smoothed_by(request, monkeypatch) -> str:
+    if request.param == "native":
+        request.getfixturevalue("native_smoothing")
+    monkeypatch.setattr(temporal_smoothing, "is_ready", lambda: request.param == "native")
+    return request.param
 
 
 def noisy(pixels: np.ndarray, sigma: float) -> np.ndarray:
@@ -208,6 +219,18 @@ def test_results_do_not_share_memory():
     kept = first.copy()
     smoother.smooth(255 - SCENE, SCENE, 1.0)
     np.testing.assert_array_equal(first, kept)
+
+
+def test_a_stream_goes_on_by_native_kernels_once_they_are_built(native_smoothing, monkeypatch):
+    smoother, ready = TemporalSmoother(), False
+    monkeypatch.setattr(temporal_smoothing, "is_ready", lambda: ready)
+    smoother.smooth(SCENE, SCENE, 1.0)
+    assert isinstance(smoother._stream, ReferenceStream)
+    ready = True
+    other = 255 - SCENE
+    np.testing.assert_array_equal(smoother.smooth(other, SCENE, 1.0), other)
+    assert isinstance(smoother._stream, NativeStream)
+    assert change(smoother.smooth(SCENE, SCENE, 1.0), other) < 0.1 * change(SCENE, other)
 
 
 @pytest.mark.parametrize("size", [(16, 16), (17, 33), (3, 5)], ids=str)

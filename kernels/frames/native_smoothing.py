@@ -1,0 +1,90 @@
+"""Smooths a stream of frames on the CPU by native kernels, bit for bit as on a GPU."""
+
+from __future__ import annotations
+
+from ctypes import c_double, c_int, c_longlong, c_void_p
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from kernels.frames.smoothing import CELL
+from kernels.jit import build
+from kernels.ops.launcher import CpuLauncher
+from kernels.ops.registry import SMOOTHING, use_native
+
+Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
+
+_ADDRESS, _NUMBER = c_void_p, c_longlong
+
+
+def is_ready() -> bool:
+    """Whether streams can be smoothed by it; a NativeKernelWarning says once why not."""
+    return build.reason(SMOOTHING) == "" or use_native(SMOOTHING)
+
+
+def unavailable_reason() -> str:
+    """Why streams that were asked for are smoothed by the reference, in words; empty where they are
+    not."""
+    reason = build.reasons().get(SMOOTHING, "")
+    return f"smoothing is NumPy's and OpenCV's: {reason}" if reason else ""
+
+
+class NativeStream:
+    """A stream of pictures of one size, and what is kept of it. Not thread-safe.
+
+    Args:
+        height: Of the pictures.
+        width: Of the pictures.
+
+    Raises:
+        KeyError: The library is not in use, see `is_ready`.
+    """
+
+    def __init__(self, height: int, width: int) -> None:
+        self.size = height, width
+        launcher = CpuLauncher(build.handle(SMOOTHING))
+        size = launcher.library.styleforge_smoothing_bytes
+        size.restype, size.argtypes = _NUMBER, (_NUMBER, _NUMBER)
+        self._kept = torch.zeros(size(height, width), dtype=torch.uint8)
+        self._begins = True
+        pictures = (_ADDRESS,) * 4
+        types = (_NUMBER, *pictures, _NUMBER, _NUMBER, c_int, c_double)
+        self._smooth = launcher.function("styleforge_smooth", *types)
+        types = (_NUMBER, _ADDRESS, _ADDRESS, _NUMBER, _NUMBER)
+        self._motion = launcher.function("styleforge_smoothing_motion", *types)
+
+    def smooth(self, result: Pixels, source: Pixels, amount: float) -> Pixels:
+        """Filter the next frame of the stream.
+
+        Args:
+            result: The styled picture.
+            source: The picture it was made from, of the same size.
+            amount: 0 for none, 1 for the most smoothing.
+
+        Returns:
+            A new picture, the filtered one; that of `result` after a scene cut and for the first
+            frame.
+
+        Raises:
+            ValueError: A picture has another size.
+        """
+        if result.shape != (*self.size, 3) or source.shape != result.shape:
+            raise ValueError(f"a stream of {self.size} is given {result.shape} and {source.shape}")
+        result, source = np.ascontiguousarray(result), np.ascontiguousarray(source)
+        smoothed = np.empty_like(result)
+        pictures = (each.ctypes.data for each in (source, result, smoothed))
+        threads = torch.get_num_threads()
+        self._smooth(
+            threads, self._kept.data_ptr(), *pictures, *self.size, self._begins, float(amount)
+        )
+        self._begins = False
+        return smoothed
+
+    def motion(self) -> NDArray[np.float32]:
+        """[h / CELL, w / CELL, 2]: where each cell of the newest frame was in what is known of the
+        source, in cells to the right and down; zeros before the second frame."""
+        rows, columns = (max(side // CELL, 1) for side in self.size)
+        flow = np.empty((rows, columns, 2), np.float32)
+        self._motion(1, self._kept.data_ptr(), flow.ctypes.data, *self.size)
+        return flow
