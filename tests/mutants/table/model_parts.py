@@ -108,6 +108,13 @@ MUTANTS = (
         (f"{_TESTS}/test_inputs.py::test_the_gradients_of_two_positions_are_not_one_tensor",),
     ),
     Mutant(
+        "on the CPU a mean is divided by how many groups a window has",
+        "kernels/cpu/model_inputs.cpp",
+        "static_cast<float>(size), made);",
+        "static_cast<float>(of_window), made);",
+        (f"{_TESTS}/test_inputs.py::test_windows_and_gradients_are_pytorchs",),
+    ),
+    Mutant(
         "windows are one group apart",
         "kernels/ops/model_inputs/windows.py",
         "return group, size // group, step // group",
