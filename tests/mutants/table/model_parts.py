@@ -115,6 +115,26 @@ MUTANTS = (
         (f"{_TESTS}/test_inputs.py::test_windows_and_gradients_are_pytorchs",),
     ),
     Mutant(
+        "a mask of blocks that was written to is taken for what it was",
+        "kernels/ops/attention_parts/blocks.py",
+        "found is None or found.version != version",
+        "found is None",
+        (
+            f"{_TESTS}/test_attention.py::"
+            "test_a_mask_of_blocks_is_looked_through_once_until_it_is_written_to",
+        ),
+    ),
+    Mutant(
+        "what is known of a mask of blocks is of no use to gradients",
+        "kernels/ops/attention_parts/blocks.py",
+        "with torch.inference_mode(False):",
+        "with torch.inference_mode(torch.is_inference_mode_enabled()):",
+        (
+            f"{_TESTS}/test_attention.py::"
+            "test_what_inference_found_out_about_a_mask_serves_gradients",
+        ),
+    ),
+    Mutant(
         "windows are one group apart",
         "kernels/ops/model_inputs/windows.py",
         "return group, size // group, step // group",
