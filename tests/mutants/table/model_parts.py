@@ -135,6 +135,26 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a thread's vectors of an embedding overlap those of the next thread",
+        "kernels/model_inputs.cu",
+        "const unsigned index = first + u * blockDim.x;",
+        "const unsigned index = first + u;",
+        (
+            f"{_TESTS}/test_inputs_kernels.py::"
+            "test_more_sequences_than_a_launch_is_told_of_are_each_embedded",
+        ),
+    ),
+    Mutant(
+        "threads of a narrow row of windows begin behind its end",
+        "kernels/model_inputs.cu",
+        "lane = threadIdx.x & (lanes - 1), row",
+        "lane = threadIdx.x, row",
+        (
+            f"{_TESTS}/test_inputs_kernels.py::"
+            "test_windows_of_many_groups_are_those_of_the_reference",
+        ),
+    ),
+    Mutant(
         "windows are one group apart",
         "kernels/ops/model_inputs/windows.py",
         "return group, size // group, step // group",
