@@ -20,30 +20,46 @@ __device__ __forceinline__ void by_type(long long type, const Use& use) {
         use(0.f);
 }
 
-// out = table[token] * scale + position[row % length], of kCount elements a thread, where
-// `token_of(row, at)` gives the token of a row: a negative one for a row of zeros; of one that is not
-// in the table, the result is NaN.
+// Vectors of so many elements that a thread loads at once: 16 numbers, so that reading a token and
+// then its row of the table, one after the other, is waited for less often.
+template <int kCount>
+constexpr int kAtOnce = kCount > 4 ? 2 : 4;
+
+// out = table[token] * scale + position[row % length], of kAtOnce times kCount elements a thread,
+// where `token_of(row, at)` gives the token of a row: a negative one for a row of zeros; of one that
+// is not in the table, the result is NaN.
 template <int kCount, typename T, typename F>
 __device__ __forceinline__ void embed(const void* table, const void* position, void* out,
                                       long long rows, long long length, long long width,
                                       long long entries, float scale, const F& token_of) {
+    constexpr int kVectors = kAtOnce<kCount>;
     const unsigned of_row = static_cast<unsigned>(width) / kCount;
-    const unsigned index = blockIdx.x * blockDim.x + threadIdx.x, row = index / of_row;
-    if (row >= rows) return;
-    const unsigned at = index % of_row * kCount;
-    float values[kCount] = {}, added[kCount] = {};
-    if (position != nullptr)
-        load<kCount>(added, static_cast<const T*>(position) +
-                                row % static_cast<unsigned>(length) * width + at);
-    const long long token = token_of(row, at);
-    if (token >= 0 && token < entries)
-        load<kCount>(values, static_cast<const T*>(table) + token * width + at);
+    const unsigned first = blockIdx.x * blockDim.x * kVectors + threadIdx.x;
+    unsigned row[kVectors], at[kVectors];
+    long long token[kVectors];
+    float values[kVectors][kCount] = {}, added[kVectors][kCount] = {};
 #pragma unroll
-    for (int k = 0; k < kCount; ++k) {
-        values[k] = values[k] * scale + added[k];
-        if (token >= entries) values[k] = nanf("");
+    for (int u = 0; u < kVectors; ++u) {
+        const unsigned index = first + u * blockDim.x;
+        row[u] = index / of_row, at[u] = index % of_row * kCount;
+        token[u] = row[u] < rows ? token_of(row[u], at[u]) : -1;
+        if (position != nullptr && row[u] < rows)
+            load<kCount>(added[u], static_cast<const T*>(position) +
+                                       row[u] % static_cast<unsigned>(length) * width + at[u]);
     }
-    store<kCount>(static_cast<T*>(out) + row * width + at, values);
+#pragma unroll
+    for (int u = 0; u < kVectors; ++u)
+        if (token[u] >= 0 && token[u] < entries)
+            load<kCount>(values[u], static_cast<const T*>(table) + token[u] * width + at[u]);
+#pragma unroll
+    for (int u = 0; u < kVectors; ++u) {
+#pragma unroll
+        for (int k = 0; k < kCount; ++k) {
+            values[u][k] = values[u][k] * scale + added[u][k];
+            if (token[u] >= entries) values[u][k] = nanf("");
+        }
+        if (row[u] < rows) store<kCount>(static_cast<T*>(out) + row[u] * width + at[u], values[u]);
+    }
 }
 
 // The pixels of a row or a column that an output pixel is a weighted mean of, as PyTorch's
@@ -120,6 +136,49 @@ __device__ __forceinline__ float reduced(const T* x, long long size) {
     R result;
     for (long long k = 0; k < size; ++k) result.take(to_float(x[k]));
     return result.value;
+}
+
+// How the threads of a block share out rows of `width` elements: as many as the next power of 2, at
+// most all, side by side in each row, so that nothing is divided by a width.
+struct Spread {
+    unsigned lanes, lane, row, rows;  // of a row; this thread's; its first row, and how many at once
+
+    __device__ __forceinline__ explicit Spread(unsigned width) {
+        unsigned shift = kThreadsLog2;
+        while (shift > 0 && (1u << (shift - 1)) >= width) --shift;
+        lanes = 1u << shift, rows = (1u << kThreadsLog2) >> shift;
+        lane = threadIdx.x & (lanes - 1), row = threadIdx.x >> shift;
+    }
+
+ private:
+    static constexpr unsigned kThreadsLog2 = 8;
+};
+
+// to[i] = what R makes of group i of a row, for every i below `count` that is this thread's. Loads of
+// several groups are under way at once; with kOne a load has a group.
+template <typename R, int kCount, bool kOne, typename T>
+__device__ __forceinline__ void reduce_groups(const T* row, float* to, unsigned count,
+                                              unsigned elements, const Spread& of) {
+    constexpr int kLoads = kAtOnce<kCount>;
+    const unsigned size = kOne ? kCount : elements;
+    for (unsigned first = of.lane; first < count; first += kLoads * of.lanes) {
+        R found[kLoads];
+        for (unsigned k = 0; k < size; k += kCount) {
+            float values[kLoads][kCount];
+#pragma unroll
+            for (int u = 0; u < kLoads; ++u)
+                if (first + u * of.lanes < count)
+                    load<kCount>(values[u], row + (first + u * of.lanes) * size + k);
+#pragma unroll
+            for (int u = 0; u < kLoads; ++u)
+#pragma unroll
+                for (int c = 0; c < kCount; ++c)
+                    if (first + u * of.lanes < count) found[u].take(values[u][c]);
+        }
+#pragma unroll
+        for (int u = 0; u < kLoads; ++u)
+            if (first + u * of.lanes < count) to[first + u * of.lanes] = found[u].value;
+    }
 }
 
 }  // namespace styleforge
@@ -347,7 +406,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
 // y: [rows, windows] of x: [rows, length]. A window is `size` groups of `group` elements, and `step`
 // groups behind the one before it; a block has `tile` windows of each of `tile_rows` rows, whose
 // groups it reduces first. `vector`: whether 16 bytes of a group lie aligned.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_windows(const void* x, void* y, long long type, long long rows, long long length,
                        long long windows, long long size, long long step, long long reduction,
                        long long group, long long tile_rows, long long tile, int vector) {
@@ -364,27 +423,25 @@ extern "C" __global__ void __launch_bounds__(256)
         using R = decltype(result);
         constexpr int kCount = decltype(width)::value;
         const T* const from = static_cast<const T*>(x) + row * length + first * step * group;
-#pragma unroll 4
-        for (unsigned i = threadIdx.x; i < own_rows * of_row; i += blockDim.x) {
-            const T* const at = from + i / of_row * length + i % of_row * elements;
-            R found;
-            for (unsigned k = 0; k < elements; k += kCount) {
-                float values[kCount];
-                load<kCount>(values, at + k);
-#pragma unroll
-                for (int c = 0; c < kCount; ++c) found.take(values[c]);
-            }
-            held[i] = found.value;
+        const Spread of_groups(of_row), of_windows(own);
+        for (unsigned r = of_groups.row; r < own_rows; r += of_groups.rows) {
+            float* const to = held + r * of_row;
+            if (elements == kCount)
+                reduce_groups<R, kCount, true>(from + r * length, to, of_row, elements, of_groups);
+            else
+                reduce_groups<R, kCount, false>(from + r * length, to, of_row, elements, of_groups);
         }
         __syncthreads();
-        T* const to = static_cast<T*>(y) + row * windows + first;
-        for (unsigned i = threadIdx.x; i < own_rows * own; i += blockDim.x) {
-            const unsigned of_rows = i / own, window = i % own;
-            const float* const groups = held + of_rows * of_row + window * apart;
-            R found;
-            for (unsigned k = 0; k < of_window; ++k) found.take(groups[k]);
-            if (reduction == kMean) found.value /= static_cast<float>(size * group);
-            to[of_rows * windows + window] = from_float<T>(found.value);
+        const float unit = reduction == kMean ? 1.f / static_cast<float>(size * group) : 1.f;
+        for (unsigned r = of_windows.row; r < own_rows; r += of_windows.rows) {
+            T* const to = static_cast<T*>(y) + (row + r) * windows + first;
+            for (unsigned i = of_windows.lane; i < own; i += of_windows.lanes) {
+                const float* const groups = held + r * of_row + i * apart;
+                R found;
+#pragma unroll 4
+                for (unsigned k = 0; k < of_window; ++k) found.take(groups[k]);
+                to[i] = from_float<T>(found.value * unit);
+            }
         }
     };
     with_type(type, vector, [&](auto element, auto width) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "../include/cpu/buffer.h"
 #include "../include/cpu/export.h"
@@ -19,6 +20,8 @@ using namespace styleforge;
 constexpr int64_t kBlock = 1024;  // windows at a time
 
 enum Reduction { kSum = 0, kMean = 1, kMax = 2, kMin = 3 };
+template <int64_t kReduction>
+using Kind = std::integral_constant<int64_t, kReduction>;
 
 // The pixels of a row or a column that an output pixel is a weighted mean of, as PyTorch's
 // interpolate(antialias=True) has them, or without that. Places are exact, in units of half an
@@ -143,10 +146,42 @@ inline float join(int64_t reduction, float a, float b) {
     return a + b;
 }
 
-// `count` windows, of which the first begins at x; the sums of a position of all windows are taken
-// at once, so that compilers make vector instructions of them.
+// Calls `use` with the size of groups of elements, as a constant where it is a small power of 2: of
+// strides that compilers know they make vector instructions.
+template <typename Use>
+inline void with_group(int64_t group, const Use& use) {
+    if (group == 2) return use(std::integral_constant<int64_t, 2>());
+    if (group == 4) return use(std::integral_constant<int64_t, 4>());
+    if (group == 8) return use(std::integral_constant<int64_t, 8>());
+    use(group);
+}
+
+// `count` groups of elements, which are always in the same windows, each joined to one number.
 template <int64_t kReduction>
-void reduce_windows(const float* x, int64_t count, int64_t size, int64_t step, float* made) {
+void join_groups(const float* __restrict x, int64_t count, int64_t group, float* __restrict made) {
+    with_group(group, [&](auto size) {
+        for (int64_t i = 0; i < count; ++i) {
+            float joined = x[i * size];
+            for (int64_t k = 1; k < size; ++k) joined = join(kReduction, joined, x[i * size + k]);
+            made[i] = joined;
+        }
+    });
+}
+
+// The other way: every element of a group becomes its number.
+inline void spread_groups(const float* __restrict from, int64_t count, int64_t group,
+                          float* __restrict to) {
+    with_group(group, [&](auto size) {
+        for (int64_t i = 0; i < count; ++i)
+            for (int64_t k = 0; k < size; ++k) to[i * size + k] = from[i];
+    });
+}
+
+// `count` windows, of which the first begins at x; the sums of a position of all windows are taken
+// at once, so that compilers make vector instructions of them. A mean is divided by `elements`.
+template <int64_t kReduction>
+void reduce_windows(const float* x, int64_t count, int64_t size, int64_t step, float elements,
+                    float* made) {
     for (int64_t w = 0; w < count; ++w) made[w] = x[w * step];
     for (int64_t k = 1; k < size; ++k) {
         const float* const from = x + k;
@@ -157,7 +192,16 @@ void reduce_windows(const float* x, int64_t count, int64_t size, int64_t step, f
                 made[w] = join(kReduction, made[w], from[w * step]);
     }
     if (kReduction == kMean)
-        for (int64_t w = 0; w < count; ++w) made[w] /= static_cast<float>(size);
+        for (int64_t w = 0; w < count; ++w) made[w] /= elements;
+}
+
+// The greatest common divisor: so many elements are always in the same windows.
+inline int64_t group_of(int64_t size, int64_t step) {
+    while (step != 0) {
+        const int64_t rest = size % step;
+        size = step, step = rest;
+    }
+    return size;
 }
 
 // A table of embeddings, and what rows are made of it: [rows, width].
@@ -293,26 +337,39 @@ STYLEFORGE_EXPORT int styleforge_windows(long long threads, const void* x, void*
                                          long long rows, long long length, long long windows,
                                          long long size, long long step, long long reduction) {
     std::atomic<int> failed{0};
+    const int64_t group = group_of(size, step), of_window = size / group, apart = step / group;
     return with_type(type, [&](auto element) -> int {
         using T = decltype(element);
         const int64_t blocks = (windows + kBlock - 1) / kBlock;
         const int64_t most = windows < kBlock ? windows : kBlock;
+        const int64_t groups = (most - 1) * apart + of_window;
         parallel_for(rows * blocks, threads, [&](int64_t begin, int64_t end) {
-            Buffer<float> buffer(sizeof(T) == sizeof(float) ? 0 : (most - 1) * step + size);
-            if (!buffer) {
+            Buffer<float> wide(sizeof(T) == sizeof(float) ? 0 : groups * group);
+            Buffer<float> joined(group == 1 ? 0 : groups);
+            if (!wide || !joined) {
                 failed = 1;
                 return;
             }
             float made[kBlock];
+            const auto reduce = [&](const float* from, int64_t count, auto kind) {
+                constexpr int64_t kReduction = decltype(kind)::value;
+                if (group > 1) {
+                    const int64_t taken = (count - 1) * apart + of_window;
+                    join_groups<kReduction>(from, taken, group, &joined[0]);
+                    from = &joined[0];
+                }
+                reduce_windows<kReduction>(from, count, of_window, apart,
+                                           static_cast<float>(size), made);
+            };
             for (int64_t index = begin; index < end; ++index) {
                 const int64_t row = index / blocks, at = index % blocks * kBlock;
                 const int64_t count = windows - at < kBlock ? windows - at : kBlock;
                 const T* const given = static_cast<const T*>(x) + row * length + at * step;
-                const float* const from = in_fp32(given, &buffer[0], (count - 1) * step + size);
-                if (reduction == kSum) reduce_windows<kSum>(from, count, size, step, made);
-                if (reduction == kMean) reduce_windows<kMean>(from, count, size, step, made);
-                if (reduction == kMax) reduce_windows<kMax>(from, count, size, step, made);
-                if (reduction == kMin) reduce_windows<kMin>(from, count, size, step, made);
+                const float* const from = in_fp32(given, &wide[0], (count - 1) * step + size);
+                if (reduction == kSum) reduce(from, count, Kind<kSum>());
+                if (reduction == kMean) reduce(from, count, Kind<kMean>());
+                if (reduction == kMax) reduce(from, count, Kind<kMax>());
+                if (reduction == kMin) reduce(from, count, Kind<kMin>());
                 narrow_row(static_cast<T*>(y) + row * windows + at, made, count);
             }
         });
@@ -328,6 +385,8 @@ STYLEFORGE_EXPORT int styleforge_windows_gradient(long long threads, const void*
                                                   long long windows, long long size,
                                                   long long step, long long reduction) {
     std::atomic<int> failed{0};
+    const int64_t group = group_of(size, step), of_window = size / group, apart = step / group;
+    const int64_t covered = (windows - 1) * apart + of_window;  // groups
     return with_type(type, [&](auto element) -> int {
         using T = decltype(element);
         parallel_for(rows, threads, [&](int64_t begin, int64_t end) {
@@ -344,12 +403,18 @@ STYLEFORGE_EXPORT int styleforge_windows_gradient(long long threads, const void*
                 if (reduction == kSum || reduction == kMean) {
                     const float factor = reduction == kMean ? 1 / static_cast<float>(size) : 1.f;
                     for (int64_t w = 0; w < windows; ++w) given[w] *= factor;
-                    if (step == 1)
-                        for (int64_t k = 0; k < size; ++k)
-                            for (int64_t w = 0; w < windows; ++w) sums[w + k] += given[w];
+                    // The sums of groups, in the place of `values`, and then of their elements.
+                    float* const of_groups = group == 1 ? sums : values;
+                    if (group > 1)
+                        for (int64_t i = 0; i < covered; ++i) of_groups[i] = 0;
+                    if (apart == 1)
+                        for (int64_t k = 0; k < of_window; ++k)
+                            for (int64_t w = 0; w < windows; ++w) of_groups[w + k] += given[w];
                     else
                         for (int64_t w = 0; w < windows; ++w)
-                            for (int64_t k = 0; k < size; ++k) sums[w * step + k] += given[w];
+                            for (int64_t k = 0; k < of_window; ++k)
+                                of_groups[w * apart + k] += given[w];
+                    if (group > 1) spread_groups(of_groups, covered, group, sums);
                 } else {
                     widen_row(values, static_cast<const T*>(x) + row * length, length);
                     const T* const made = static_cast<const T*>(y) + row * windows;

@@ -18,6 +18,8 @@ using namespace styleforge::optim;
 
 constexpr int64_t kBlock = 512;  // elements at a time
 constexpr int kLanes = 16;       // of a norm
+// A step comes after so much of Python that the other threads may wake late.
+constexpr int64_t kChunksOfThread = 16;
 constexpr int64_t kSerialElements = 1 << 14;  // below, waking a thread takes longer than its work
 
 template <typename T>
@@ -64,7 +66,7 @@ void each_chunk(int64_t threads, const StyleforgeTensors& t, const F& run) {
     const int64_t chunks = t.first[last] + (t.counts[last] + kChunk - 1) / kChunk;
     int64_t elements = 0;
     for (int i = 0; i <= last; ++i) elements += t.counts[i];
-    parallel_for(chunks, elements < kSerialElements ? 1 : threads, [&](int64_t from, int64_t to) {
+    const auto body = [&](int64_t from, int64_t to) {
         int tensor = 0;
         for (int64_t chunk = from; chunk < to; ++chunk) {
             while (tensor < last && t.first[tensor + 1] <= chunk) ++tensor;
@@ -76,7 +78,8 @@ void each_chunk(int64_t threads, const StyleforgeTensors& t, const F& run) {
             if (t.types[tensor] == 2) run(BFloat16(), tensor, begin, end, chunk);
             if (t.types[tensor] == 3) run(0., tensor, begin, end, chunk);
         }
-    });
+    };
+    parallel_for(chunks, elements < kSerialElements ? 1 : threads, body, kChunksOfThread);
 }
 
 template <template <typename> class Op>

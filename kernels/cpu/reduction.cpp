@@ -6,6 +6,7 @@
 
 #include "../include/cpu/export.h"
 #include "../include/cpu/parallel.h"
+#include "../include/cpu/streams.h"
 #include "../include/cpu/sums.h"
 #include "../include/cpu/with_type.h"
 #include "../include/fusion/reductions.h"
@@ -37,9 +38,11 @@ STYLEFORGE_EXPORT int styleforge_reduce_cpu(int64_t threads, const void* x, floa
         float* const to = partial + number * inner;
         float wide[kBlock];
         if (inner == 1) {
+            // What lies in FP32 fills no buffer, and lanes are joined as seldom as may be.
+            constexpr int64_t kStep = sizeof(T) == sizeof(float) ? kSumTerms : kBlock;
             double sum = 0;
-            for (int64_t at = begin; at < end; at += kBlock) {
-                const int64_t count = end - at < kBlock ? end - at : kBlock;
+            for (int64_t at = begin; at < end; at += kStep) {
+                const int64_t count = end - at < kStep ? end - at : kStep;
                 const float* const v = in_fp32(from + at, wide, count);
                 sum += sum_of(count, [&](int64_t i) { return function.value(v[i]); });
             }
@@ -67,7 +70,8 @@ STYLEFORGE_EXPORT int styleforge_reduce_cpu(int64_t threads, const void* x, floa
     return 0;
 }
 
-// dx = grad[outer, inner] * scale * the derivative at x.
+// dx = grad[outer, inner] * scale * the derivative at x. In FP32 it is stored past the caches where
+// it and x would not stay in them.
 STYLEFORGE_EXPORT int styleforge_reduce_backward_cpu(int64_t threads, const void* x,
                                                      const float* grad, void* dx, int64_t type,
                                                      int64_t term, int64_t outer, int64_t reduced,
@@ -75,29 +79,35 @@ STYLEFORGE_EXPORT int styleforge_reduce_backward_cpu(int64_t threads, const void
     const float factor = static_cast<float>(scale);
     const int64_t length = inner == 1 ? reduced : inner;
     const int64_t rows = inner == 1 ? outer : outer * reduced;
-    const auto run = [&](int64_t row, auto element, auto function) {
+    const bool streams = type == 0 && can_stream(dx, length) &&
+                         2 * rows * length * static_cast<int64_t>(sizeof(float)) > kCached;
+    const int64_t blocks = (length + kBlock - 1) / kBlock;
+    const auto run = [&](int64_t number, auto element, auto function) {
         using T = decltype(element);
+        const int64_t row = number / blocks, at = number % blocks * kBlock;
+        const int64_t count = length - at < kBlock ? length - at : kBlock;
         const float* const g = grad + (inner == 1 ? row : row / reduced * inner);
-        for (int64_t at = 0; at < length; at += kBlock) {
-            const int64_t count = length - at < kBlock ? length - at : kBlock;
-            float wide[kBlock], made[kBlock];
-            const T* const from = static_cast<const T*>(x) + row * length + at;
-            const float* const v = in_fp32(from, wide, count);
-            T* const to = static_cast<T*>(dx) + row * length + at;
-            float* const out = place_of(to, made);
-            if (inner == 1)
-                for (int64_t k = 0; k < count; ++k) out[k] = g[0] * factor * function.slope(v[k]);
-            else
-                for (int64_t k = 0; k < count; ++k)
-                    out[k] = g[at + k] * factor * function.slope(v[k]);
-            put(to, out, count);
+        alignas(64) float wide[kBlock], made[kBlock];
+        const T* const from = static_cast<const T*>(x) + row * length + at;
+        const float* const v = in_fp32(from, wide, count);
+        T* const to = static_cast<T*>(dx) + row * length + at;
+        float* const out = streams ? made : place_of(to, made);
+        if (inner == 1)
+            for (int64_t k = 0; k < count; ++k) out[k] = g[0] * factor * function.slope(v[k]);
+        else
+            for (int64_t k = 0; k < count; ++k) out[k] = g[at + k] * factor * function.slope(v[k]);
+        if constexpr (sizeof(T) == sizeof(float)) {
+            if (streams)
+                for (int64_t k = 0; k < count; k += kPiece) stream(to + k, made + k);
         }
+        put(to, out, count);
     };
     with_type(type, [&](auto element) {
         with_term(term, [&](auto function) {
-            parallel_for(rows, threads_for(rows * length, threads),
+            parallel_for(rows * blocks, threads_for(rows * length, threads),
                          [&](int64_t begin, int64_t end) {
-                for (int64_t row = begin; row < end; ++row) run(row, element, function);
+                for (int64_t i = begin; i < end; ++i) run(i, element, function);
+                if (streams) streamed();
             });
         });
     });

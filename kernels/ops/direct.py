@@ -24,6 +24,17 @@ _functorch: Callable[[], object] = _torch._functorch.peek_interpreter_stack
 _tracing: Callable[[], object] = _torch._get_tracing_state
 
 
+def is_watched() -> bool:
+    """Whether a compiler, a tracer, a mode or a transform of torch.func sees calls."""
+    return bool(
+        torch.compiler.is_compiling()
+        or _dispatch_modes()
+        or _function_mode()
+        or _functorch() is not None
+        or _tracing() is not None
+    )
+
+
 def device_of_plain(args: Sequence[Any]) -> int | None:
     """Where a call's tensors are, if the dispatcher would hand them to the kernel as they are.
 
@@ -36,12 +47,9 @@ def device_of_plain(args: Sequence[Any]) -> int | None:
         torch.func, with subclasses of tensors, lazily negated ones, and tensors of several devices.
     """
     if (
-        torch.compiler.is_compiling()
+        torch.compiler.is_compiling()  # which the next question would stop
         or not torch.is_inference_mode_enabled()
-        or _dispatch_modes()
-        or _function_mode()
-        or _functorch() is not None
-        or _tracing() is not None
+        or is_watched()
         or _profiler_enabled()
     ):
         return None

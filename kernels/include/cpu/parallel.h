@@ -40,16 +40,18 @@ struct Loop {
     static void run_kmpc(int32_t*, int32_t*, void* self) { run(self); }
 };
 
-// Calls `body(begin, end)` for chunks that make up [0, size), on at most `threads` threads. The
-// body must not throw: there is no way out of a region.
+// Calls `body(begin, end)` for chunks that make up [0, size), on at most `threads` threads. With
+// several chunks for each thread, one that wakes late leaves some of its own to the others. The body
+// must not throw: there is no way out of a region.
 template <typename F>
-void parallel_for(int64_t size, int64_t threads, const F& body) {
+void parallel_for(int64_t size, int64_t threads, const F& body, int64_t chunks_of_thread = 1) {
     if (size <= 0) return;
-    const int64_t chunks = size < threads ? size : threads;
-    if (chunks <= 1 || (!gomp_parallel && !kmpc_fork_call)) return body(int64_t{0}, size);
-    Loop<F> loop{&body, size, chunks};
+    const int64_t team = size < threads ? size : threads;
+    if (team <= 1 || (!gomp_parallel && !kmpc_fork_call)) return body(int64_t{0}, size);
+    const int64_t most = chunks_of_thread * team;
+    Loop<F> loop{&body, size, size < most ? size : most};
     if (gomp_parallel) {
-        gomp_parallel(&Loop<F>::run, &loop, static_cast<unsigned>(chunks), 0);
+        gomp_parallel(&Loop<F>::run, &loop, static_cast<unsigned>(team), 0);
     } else {
         Place place;
         kmpc_fork_call(&place, 1, reinterpret_cast<KmpcRegion>(&Loop<F>::run_kmpc),

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.ops.attention_parts import rope, scores
+from kernels.ops.attention_parts import blocks, rope, scores
 from kernels.ops.cuda.attention_choice import faster_reason
 from kernels.ops.transformer.attention import fused_attention
 
@@ -134,21 +134,16 @@ def block_sparse(
         any_seen = mask.any(-1, keepdim=True)
         out = F.scaled_dot_product_attention(q, k, v, mask | ~any_seen, scale=scale)
         return _zeroed(out, any_seen)
-    order = seen.to(torch.int8).sort(stable=True, dim=-1, descending=True).indices[..., :most]
-    kept = seen.gather(-1, order)
-    any_seen = kept.any(-1, keepdim=True)
-    sample = torch.arange(n, device=q.device)[:, None, None, None]
-    head = torch.arange(heads, device=q.device)[:, None, None]
+    layout = blocks.layout_of(block_mask, seen, keys, most)
 
     def chosen(x: Tensor) -> Tensor:
-        blocks = x.reshape(n, heads, columns, keys, x.shape[-1])
-        return blocks[sample, head, order].view(n, heads * rows, most * keys, x.shape[-1])
+        every = x.reshape(n, heads, columns, keys, x.shape[-1])
+        return every[layout.places].view(n, heads * rows, most * keys, x.shape[-1])
 
-    mask = (kept | ~any_seen).repeat_interleave(keys, 3).view(n, heads * rows, 1, most * keys)
     by_block = q.reshape(n, heads * rows, queries, q.shape[-1])
-    out = F.scaled_dot_product_attention(by_block, chosen(k), chosen(v), mask, scale=scale)
+    out = F.scaled_dot_product_attention(by_block, chosen(k), chosen(v), layout.mask, scale=scale)
     out = out.view(n, heads, rows, queries, v.shape[-1])
-    return _zeroed(out, any_seen[..., None]).reshape(*q.shape[:3], v.shape[-1])
+    return _zeroed(out, layout.any_seen[..., None]).reshape(*q.shape[:3], v.shape[-1])
 
 
 def _zeroed(out: Tensor, seen: Tensor) -> Tensor:
@@ -183,7 +178,7 @@ def count_blocks(
 ) -> tuple[Any, ...]:
     """The arguments of `block_sparse_attention`, with the most blocks that a row sees."""
     if most_blocks is None and block_mask.numel():
-        most_blocks = int(block_mask.sum(-1).max())
+        most_blocks = blocks.most_seen(block_mask)
     return q, k, v, block_mask, scale, most_blocks
 
 

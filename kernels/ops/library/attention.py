@@ -264,7 +264,8 @@ def block_sparse_attention(
             block is seen. Rows divide Lq, columns Lk: that makes the sizes of blocks.
         scale: Of the scores; D**-0.5 by default.
         most_blocks: The most blocks that a row sees; with fewer, the last of a row are left out.
-            Counted where it is None, for which the call waits for the GPU.
+            Counted where it is None, for which the first call with a mask, and the first after it
+            was written to, waits for the GPU.
 
     Returns:
         [N, H, Lq, Dv].

@@ -225,8 +225,9 @@ class _Sequences:
 
 
 def _blocks(rows: int, table: Tensor, vector: bool) -> int:
-    width = table.shape[1]
-    return -(-rows * (width * table.element_size() // _VECTOR if vector else width) // _THREADS)
+    count = _VECTOR // table.element_size() if vector else 1
+    of_thread = (2 if count > 4 else 4) * count  # as kAtOnce of model_inputs.cu has it
+    return -(-rows * table.shape[1] // (_THREADS * of_thread))
 
 
 def _positions(

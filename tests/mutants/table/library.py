@@ -12,6 +12,13 @@ COMPOSED = "tests/kernels/ops/library/test_composed.py"
 
 MUTANTS = (
     Mutant(
+        "what goes past the caches is the first piece of its block, again and again",
+        "kernels/cpu/reduction.cpp",
+        "stream(to + k, made + k);",
+        "stream(to + k, made);",
+        (f"{FUSION}::test_gradients_of_reductions_that_go_past_the_caches_are_the_same",),
+    ),
+    Mutant(
         "a pass over a convolution's result adds its bias alone",
         "kernels/ops/library/conv.py",
         "(followed or _bias_is_apart(x)):",

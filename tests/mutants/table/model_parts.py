@@ -108,6 +108,53 @@ MUTANTS = (
         (f"{_TESTS}/test_inputs.py::test_the_gradients_of_two_positions_are_not_one_tensor",),
     ),
     Mutant(
+        "on the CPU a mean is divided by how many groups a window has",
+        "kernels/cpu/model_inputs.cpp",
+        "static_cast<float>(size), made);",
+        "static_cast<float>(of_window), made);",
+        (f"{_TESTS}/test_inputs.py::test_windows_and_gradients_are_pytorchs",),
+    ),
+    Mutant(
+        "a mask of blocks that was written to is taken for what it was",
+        "kernels/ops/attention_parts/blocks.py",
+        "found is None or found.version != version",
+        "found is None",
+        (
+            f"{_TESTS}/test_attention.py::"
+            "test_a_mask_of_blocks_is_looked_through_once_until_it_is_written_to",
+        ),
+    ),
+    Mutant(
+        "what is known of a mask of blocks is of no use to gradients",
+        "kernels/ops/attention_parts/blocks.py",
+        "with torch.inference_mode(False):",
+        "with torch.inference_mode(torch.is_inference_mode_enabled()):",
+        (
+            f"{_TESTS}/test_attention.py::"
+            "test_what_inference_found_out_about_a_mask_serves_gradients",
+        ),
+    ),
+    Mutant(
+        "a thread's vectors of an embedding overlap those of the next thread",
+        "kernels/model_inputs.cu",
+        "const unsigned index = first + u * blockDim.x;",
+        "const unsigned index = first + u;",
+        (
+            f"{_TESTS}/test_inputs_kernels.py::"
+            "test_more_sequences_than_a_launch_is_told_of_are_each_embedded",
+        ),
+    ),
+    Mutant(
+        "threads of a narrow row of windows begin behind its end",
+        "kernels/model_inputs.cu",
+        "lane = threadIdx.x & (lanes - 1), row",
+        "lane = threadIdx.x, row",
+        (
+            f"{_TESTS}/test_inputs_kernels.py::"
+            "test_windows_of_many_groups_are_those_of_the_reference",
+        ),
+    ),
+    Mutant(
         "windows are one group apart",
         "kernels/ops/model_inputs/windows.py",
         "return group, size // group, step // group",

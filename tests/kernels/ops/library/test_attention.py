@@ -298,6 +298,49 @@ class Masks(TorchDispatchMode):
         return made
 
 
+def test_a_mask_of_blocks_is_looked_through_once_until_it_is_written_to():
+    q, k, v = (normal(seed, 1, 2, 64, 4) for seed in range(3))
+    blocks = torch.eye(4, dtype=torch.bool)
+
+    def sorts() -> int:
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
+            found = kf.ops.block_sparse_attention(q, k, v, blocks)
+        seen = blocks.repeat_interleave(16, 0).repeat_interleave(16, 1)
+        torch.testing.assert_close(found, F.scaled_dot_product_attention(q, k, v, seen))
+        return sum(each.name == "aten::sort" for each in profiler.events() or ())
+
+    assert sorts() == 1
+    assert sorts() == 0
+    blocks.logical_not_()  # three of four blocks where there was one
+    assert sorts() == 1
+    assert sorts() == 0
+
+
+def test_what_inference_found_out_about_a_mask_serves_gradients():
+    q, k, v = (normal(seed, 1, 2, 64, 4).requires_grad_() for seed in range(3))
+    blocks = torch.eye(4, dtype=torch.bool)
+    with torch.inference_mode():
+        kf.ops.block_sparse_attention(q, k, v, blocks)
+    found = torch.autograd.grad(kf.ops.block_sparse_attention(q, k, v, blocks).sum(), (q, k, v))
+    seen = blocks.repeat_interleave(16, 0).repeat_interleave(16, 1)
+    expected = F.scaled_dot_product_attention(q, k, v, seen).sum()
+    for mine, right in zip(found, torch.autograd.grad(expected, (q, k, v)), strict=True):
+        torch.testing.assert_close(mine, right)
+
+
+@pytest.mark.gpu
+def test_a_cuda_graph_holds_blocks_that_were_counted_before():
+    q, k, v = (normal(seed, 1, 2, 64, 16).cuda() for seed in range(3))
+    blocks = torch.eye(4, dtype=torch.bool).cuda()
+    with torch.inference_mode():
+        expected = kf.ops.block_sparse_attention(q, k, v, blocks)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            found = kf.ops.block_sparse_attention(q, k, v, blocks)
+    graph.replay()
+    torch.testing.assert_close(found, expected)
+
+
 def test_blocks_of_each_sample_and_head_are_their_own():
     blocks = normal(5, 2, 3, 2, 3) > 0.3
     blocks[0, 0, 0] = False

@@ -394,3 +394,12 @@ def test_gradients_that_go_past_the_caches_are_the_same():
     (whole,) = gradients(slice(None))
     for rows in (slice(0, 3), slice(2047, 2050)):
         assert torch.equal(whole[rows], gradients(rows)[0])
+
+
+@pytest.mark.parametrize("name", ["sum_squared", "mean_abs"])
+@pytest.mark.parametrize(("dim", "shape"), [([0, 1], (1, 1)), ([0], (1, 1088)), ([1], (3001, 1))])
+def test_gradients_of_reductions_that_go_past_the_caches_are_the_same(name, dim, shape):
+    x, grad = normal(0, 3001, 1088), normal(1, *shape)
+    backward = OPS["reduction_backward"]
+    expected = backward.reference(grad, x, name, dim)
+    torch.testing.assert_close(backward.operation(grad, x, name, dim), expected)

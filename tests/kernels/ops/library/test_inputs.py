@@ -170,11 +170,15 @@ def test_colors_change_as_they_are_named():
 
 # Windows.
 
+# Of groups of 1 to 9 elements, next to each other and apart.
+WINDOWS = [(1, 1), (4, 1), (3, 3), (5, 2), (3, 7), (40, 1)]
+WINDOWS += [(6, 4), (16, 4), (8, 12), (16, 8), (9, 18)]
+
 
 @ON
 @DTYPES
 @pytest.mark.parametrize("reduce", ["sum", "mean", "max", "min"])
-@pytest.mark.parametrize(("size", "step"), [(1, 1), (4, 1), (3, 3), (5, 2), (3, 7), (40, 1)])
+@pytest.mark.parametrize(("size", "step"), WINDOWS)
 def test_windows_and_gradients_are_pytorchs(size, step, reduce, dtype, device):
     x = normal(0, 3, 2, 40).to(device, dtype).requires_grad_()
     windows = x.double().unfold(-1, size, step)

@@ -1,0 +1,105 @@
+"""Which blocks of keys the blocks of queries see, found out once while a mask is not written to."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
+
+from kernels.ops.direct import is_watched
+from utils.cuda_streams import raw_stream
+
+
+class Layout(NamedTuple):
+    """The blocks that are gathered, in the order of a row, those that are seen first.
+
+    Attributes:
+        places: The sample, the head and the number of each, as indices that broadcast to
+            [N, H, rows, most].
+        mask: Bool [N, H * rows, 1, most * keys], the keys that count: those of blocks that are
+            seen, and all where a row sees none.
+        any_seen: Bool [N, H, rows, 1].
+    """
+
+    places: tuple[Tensor, Tensor, Tensor]
+    mask: Tensor
+    any_seen: Tensor
+
+
+class _Found:
+    """What was found out about a mask, as long as it has this version."""
+
+    __slots__ = ("layouts", "most", "version")
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+        self.most: int | None = None
+        self.layouts: dict[tuple[int, ...], Layout] = {}
+
+
+_masks: Any = WeakTensorKeyDictionary()  # of _Found, which goes with its mask
+
+
+def most_seen(block_mask: Tensor) -> int:
+    """The most blocks that a row sees, for which the first call with a mask waits for the GPU.
+
+    Args:
+        block_mask: Bool, with at least one element.
+    """
+    found = _found(block_mask)
+    if found is None:
+        return _count(block_mask)
+    if found.most is None:
+        found.most = _count(block_mask)
+    return found.most
+
+
+def layout_of(block_mask: Tensor, seen: Tensor, keys: int, most: int) -> Layout:
+    """The blocks that a mask has gathered.
+
+    Args:
+        block_mask: The mask as the caller gave it.
+        seen: The same, of every sample and head: [N, H, rows, columns].
+        keys: Of a block.
+        most: Blocks that are gathered for a row.
+    """
+    found = _found(block_mask)
+    stream = raw_stream(seen.get_device()) if seen.is_cuda else 0
+    # A graph would read what is gone once its mask is written to; another stream, what may not be
+    # there yet.
+    if found is None or (seen.is_cuda and torch.cuda.is_current_stream_capturing()):
+        return _made(seen, keys, most)
+    key = (*seen.shape[:2], keys, most, stream)
+    layout = found.layouts.get(key)
+    if layout is None:
+        with torch.inference_mode(False):  # a later call may record gradients
+            layout = found.layouts[key] = _made(seen, keys, most)
+    return layout
+
+
+def _found(block_mask: Tensor) -> _Found | None:
+    """What is known of a mask; None of one that cannot be told from another, or has no version."""
+    if is_watched() or type(block_mask) is not Tensor or block_mask.is_inference():
+        return None
+    version = block_mask._version
+    found = _masks.get(block_mask)
+    if found is None or found.version != version:
+        found = _masks[block_mask] = _Found(version)
+    return found
+
+
+def _count(block_mask: Tensor) -> int:
+    return int(block_mask.sum(-1).max())
+
+
+def _made(seen: Tensor, keys: int, most: int) -> Layout:
+    n, heads, rows, _ = seen.shape
+    order = seen.to(torch.int8).sort(stable=True, dim=-1, descending=True).indices[..., :most]
+    kept = seen.gather(-1, order)
+    any_seen = kept.any(-1, keepdim=True)
+    sample = torch.arange(n, device=seen.device)[:, None, None, None]
+    head = torch.arange(heads, device=seen.device)[:, None, None]
+    mask = (kept | ~any_seen).repeat_interleave(keys, 3).view(n, heads * rows, 1, most * keys)
+    return Layout((sample, head, order), mask, any_seen)
