@@ -20,19 +20,23 @@ __device__ __forceinline__ void by_type(long long type, const Use& use) {
         use(0.f);
 }
 
-// Vectors of so many elements that a thread loads at once: 16 numbers, so that reading a token and
-// then its row of the table, one after the other, is waited for less often.
+// Vectors of so many elements that a thread loads at once.
 template <int kCount>
 constexpr int kAtOnce = kCount > 4 ? 2 : 4;
 
-// out = table[token] * scale + position[row % length], of kAtOnce times kCount elements a thread,
+// Those of a row of a table, so that reading a token and then its row, one after the other, is waited
+// for less often. Of 16 bits, several were slower than one.
+template <int kCount>
+constexpr int kRowsAtOnce = kCount > 4 ? 1 : 4;
+
+// out = table[token] * scale + position[row % length], of kRowsAtOnce times kCount elements a thread,
 // where `token_of(row, at)` gives the token of a row: a negative one for a row of zeros; of one that
 // is not in the table, the result is NaN.
 template <int kCount, typename T, typename F>
 __device__ __forceinline__ void embed(const void* table, const void* position, void* out,
                                       long long rows, long long length, long long width,
                                       long long entries, float scale, const F& token_of) {
-    constexpr int kVectors = kAtOnce<kCount>;
+    constexpr int kVectors = kRowsAtOnce<kCount>;
     const unsigned of_row = static_cast<unsigned>(width) / kCount;
     const unsigned first = blockIdx.x * blockDim.x * kVectors + threadIdx.x;
     unsigned row[kVectors], at[kVectors];

@@ -226,7 +226,7 @@ class _Sequences:
 
 def _blocks(rows: int, table: Tensor, vector: bool) -> int:
     count = _VECTOR // table.element_size() if vector else 1
-    of_thread = (2 if count > 4 else 4) * count  # as kAtOnce of model_inputs.cu has it
+    of_thread = (1 if count > 4 else 4) * count  # as kRowsAtOnce of model_inputs.cu has it
     return -(-rows * table.shape[1] // (_THREADS * of_thread))
 
 

@@ -23,7 +23,7 @@ def test_what_ships_is_found():
     on_gpu = [name for name, each in LIBRARIES.items() if each.cuda]
     assert on_cpu == [
         *("attention_parts", "elementwise", "fusion", "instance_norm"),
-        *("loss", "model_inputs", "optim", "reduction", "texture"),
+        *("loss", "model_inputs", "optim", "reduction", "smoothing", "texture"),
     ]
     assert {"library", "network", "operations", "transformer"} < set(on_gpu)
     assert {"attention_parts_cuda", "enlarging_cuda", "fusion_cuda", "loss_cuda"} < set(on_gpu)
