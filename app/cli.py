@@ -15,6 +15,7 @@ from typing import Any, NoReturn, TextIO
 
 from app.commands.style_flags import add_style_options
 from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError
+from app.exit_status import FAILED, INTERRUPTED, WRONG_USAGE
 from app.version import styleforge_version
 from utils.text import printable
 from utils.threads import limit_openmp_spin
@@ -23,6 +24,7 @@ from utils.threads import limit_openmp_spin
 # so that `--help` and `--version` need not wait for PyTorch.
 COMMANDS = {
     "stylize": "stylize pictures and folders of pictures",
+    "merge-manifests": "say what is missing of a run that several processes shared",
     "bench": "measure the network's variants on this machine",
     "train": "train a style from a picture",
     "train-vit": "train the network that takes any picture as style",
@@ -36,7 +38,6 @@ COMMANDS = {
 }
 
 MB_ICONERROR = 0x10
-INTERRUPTED = 128 + 2  # the exit status that shells report for Ctrl+C
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,8 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: the command line; None for that of the process.
 
     Returns:
-        The exit status: 0 done, 1 failed with a message on stderr, 2 wrong command line, 130
-            Ctrl+C.
+        The exit status, one of EXIT_STATUSES.
     """
     argv = list(sys.argv[1:] if argv is None else argv)
     # Without a terminal (pythonw, `>&-`) Python has no streams to write to.
@@ -72,7 +72,7 @@ def _main(argv: list[str]) -> int:
         sys.stdout.flush()  # here, where an error can still be reported
     except StyleForgeError as exc:
         sys.stderr.write(f"styleforge: {printable(str(exc), MAX_MESSAGE_LENGTH)}\n")
-        return 1
+        return FAILED
     except KeyboardInterrupt as exc:
         sys.stderr.write(f"\n{str(exc) or 'Stopped.'}\n")
         return INTERRUPTED
@@ -82,7 +82,7 @@ def _main(argv: list[str]) -> int:
             place = f"'{exc.filename}': " if exc.filename else ""
             fault = printable(f"{place}{exc.strerror or exc}", MAX_MESSAGE_LENGTH)
             sys.stderr.write(f"styleforge: {fault}\n")
-        return 1
+        return FAILED
     return status
 
 
@@ -99,12 +99,12 @@ def _run(argv: Sequence[str]) -> int:
     try:
         args = _parser(command).parse_args(argv)
     except SystemExit as exc:  # argparse has printed why
-        return exc.code if isinstance(exc.code, int) else 2
+        return exc.code if isinstance(exc.code, int) else WRONG_USAGE
     if command:
         return _command_module(command).run(args)
     if args.command:
         sys.stderr.write(f"styleforge: put '{args.command}' before its options\n")
-        return 2
+        return WRONG_USAGE
     return _load_window()(args)
 
 
