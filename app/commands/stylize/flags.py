@@ -9,11 +9,12 @@ from app.batch.shard import AUTO, Shard, ShardError, parse_shard
 from app.commands.argument_types import int_in_range
 from app.commands.common_flags import add_device, add_kernels, add_precision, add_style
 from app.commands.style_flags import add_style_options
-from app.commands.stylize.limits import BATCH, MAX_SIZE, MOST
+from app.commands.stylize.limits import MOST
 from app.commands.stylize.naming import FIELDS, name_pattern
 from app.commands.stylize.reporters import Loudness
 from app.commands.stylize.style_images import add_style_images
-from app.engine.resolution import SHORTEST
+from app.engine.network_pool import BATCH
+from app.engine.resolution import MAX_SIZE, SHORTEST
 
 MOST_BATCH = 64
 FULL = "full"  # in place of a number of pixels: all of them
