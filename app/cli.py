@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TextIO
 
 from app.commands.style_flags import add_style_options
 from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError
-from app.exit_status import FAILED, INTERRUPTED, WRONG_USAGE
+from app.exit_status import EXIT_STATUSES, FAILED, INTERRUPTED, WRONG_USAGE
 from app.version import styleforge_version
 from utils.text import printable
 from utils.threads import limit_openmp_spin
@@ -35,9 +35,15 @@ COMMANDS = {
     "doctor": "report what this machine can do, and what is missing",
     "gpu": "install the PyTorch that uses this machine's NVIDIA card",
     "install-menu": "add StyleForge to the applications menu (Linux)",
+    "completion": "print a script that completes commands and flags in a shell",
+    "man": "print the manual page",
 }
+OF_ALL = ("completion", "man")  # describe every command, and are given the parser of all
 
 MB_ICONERROR = 0x10
+_EXIT_STATUSES = "\n".join(
+    ("exit status:", *(f"  {status:<3}  {meaning}" for status, meaning in EXIT_STATUSES.items()))
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -86,8 +92,22 @@ def _main(argv: list[str]) -> int:
     return status
 
 
+class HelpFormatter(argparse.HelpFormatter):
+    """Keeps the lines of a text that has several; other text is filled."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if "\n" in text:
+            return "\n".join(indent + line for line in text.splitlines())
+        return super()._fill_text(text, width, indent)
+
+
 class ArgumentParser(argparse.ArgumentParser):
-    """Escapes control characters in error messages, since arguments can be arbitrary file names."""
+    """Escapes control characters in error messages, since arguments can be arbitrary file names.
+    The help ends with the exit statuses. Parsers of commands are of this class too.
+    """
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**{"epilog": _EXIT_STATUSES, "formatter_class": HelpFormatter} | how)
 
     def error(self, message: str) -> NoReturn:
         """Print `message` with unprintable characters escaped, and exit with status 2."""
@@ -97,9 +117,12 @@ class ArgumentParser(argparse.ArgumentParser):
 def _run(argv: Sequence[str]) -> int:
     command = argv[0] if argv and argv[0] in COMMANDS else None
     try:
-        args = _parser(command).parse_args(argv)
+        parser = _parser(command)
+        args = parser.parse_args(argv)
     except SystemExit as exc:  # argparse has printed why
         return exc.code if isinstance(exc.code, int) else WRONG_USAGE
+    if command in OF_ALL:
+        args.program = parser
     if command:
         return _command_module(command).run(args)
     if args.command:
@@ -172,7 +195,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, summary in COMMANDS.items():
-        if name == command:
+        if name == command or command in OF_ALL:
             _command_module(name).add_parser(commands)
         else:
             commands.add_parser(name, help=summary)

@@ -109,18 +109,15 @@ class Stylist:
             StyleForgeError: There is not enough memory.
         """
         given: Any = batch
-        styled: Any
-        if isinstance(given, Mapping):
-            if self._column not in given:
-                raise ValueError(
-                    f"the batch has no '{self._column}', only {', '.join(map(str, given))}; "
-                    "Stylist(column=...) names another"
-                )
-            styled = {**given, self._column: self(given[self._column])}
-        elif isinstance(given, Sequence):
-            styled = self._styled([_picture(each) for each in given])
-        else:
-            styled = self._array(np.asarray(given))
+        if not isinstance(given, Mapping):
+            return self._arranged(given)
+        if self._column not in given:
+            raise ValueError(
+                f"the batch has no '{self._column}', only {', '.join(map(str, given))}; "
+                "Stylist(column=...) names another"
+            )
+        # Not by calling itself: Ray's subclass has every call wait for the one before.
+        styled: Any = {**given, self._column: self._arranged(given[self._column])}
         return styled
 
     def __getstate__(self) -> dict[str, Any]:
@@ -129,6 +126,11 @@ class Stylist:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.Lock())
+
+    def _arranged(self, batch: Any) -> Any:
+        if isinstance(batch, Sequence):
+            return self._styled([_picture(each) for each in batch])
+        return self._array(np.asarray(batch))
 
     def _array(self, batch: NDArray[Any]) -> NDArray[Any]:
         if batch.dtype == object:

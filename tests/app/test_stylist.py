@@ -81,6 +81,22 @@ def test_a_mapping_keeps_what_else_it_holds(stylist, batch):
         other(row)
 
 
+def test_a_subclass_may_let_one_call_wait_for_the_one_before(batch):
+    class OneAtATime(Stylist):
+        """As Ray Data wraps the class: a call within a call would wait for ever."""
+
+        calls = 0
+
+        def __call__(self, batch):
+            self.calls += 1
+            return super().__call__(batch)
+
+    one = OneAtATime("candy", **LOOK)
+    one({"image": batch})
+    one(batch)
+    assert one.calls == 2
+
+
 def test_batches_of_a_data_loader_are_styled(stylist, batch):
     loader = DataLoader(TensorDataset(torch.from_numpy(batch)), batch_size=2)
     styled = np.concatenate([stylist(tensors) for (tensors,) in loader])
