@@ -34,6 +34,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     add_inputs(parser)
     add_look(parser)
     add_sharing(parser)
+    parser.set_defaults(resume=False)
     add_telling(parser)
     parser.add_argument(
         "--dry-run",
@@ -52,18 +53,10 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         "a line or, as of find -print0, with a NUL after each",
     )
     add_output(parser)
-    existing = parser.add_mutually_exclusive_group()
-    existing.add_argument("--overwrite", action="store_true", help="replace results that exist")
-    existing.add_argument(
-        "--skip-existing",
-        action="store_true",
-        help="skip pictures whose result exists, to continue an interrupted run "
-        "(default: do nothing if any result exists)",
-    )
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add where the results go, and their names."""
+    """Add where the results go, their names, and what is done where they exist."""
     parser.add_argument(
         "-o",
         "--output",
@@ -71,6 +64,14 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="OUT",
         help="a folder, or for a single picture a file",
+    )
+    existing = parser.add_mutually_exclusive_group()
+    existing.add_argument("--overwrite", action="store_true", help="replace results that exist")
+    existing.add_argument(
+        "--skip-existing",
+        action="store_true",
+        help="skip pictures whose result exists, to continue an interrupted run "
+        "(default: do nothing if any result exists)",
     )
     fields = ", ".join(f"{{{name}}}" for name in FIELDS)
     parser.add_argument(
@@ -81,7 +82,6 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         '"{stem}-{style}{suffix}" or "{style}/{number:04}.webp"; the ending chooses the format '
         "(default: those of the pictures)",
     )
-    parser.set_defaults(resume=False)  # of jobs of the queue
 
 
 def add_look(parser: argparse.ArgumentParser) -> None:

@@ -31,7 +31,7 @@ def named_pictures(
         Each picture, and its path relative to the folder of the results.
     """
     for text in inputs:
-        paths = _listed(problems) if text == STDIN else _expand(text)
+        paths = listed_paths(problems) if text == STDIN else _expand(text)
         if not paths and text != STDIN:
             problems.append(f"'{shown(text)}' does not exist")
         for path in paths:
@@ -55,7 +55,7 @@ def shown(path: object) -> str:
     return printable(str(path), MAX_MESSAGE_LENGTH)
 
 
-def _listed(problems: list[str]) -> list[Path]:
+def listed_paths(problems: list[str]) -> list[Path]:
     """Read the paths on stdin, one a line or, as of `find -print0`, with a NUL after each. They
     are no patterns."""
     data = sys.stdin.buffer.read(MAX_LIST_BYTES + 1) if sys.stdin else b""

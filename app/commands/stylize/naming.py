@@ -23,6 +23,9 @@ class NamePattern:
 
     text: str
 
+    def __str__(self) -> str:
+        return self.text
+
     def name(self, relative: Path, style: str, number: int) -> Path:
         """Make the name of a result.
 
