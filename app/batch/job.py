@@ -15,7 +15,7 @@ from utils.files.regular import read_regular
 from utils.text import printable
 
 FORMAT = 1
-MAX_BYTES = 1 << 30  # of a job's file: some million inputs
+MAX_BYTES = 256 << 20  # of a job's file: some million inputs
 
 
 class QueueError(StyleForgeError):
@@ -83,5 +83,5 @@ def read_job(path: Path) -> QueuedJob:
         raise
     except OSError as exc:
         raise QueueError(f"the job '{shown}' cannot be read: {exc.strerror or exc}") from exc
-    except (ValueError, KeyError, TypeError, RecursionError) as exc:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as exc:
         raise QueueError(f"the file '{shown}' of a job is damaged; it can be deleted") from exc

@@ -19,7 +19,7 @@ from utils.files.regular import read_regular
 from utils.text import printable
 
 FORMAT = 1
-MAX_BYTES = 4 << 30  # of a manifest; a picture takes some hundred bytes
+MAX_BYTES = 1 << 30  # of a manifest; a picture takes some hundred bytes
 SECONDS_BETWEEN_WRITES = 10.0  # what a crash may cost of the records; the results are there
 
 

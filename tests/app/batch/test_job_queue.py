@@ -153,8 +153,8 @@ def test_a_job_that_takes_every_process_with_it_fails_at_last(queue):
     "data",
     [
         b"", b"[]", b"{}", b"\xff", b"[" * 100_000, b'{"format": 9}',
-        JOB.replace(b'["x"]', b"[1]"), JOB.replace(b"waiting", b"lost"), JOB.replace(b"1.5", b"NaN"),
-        JOB.replace(b'"attempts": 0', b'"attempts": "0"'),
+        JOB.replace(b'["x"]', b"[1]"), JOB.replace(b"waiting", b"lost"),
+        JOB.replace(b"1.5", b"NaN"), JOB.replace(b'"attempts": 0', b'"attempts": "0"'),
     ],
 )  # fmt: skip
 def test_a_damaged_file_is_told_and_costs_only_its_own_job(queue, data):
