@@ -57,12 +57,13 @@ def test_a_picture_does_not_depend_on_its_batch(stylist, batch):
 
 def test_pictures_of_several_sizes_keep_their_order(stylist, batch):
     others = [batch[0], picture(20, 24), batch[1], batch[2]]
-    styled = stylist(others)
+    together = Stylist("candy", **LOOK, batch=4)
+    styled = together(others)
     assert [each.shape for each in styled] == [each.shape for each in others]
     assert all(close(one, stylist(each)) for one, each in zip(styled, others, strict=True))
     objects = np.empty(4, object)
     objects[:] = others
-    made = stylist(objects)
+    made = together(objects)
     assert made.dtype == object
     assert all(np.array_equal(one, other) for one, other in zip(made, styled, strict=True))
 
