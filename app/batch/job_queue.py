@@ -15,6 +15,7 @@ from pathlib import Path
 import platformdirs
 
 from app.batch.job import JobState, QueuedJob, QueueError, read_job
+from utils.files.atomic import remove_leftovers
 from utils.files.locks import LockedError, locked
 
 APP_NAME = "styleforge"
@@ -141,12 +142,14 @@ class JobQueue:
             QueueError: There is none, or it is running.
         """
         path = self._path(number)
-        with self._locked(path):
+        with self._locked(path, keep=False):
             try:
                 path.unlink()
             except FileNotFoundError:
                 raise QueueError(f"there is no job {number} in the queue") from None
             self.manifest(number).unlink(missing_ok=True)
+            for each in (path, self.manifest(number)):
+                remove_leftovers(each)
 
     def _taken(self, number: int) -> QueuedJob | None:
         """The job as it is now that it is locked, begun; None if it is not to be run any more."""
@@ -164,11 +167,11 @@ class JobQueue:
         return begun
 
     @contextmanager
-    def _locked(self, path: Path) -> Iterator[None]:
-        """Hold a lock, for what takes an instant."""
+    def _locked(self, path: Path, *, keep: bool = True) -> Iterator[None]:
+        """Hold a lock, for what takes an instant; `keep` as of `locked`."""
         patience = GLANCE_S if path.suffix else PATIENCE_S
         try:
-            with locked(path, patience, keep=True):
+            with locked(path, patience, keep=keep):
                 yield
         except LockedError:
             what = f"job {int(path.stem)} is running" if path.suffix else "the queue is in use"

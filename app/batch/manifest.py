@@ -7,7 +7,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from utils.text import printable
 FORMAT = 1
 MAX_BYTES = 1 << 30  # of a manifest; a picture takes some hundred bytes
 SECONDS_BETWEEN_WRITES = 10.0  # what a crash may cost of the records; the results are there
+MOST_SHARE = 0.02  # of the time of a run, for writing the manifest of very many pictures
 
 
 class ManifestError(StyleForgeError):
@@ -104,8 +105,9 @@ class Manifest:
 
     def write(self, path: Path) -> None:
         """Write it, completely or not at all. Raises OSError."""
+        names = [each.name for each in fields(Entry)]
         entries = [
-            {name: value for name, value in asdict(entry).items() if value not in (None, "")}
+            {name: value for name in names if (value := getattr(entry, name)) not in (None, "")}
             for entry in self.entries
         ]
         values = {
@@ -117,9 +119,8 @@ class Manifest:
             "style": self.style,
             "finished": self.finished,
             "problems": self.problems,
-            "entries": entries,
         }
-        atomic_write(path, (json.dumps(values, indent=1) + "\n").encode())
+        atomic_write(path, (_dumped(values, entries) + "\n").encode())
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -194,7 +195,7 @@ class Record:
     clock: Callable[[], float] = time.monotonic
     _entries: dict[str, Entry] = field(init=False)
     _before: dict[str, Entry] = field(init=False)
-    _written_at: float = field(init=False)
+    _due_at: float = field(init=False)
 
     def __post_init__(self) -> None:
         before = read_manifest(self.path).entries if os.path.lexists(self.path) else ()
@@ -241,8 +242,10 @@ class Record:
     def save(self) -> None:
         """Write the manifest as it is now. Raises OSError."""
         self.manifest = replace(self.manifest, entries=tuple(self._entries.values()))
+        begun = self.clock()
         self.manifest.write(self.path)
-        self._written_at = self.clock()
+        took = self.clock() - begun
+        self._due_at = begun + took + max(SECONDS_BETWEEN_WRITES, took / MOST_SHARE)
 
     def _made(self, name: str) -> bool:
         before, now = self._before.get(name), self._entries[name]
@@ -257,8 +260,14 @@ class Record:
         self._entries[name] = replace(self._entries[name], **values)
 
     def _save_when_due(self) -> None:
-        if self.clock() - self._written_at >= SECONDS_BETWEEN_WRITES:
+        if self.clock() >= self._due_at:
             self.save()
+
+
+def _dumped(values: dict[str, Any], entries: list[dict[str, Any]]) -> str:
+    """JSON with a line for each entry: indented, json takes twice as long."""
+    head = json.dumps(values, indent=1).removesuffix("\n}")
+    return head + ',\n "entries": [\n' + ",\n".join(map(json.dumps, entries)) + "\n ]\n}"
 
 
 def _source_of(entry: Entry) -> tuple[object, ...]:

@@ -12,14 +12,17 @@ from pathlib import Path
 
 from app.batch.job import JobState, QueuedJob, QueueError
 from app.batch.job_queue import JobQueue
-from app.batch.manifest import State, read_manifest
+from app.batch.manifest import ManifestError, State, read_manifest
 from app.batch.watched_folder import WatchedFolder
-from app.commands.queue.arguments import job_arguments, job_words
+from app.commands.common_flags import DEFAULTS
+from app.commands.queue.arguments import job_words
 from app.commands.queue.runner import run_waiting
 from app.commands.stylize.flags import add_inputs, add_look, add_output, add_telling
 from app.commands.stylize.reporters import Reporter, make_reporter
+from app.commands.stylize.style_images import check_style_images
 from app.errors import MAX_MESSAGE_LENGTH
 from app.exit_status import DONE, FAILED
+from app.styles.library import Library
 from utils.text import printable
 
 INTERVAL_S = 2.0  # between looks at a folder or at the queue
@@ -97,10 +100,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _add(args: argparse.Namespace, queue: JobQueue) -> int:
+    _check_look(args)
     words = job_words(args, args.inputs)
-    job_arguments(words)
     sys.stdout.write(f"Added job {queue.add(words).number}\n")
     return DONE
+
+
+def _check_look(args: argparse.Namespace) -> None:
+    """Tell now what would end the job when it runs. Raises StyleForgeError."""
+    check_style_images(args.style_image, args.style_network, args.mix)
+    library = Library.default()
+    keys = [] if args.style_image else [args.style or DEFAULTS.style]
+    for key in (*keys, *(key for key, _ in args.mix)):
+        library.get(key)
 
 
 def _run(args: argparse.Namespace, queue: JobQueue) -> int:
@@ -117,7 +129,11 @@ def _run(args: argparse.Namespace, queue: JobQueue) -> int:
 def _list(args: argparse.Namespace, queue: JobQueue) -> int:
     jobs, damaged = queue.jobs()
     for job in jobs:
-        state, counts = _state(queue, job), _counts(queue, job)
+        try:
+            state, counts = _state(queue, job), _counts(queue, job)
+        except ManifestError as exc:
+            damaged.append(f"job {job.number}: {exc}")
+            continue
         if args.json:
             values = {"job": job.number, "state": state, **counts, "error": job.error or None}
             values |= {"added_at": job.added_at, "arguments": job.arguments}
@@ -169,6 +185,7 @@ def _remove(args: argparse.Namespace, queue: JobQueue) -> int:
 def _watch(args: argparse.Namespace, queue: JobQueue) -> int:
     if args.name is not None and "{number" in args.name.text:
         raise QueueError("the pictures of a watched folder have no {number} for their names")
+    _check_look(args)
     new_reporter = partial(make_reporter, args.progress, args.loudness)
     reporter, folder, failed = new_reporter(), WatchedFolder(args.folder.absolute()), 0
     folder.settled()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import glob
 import os
@@ -62,6 +63,7 @@ def listed_paths(problems: list[str]) -> list[Path]:
     if len(data) > MAX_LIST_BYTES:
         problems.append(f"the list on stdin is longer than {MAX_LIST_BYTES >> 20} MB")
         return []
+    data = data.removeprefix(codecs.BOM_UTF8)  # of a file that Windows wrote
     lines = data.split(b"\0") if b"\0" in data else data.splitlines()
     paths = [Path(os.fsdecode(line)) for line in lines if line.strip()]
     if not paths:

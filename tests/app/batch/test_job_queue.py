@@ -173,6 +173,15 @@ def test_a_damaged_file_is_told_and_costs_only_its_own_job(queue, data):
         queue.remove(1)
 
 
+def test_nothing_is_left_of_a_job_that_was_removed(queue):
+    number = queue.add(["one"]).number
+    with queue.next_job() as job:
+        queue.finish(job)
+    (queue.root / ".000001.json.0123abcd.tmp").write_bytes(b"of a process that was killed")
+    queue.remove(number)
+    assert [path.name for path in queue.root.iterdir()] == [".queue.lock"]
+
+
 def test_files_of_others_in_the_folder_are_no_jobs(queue):
     job = queue.add(["one"])
     (queue.root / "notes.json").write_text("mine")

@@ -105,6 +105,23 @@ def test_a_run_that_goes_on_keeps_what_it_made_unless_a_file_has_changed(pairs, 
     assert states(path) == [State.DONE, State.KEPT, State.KEPT]
 
 
+def test_writing_the_manifest_takes_a_small_share_of_the_time(pairs, tmp_path, monkeypatch):
+    now = [0.0]
+    writes = []
+
+    def slow(manifest, path):
+        writes.append(now[0])
+        now[0] += 4.0
+
+    record = Record(tmp_path / "m.json", manifest(pairs), clock=lambda: now[0])
+    monkeypatch.setattr(Manifest, "write", slow)
+    for _ in range(1000):
+        now[0] += 1.0
+        record.failed(pairs[0][1], "it is broken")
+    assert 2 <= len(writes) <= 6
+    assert 4.0 * len(writes) <= 0.03 * now[0]
+
+
 @pytest.mark.parametrize(
     "data",
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -153,6 +154,34 @@ def test_a_job_whose_process_is_killed_goes_on_where_it_was(style, tmp_path, cap
         assert all(path.stat().st_mtime_ns == changed for path, changed in made.items())
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="processes are killed as on POSIX")
+def test_whichever_write_a_process_is_killed_before_the_job_is_made(style, album, tmp_path, capsys):
+    own, out = tmp_path / "queue", tmp_path / "out"
+    killed = 0
+    for number in (1, 2, 3, 4, 6, 9, 13):
+        assert queue("add", album, "-o", out / str(number), *LOOK, "--queue", own) == 0
+        # The changes of files under tmp_path are counted from the first one in the queue's folder.
+        doomed = ["tests.helpers.dying", str(tmp_path), str(own), str(number)]
+        done = subprocess.run(
+            [sys.executable, "-m", *doomed, "queue", "run", "-q", "--queue", str(own)],
+            cwd=ROOT,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+        killed += done.returncode == -signal.SIGKILL
+        assert queue("run", "-q", "--queue", own) == 0, number
+        assert names(out / str(number)) == ["a.png", "b.png"]
+        assert {read_pixels(path).shape for path in (out / str(number)).glob("*.png")} == {
+            (16, 20, 3)
+        }
+        capsys.readouterr()
+        assert queue("list", "--json", "--queue", own) == 0
+        told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert {(job["state"], job["pictures"], job["done"]) for job in told} == {("done", 2, 2)}
+    assert killed == 7
+
+
 def test_ctrl_c_has_the_job_wait_again(style, album, tmp_path, capsys, monkeypatch):
     from app.commands import stylize
 
@@ -250,6 +279,38 @@ def test_a_job_of_another_version_fails_with_a_sentence(style, tmp_path, capsys)
         capsys.readouterr().err
     )
     assert listed(capsys)[0]["state"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (("--style", "skecth"), "did you mean sketch"),
+        (("--style", STYLE, "--mix", "cundy"), "did you mean candy"),
+        (("--style-network", "x.safetensors"), "--style-network is the network for --style-image"),
+    ],
+)
+def test_a_style_that_is_not_there_is_told_when_a_job_is_added(
+    style, photo, tmp_path, capsys, flags, says
+):
+    assert queue("add", photo, "-o", tmp_path / "out", *flags) == 1
+    assert says in capsys.readouterr().err
+    assert listed(capsys) == []
+
+
+def test_a_damaged_record_is_told_and_the_other_jobs_are_listed(style, photo, tmp_path, capsys):
+    for name in ("one", "two"):
+        assert queue("add", photo, "-o", tmp_path / name, *LOOK) == 0
+    jobs = JobQueue.default()
+    jobs.manifest(1).parent.mkdir()
+    jobs.manifest(1).write_text("{")
+    capsys.readouterr()
+    assert queue("list") == 1
+    told = capsys.readouterr()
+    assert "   2  waiting" in told.out
+    assert "job 1: '" in told.err
+    assert queue("run") == 1
+    assert "000001.json' is no manifest" in capsys.readouterr().err
+    assert names(tmp_path / "two") == ["photo.png"]
 
 
 def test_a_queue_of_its_own_folder_is_apart(style, photo, tmp_path, capsys):

@@ -43,7 +43,7 @@ def give_stdin(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\0"])
 def test_a_list_on_stdin_names_pictures_and_folders(style, album, photo, monkeypatch, end):
     listed = [str(photo), str(album / "day one"), ""]
-    give_stdin(monkeypatch, end.join(listed).encode())
+    give_stdin(monkeypatch, end.join(listed).encode("utf-8-sig"))
     out = album.with_name("out")
     assert stylized("-", "-o", out) == 0
     assert names(out) == ["c.bmp.png", "photo.png"]
