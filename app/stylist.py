@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -43,8 +47,11 @@ class Stylist:
     depend on what was in a batch with a picture, but for rounding: at most 2 of 255.
 
     Args:
-        style: Key of a style, see `styleforge styles list`; or keys with their shares of 0 to 1,
-            which are mixed in proportion: `{"candy": 0.6, "starry_night": 0.4}`.
+        style: Key of a style, see `styleforge styles list`; or keys with their shares, which are
+            mixed in proportion: `{"candy": 0.6, "starry_night": 0.4}`; or a `Path`, that of a
+            picture, in whose style an any-style network paints. Other processes read it too.
+        style_network: For a style picture, a file of `styleforge train-vit`; None for the any-style
+            network that comes with StyleForge and is for the device.
         device: "auto" (a GPU if there is one), "cpu", "cuda:0" ...
         precision: Name of a `models.precision.Precision`.
         kernels: One of `models.transformer_net.VARIANTS`.
@@ -63,8 +70,9 @@ class Stylist:
 
     def __init__(
         self,
-        style: str | Mapping[str, float] = EngineConfig().style,
+        style: str | Path | Mapping[str, float],
         *,
+        style_network: Path | None = None,
         device: str = "auto",
         precision: str = "fp32",
         kernels: str = "fused",
@@ -87,7 +95,14 @@ class Stylist:
             kernels=kernels,
             size=size,
             **_checked(parameters),
-        ).mixed(_parts(style))
+        )
+        if isinstance(style, Path):
+            self._picture, self._network = style, style_network
+        else:
+            self._config = self._config.mixed(_parts(style))
+            self._picture = self._network = None
+        if style_network is not None and self._picture is None:
+            raise StylistError("style_network is the network for a style picture, which is missing")
         self._batch, self._column = batch, column
         self._lock = threading.Lock()
         self._engine: Engine | None = self._new_engine()
@@ -174,7 +189,13 @@ class Stylist:
         return max(1, min(self._batch or BATCH, BATCH_PIXELS // pixels))
 
     def _new_engine(self) -> Engine:
-        engine = Engine(Library.default())
+        library = Library.default()
+        if self._picture is not None:
+            folder = Path(tempfile.mkdtemp(prefix="styleforge-"))
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            style = library.include_picture(self._picture, folder / "style", self._network)
+            self._config = self._config.mixed(((style.key, 1.0),))
+        engine = Engine(library)
         engine.configure(self._config)
         if self._config.kernels != "baseline":
             for operations in engine.family.operations:

@@ -14,9 +14,13 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
+from app.cli import main
 from app.errors import StyleForgeError
 from app.stylist import Stylist, StylistError
 from tests.conftest import picture
+from tests.helpers.any_style import save_tiny
+from utils.images.reading import read_pixels
+from utils.images.writing import write_pixels
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOK: dict[str, Any] = {"device": "cpu", "kernels": "baseline", "network": "lite"}
@@ -134,10 +138,29 @@ def test_mixes_and_parameters_change_the_picture(stylist, batch):
     assert not close(Stylist("candy", **LOOK, size=16)(batch[0]), plain)
 
 
+def test_a_picture_may_be_the_style_in_every_process(batch, tmp_path):
+    painting, network = tmp_path / "red.png", save_tiny(tmp_path / "net.safetensors")
+    pixels = picture(96, 72)
+    pixels[..., 0] = 250
+    write_pixels(painting, pixels)
+    painter = Stylist(painting, style_network=network, device="cpu", kernels="baseline")
+    styled = painter(batch[0])
+    out = tmp_path / "out.png"
+    write_pixels(tmp_path / "photo.png", batch[0])
+    flags = ["--style-image", painting, "--style-network", network, "--kernels", "baseline"]
+    given = ["stylize", tmp_path / "photo.png", "-o", out, "--device", "cpu", *flags]
+    assert main([str(each) for each in given]) == 0
+    assert close(styled, read_pixels(out))
+    assert close(pickle.loads(pickle.dumps(painter))(batch[0]), styled)
+    with pytest.raises(StylistError, match="style picture, which is missing"):
+        Stylist("candy", style_network=network, device="cpu")
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         ({"style": "cundy"}, "did you mean candy"),
+        ({"style": Path("gone.png")}, "gone.png"),
         ({"style": {}}, "the shares of styles are positive"),
         ({"style": {"candy": -1, "udnie": 2}}, "the shares of styles are positive"),
         ({"device": "cuda:99"}, "there is no device 'cuda:99'"),
