@@ -150,6 +150,10 @@ def _plan(args: argparse.Namespace, style: str, reporter: Reporter) -> _Plan | N
     Raises:
         StylizeError: The results cannot be written, or some exist and nothing says what then.
     """
+    if args.shard is not None and args.shard.count > 1 and args.smoothing > 0:
+        raise StylizeError(
+            "--smoothing follows pictures one by one, and a shard has every n-th alone"
+        )
     everything, problems = plan_jobs(
         args.inputs, args.output, args.name, style, folder=args.shard is not None
     )

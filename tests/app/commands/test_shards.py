@@ -162,6 +162,14 @@ def test_a_file_that_is_no_manifest_is_not_overwritten(style, photo, tmp_path, c
     assert not (tmp_path / "out").exists()
 
 
+def test_consecutive_frames_are_not_torn_apart(style, photo, tmp_path, capsys):
+    given = (photo, "-o", tmp_path / "out", "--smoothing", "0.5", "--shard")
+    assert stylized(*given, "1/2") == 1
+    assert "--smoothing follows pictures one by one" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert stylized(*given, "1/1") == 0
+
+
 def test_more_shards_than_pictures_leave_one_with_nothing_to_do(style, photo, tmp_path):
     for index in (1, 2):
         assert stylized(photo, "-o", tmp_path / "out.png", "--shard", f"{index}/2", "-q") == 0
