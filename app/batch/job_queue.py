@@ -54,10 +54,13 @@ class JobQueue:
             QueueError: Another process keeps the queue locked.
             OSError: The file cannot be written.
         """
-        with self._locked(self._root / "queue"):
-            number = max(self._numbers(), default=0) + 1
-            job = QueuedJob(number, tuple(arguments), time.time())
-            job.write(self._path(number))
+        try:
+            with locked(self._root / "queue", PATIENCE_S, keep=True):
+                number = max(self._numbers(), default=0) + 1
+                job = QueuedJob(number, tuple(arguments), time.time())
+                job.write(self._path(number))
+        except LockedError:
+            raise QueueError("another process keeps the queue from being added to") from None
         return job
 
     def get(self, number: int) -> QueuedJob:
@@ -129,7 +132,7 @@ class JobQueue:
         Raises:
             QueueError: There is none, or it has not failed.
         """
-        with self._locked(self._path(number)):
+        with self._job_locked(number):
             job = self.get(number)
             if job.state is not JobState.FAILED:
                 raise QueueError(f"job {number} has not failed; it is {job.state}")
@@ -142,7 +145,7 @@ class JobQueue:
             QueueError: There is none, or it is running.
         """
         path = self._path(number)
-        with self._locked(path, keep=False):
+        with self._job_locked(number, keep=False):
             try:
                 path.unlink()
             except FileNotFoundError:
@@ -167,15 +170,13 @@ class JobQueue:
         return begun
 
     @contextmanager
-    def _locked(self, path: Path, *, keep: bool = True) -> Iterator[None]:
-        """Hold a lock, for what takes an instant; `keep` as of `locked`."""
-        patience = GLANCE_S if path.suffix else PATIENCE_S
+    def _job_locked(self, number: int, *, keep: bool = True) -> Iterator[None]:
+        """Hold the lock of a job, for what takes an instant; `keep` as of `locked`."""
         try:
-            with locked(path, patience, keep=keep):
+            with locked(self._path(number), GLANCE_S, keep=keep):
                 yield
         except LockedError:
-            what = f"job {int(path.stem)} is running" if path.suffix else "the queue is in use"
-            raise QueueError(f"{what} in another process") from None
+            raise QueueError(f"job {number} is running in another process") from None
 
     def _path(self, number: int) -> Path:
         return self._root / f"{number:06}.json"
