@@ -15,6 +15,7 @@ from typing import Any, NoReturn, TextIO
 
 from app.commands.style_flags import add_style_options
 from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError
+from app.exit_status import EXIT_STATUSES, FAILED, INTERRUPTED, WRONG_USAGE
 from app.version import styleforge_version
 from utils.text import printable
 from utils.threads import limit_openmp_spin
@@ -23,6 +24,8 @@ from utils.threads import limit_openmp_spin
 # so that `--help` and `--version` need not wait for PyTorch.
 COMMANDS = {
     "stylize": "stylize pictures and folders of pictures",
+    "queue": "keep jobs of stylize that survive quitting and crashes, and watch folders",
+    "merge-manifests": "say what is missing of a run that several processes shared",
     "bench": "measure the network's variants on this machine",
     "train": "train a style from a picture",
     "train-vit": "train the network that takes any picture as style",
@@ -33,10 +36,15 @@ COMMANDS = {
     "doctor": "report what this machine can do, and what is missing",
     "gpu": "install the PyTorch that uses this machine's NVIDIA card",
     "install-menu": "add StyleForge to the applications menu (Linux)",
+    "completion": "print a script that completes commands and flags in a shell",
+    "man": "print the manual page",
 }
+OF_ALL = ("completion", "man")  # describe every command, and are given the parser of all
 
 MB_ICONERROR = 0x10
-INTERRUPTED = 128 + 2  # the exit status that shells report for Ctrl+C
+_EXIT_STATUSES = "\n".join(
+    ("exit status:", *(f"  {status:<3}  {meaning}" for status, meaning in EXIT_STATUSES.items()))
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,8 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: the command line; None for that of the process.
 
     Returns:
-        The exit status: 0 done, 1 failed with a message on stderr, 2 wrong command line, 130
-            Ctrl+C.
+        The exit status, one of EXIT_STATUSES.
     """
     argv = list(sys.argv[1:] if argv is None else argv)
     # Without a terminal (pythonw, `>&-`) Python has no streams to write to.
@@ -72,7 +79,7 @@ def _main(argv: list[str]) -> int:
         sys.stdout.flush()  # here, where an error can still be reported
     except StyleForgeError as exc:
         sys.stderr.write(f"styleforge: {printable(str(exc), MAX_MESSAGE_LENGTH)}\n")
-        return 1
+        return FAILED
     except KeyboardInterrupt as exc:
         sys.stderr.write(f"\n{str(exc) or 'Stopped.'}\n")
         return INTERRUPTED
@@ -82,12 +89,26 @@ def _main(argv: list[str]) -> int:
             place = f"'{exc.filename}': " if exc.filename else ""
             fault = printable(f"{place}{exc.strerror or exc}", MAX_MESSAGE_LENGTH)
             sys.stderr.write(f"styleforge: {fault}\n")
-        return 1
+        return FAILED
     return status
 
 
+class HelpFormatter(argparse.HelpFormatter):
+    """Keeps the lines of a text that has several; other text is filled."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if "\n" in text:
+            return "\n".join(indent + line for line in text.splitlines())
+        return super()._fill_text(text, width, indent)
+
+
 class ArgumentParser(argparse.ArgumentParser):
-    """Escapes control characters in error messages, since arguments can be arbitrary file names."""
+    """Escapes control characters in error messages, since arguments can be arbitrary file names.
+    The help ends with the exit statuses. Parsers of commands are of this class too.
+    """
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**{"epilog": _EXIT_STATUSES, "formatter_class": HelpFormatter} | how)
 
     def error(self, message: str) -> NoReturn:
         """Print `message` with unprintable characters escaped, and exit with status 2."""
@@ -97,14 +118,17 @@ class ArgumentParser(argparse.ArgumentParser):
 def _run(argv: Sequence[str]) -> int:
     command = argv[0] if argv and argv[0] in COMMANDS else None
     try:
-        args = _parser(command).parse_args(argv)
+        parser = _parser(command)
+        args = parser.parse_args(argv)
     except SystemExit as exc:  # argparse has printed why
-        return exc.code if isinstance(exc.code, int) else 2
+        return exc.code if isinstance(exc.code, int) else WRONG_USAGE
+    if command in OF_ALL:
+        args.program = parser
     if command:
         return _command_module(command).run(args)
     if args.command:
         sys.stderr.write(f"styleforge: put '{args.command}' before its options\n")
-        return 2
+        return WRONG_USAGE
     return _load_window()(args)
 
 
@@ -172,7 +196,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, summary in COMMANDS.items():
-        if name == command:
+        if name == command or command in OF_ALL:
             _command_module(name).add_parser(commands)
         else:
             commands.add_parser(name, help=summary)

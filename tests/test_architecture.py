@@ -170,7 +170,21 @@ def test_the_window_is_imported_only_by_the_command_that_opens_it():
 
 @pytest.mark.parametrize(
     "command",
-    ["stylize", "bench", "train", "quality", "styles", "tune", "doctor", "gpu", "install_menu"],
+    [
+        "stylize",
+        "queue",
+        "merge_manifests",
+        "bench",
+        "train",
+        "quality",
+        "styles",
+        "tune",
+        "doctor",
+        "gpu",
+        "install_menu",
+        "completion",
+        "man",
+    ],
 )
 def test_a_command_runs_without_qt(command):
     check = f"import sys, app.commands.{command}; sys.exit('PySide6' in sys.modules)"

@@ -17,6 +17,10 @@ SHORTEST = 16  # pixels; the network's smallest side
 # frame's own. They are few, so that a stream changes rarely and each change is worth it.
 AUTO_SIZES = (128, 192, 256, 384, 512, 768, 1024, 1440, 1920)
 SHARPER = 1.4  # least detail size over stroke size; below, sharpness is not worth the time
+# The long side of the network's input for single pictures on every device, unless another one is
+# asked for: strokes are so many pixels of it wide. Larger pictures are scaled down for the network,
+# and the result is scaled up again with their detail.
+MAX_SIZE = 2048
 STILL_BUDGET_MS = 4000.0  # for refining a still picture
 
 ENOUGH = 3  # frames to measure before the first decision

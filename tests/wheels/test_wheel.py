@@ -248,6 +248,17 @@ def test_the_installed_program_paints_what_the_checkout_does(place, tmp_path):
     assert painted.std() > 10
 
 
+def test_the_installed_package_hands_out_its_stylist_and_imports_it_only_then(place):
+    shape = place.python(
+        "import sys, numpy, styleforge\n"
+        "assert 'torch' not in sys.modules\n"
+        "stylist = styleforge.Stylist('candy', device='cpu', kernels='baseline')\n"
+        "print(stylist(numpy.zeros((1, 24, 32, 3), numpy.uint8)).shape)\n"
+        "assert not hasattr(styleforge, 'Painter')"
+    )
+    assert shape == "(1, 24, 32, 3)"
+
+
 def test_a_wheel_of_weights_beside_it_lets_it_paint_in_the_style_of_a_picture(
     weights, place, tmp_path
 ):

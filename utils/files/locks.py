@@ -15,12 +15,15 @@ class LockedError(RuntimeError):
 
 
 @contextmanager
-def locked(path: Path, patience_s: float) -> Iterator[None]:
+def locked(path: Path, patience_s: float, *, keep: bool = False) -> Iterator[None]:
     """Hold the lock of a file during the block.
 
     Args:
         path: The file, which need not exist; the lock is a hidden file next to it.
         patience_s: How long to wait for another process, in seconds.
+        keep: Whether the lock file stays there. It has to where several processes may ask for the
+            lock at once: one that has opened the file before it was deleted would lock a file
+            that nobody else sees.
 
     Raises:
         LockedError: Another process still holds the lock.
@@ -33,7 +36,7 @@ def locked(path: Path, patience_s: float) -> Iterator[None]:
             try:
                 yield
             finally:
-                if os.name != "nt":  # Windows removes it on release, and cannot before
+                if os.name != "nt" and not keep:  # Windows removes it on release, and cannot before
                     place.unlink(missing_ok=True)
     except Timeout:
         raise LockedError(f"another process is working on '{path}'") from None

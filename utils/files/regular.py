@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
+_PIECE = 1 << 20  # bytes
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a pipe"),
@@ -57,11 +58,14 @@ def open_regular(path: Path, most: int) -> BinaryIO:
 
 def read_regular(path: Path, most: int) -> bytes:
     """Read a regular file; arguments and errors as for `open_regular`."""
+    data = bytearray()
     with open_regular(path, most) as file:
-        data = file.read(most + 1)  # files in /proc are longer than their size
-    if len(data) > most:
+        # By pieces: the memory for as much as is allowed would be taken at once.
+        while piece := file.read(min(_PIECE, most + 1 - len(data))):
+            data += piece
+    if len(data) > most:  # files in /proc are longer than their size
         raise _too_large(most)
-    return data
+    return bytes(data)
 
 
 def _without_waiting(path: str, flags: int) -> int:

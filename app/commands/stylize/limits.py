@@ -12,8 +12,8 @@ import torch
 from app.commands.stylize.jobs import StylizeError
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine
-from app.engine.network_pool import AT_ONCE, IN_BANDS
-from app.engine.resolution import fit, requested_sizes, size_for, unhurried_size
+from app.engine.network_pool import AT_ONCE, BATCH, BATCH_PIXELS, IN_BANDS
+from app.engine.resolution import MAX_SIZE, fit, requested_sizes, size_for, unhurried_size
 from models.families.family import NetworkFamily
 from models.families.keys import FEED_FORWARD
 from models.families.table import FAMILIES
@@ -22,10 +22,6 @@ from utils.devices import resolve
 from utils.free_memory import free_bytes
 from utils.text import printable
 
-# Default of --size, the long side of the network's input, on every device: strokes are so many
-# pixels of it wide. Larger pictures are scaled down for the network, and the result is scaled up
-# again with their detail.
-MAX_SIZE = 2048
 MOST = 65536  # that --size takes
 PICTURES_FRACTION = 0.25  # of the free memory, for the pictures in flight
 # Measured memory per pixel of a picture: 10 to 18 bytes to read it; to write it, with the picture
@@ -33,10 +29,6 @@ PICTURES_FRACTION = 0.25  # of the free memory, for the pictures in flight
 BYTES_PER_PICTURE_PIXEL = 45
 # Buffers of the frames under way on a GPU, for each of their pixels: a frame and its picture.
 BYTES_PER_FRAME_PIXEL = DEPTH * 2 * 3
-# The default of --batch on a GPU, and its most pixels: at 1280x720 eight pictures in a batch take
-# an H200 0.556 ms each, and one alone 0.650. Larger pictures fill a GPU by themselves.
-BATCH = 8
-BATCH_PIXELS = BATCH * 1280 * 720
 
 
 @dataclass(frozen=True, slots=True)

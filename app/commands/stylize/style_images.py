@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.commands.stylize.jobs import StylizeError, shown
+from app.commands.stylize.inputs import shown
+from app.commands.stylize.jobs import StylizeError
 from app.options import MOST_MIXED, Part, mixed_parts
 from app.styles.library import Library
 

@@ -12,6 +12,7 @@ from tests.fuzz.targets.folders import Folders
 from tests.fuzz.targets.metadata import Metadata
 from tests.fuzz.targets.photographs import PhotographFolders
 from tests.fuzz.targets.pictures import PictureFiles
+from tests.fuzz.targets.queues import Queues
 from tests.fuzz.targets.reports import Reports
 from tests.fuzz.targets.resumes import Resumes
 from tests.fuzz.targets.runs import TrainingRuns
@@ -35,6 +36,7 @@ TARGETS: tuple[Target, ...] = (
     Drops(),
     SettingsFiles(),
     TrainingRuns(),
+    Queues(),
     Resumes(),
     PhotographFolders(),
     Reports(),

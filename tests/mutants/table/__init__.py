@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.table import (
     any_style,
     around_the_network,
+    batch,
     comparison,
     conversion,
     engine,
@@ -29,6 +30,7 @@ MUTANTS = (
     *engine.MUTANTS,
     *live.MUTANTS,
     *files.MUTANTS,
+    *batch.MUTANTS,
     *training.MUTANTS,
     *kernels.MUTANTS,
     *model_parts.MUTANTS,

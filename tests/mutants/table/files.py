@@ -131,7 +131,7 @@ MUTANTS = (
     Mutant(
         "a result that exists is overwritten without being asked",
         "app/commands/stylize/command.py",
-        "if existing and not args.skip_existing:",
+        "if existing and not (args.overwrite or args.skip_existing or args.resume):",
         "if False:",
         (f"{_STYLIZE}::test_what_exists_is_not_overwritten_unless_asked",),
     ),

@@ -1,0 +1,1 @@
+"""Work on many files that outlives its process: shards, manifests, the queue."""

@@ -1,0 +1,87 @@
+"""A job of the queue, and its file."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from app.errors import StyleForgeError
+from utils.files.atomic import atomic_write
+from utils.files.regular import read_regular
+from utils.text import printable
+
+FORMAT = 1
+MAX_BYTES = 256 << 20  # of a job's file: some million inputs
+
+
+class QueueError(StyleForgeError):
+    """The queue cannot do what was asked, or a job's file is damaged."""
+
+
+class JobState(StrEnum):
+    """How far a job is."""
+
+    WAITING = "waiting"
+    RUNNING = "running"  # or its process died, if nobody holds its lock
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedJob:
+    """A run of `stylize` that is to be made, is made or was made.
+
+    Attributes:
+        number: By which it is called; jobs run in the order of their numbers.
+        arguments: Of `stylize`, with absolute paths.
+        added_at: In seconds since 1970.
+        state: How far it is.
+        attempts: How many processes have begun it since it was added or tried again.
+        error: Why it failed; "" otherwise.
+    """
+
+    number: int
+    arguments: tuple[str, ...]
+    added_at: float
+    state: JobState = JobState.WAITING
+    attempts: int = 0
+    error: str = ""
+
+    def write(self, path: Path) -> None:
+        """Write its file, completely or not at all. Raises OSError."""
+        values = {"format": FORMAT, **asdict(self)}
+        del values["number"]
+        atomic_write(path, (json.dumps(values, indent=1) + "\n").encode())
+
+
+def read_job(path: Path) -> QueuedJob:
+    """Read the file of a job, whose name is its number.
+
+    Raises:
+        FileNotFoundError: There is no such job.
+        QueueError: The file is damaged, or cannot be read.
+    """
+    shown = printable(str(path))
+    try:
+        values: Any = json.loads(read_regular(path, MAX_BYTES).decode("utf-8"))
+        if values["format"] != FORMAT:
+            raise QueueError(f"the job '{shown}' was written by another version of StyleForge")
+        arguments, added_at = values["arguments"], values["added_at"]
+        attempts, error = values["attempts"], values["error"]
+        texts = isinstance(arguments, list) and all(isinstance(word, str) for word in arguments)
+        if not (texts and type(attempts) is int and isinstance(error, str)):
+            raise TypeError("arguments should be texts, attempts a number, error a text")
+        if not math.isfinite(added_at):
+            raise ValueError("there is no such time")
+        state = JobState(values["state"])
+        return QueuedJob(int(path.stem), tuple(arguments), added_at, state, attempts, error)
+    except FileNotFoundError:
+        raise
+    except OSError as exc:
+        raise QueueError(f"the job '{shown}' cannot be read: {exc.strerror or exc}") from exc
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as exc:
+        raise QueueError(f"the file '{shown}' of a job is damaged; it can be deleted") from exc

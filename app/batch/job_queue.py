@@ -1,0 +1,189 @@
+"""The queue: a folder with a file for each job, which outlives the processes that use it.
+
+Any number of processes may add and run jobs at once. Who runs a job holds a lock that the system
+releases with the process, so a job whose process died is found, and goes on where it was.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import platformdirs
+
+from app.batch.job import JobState, QueuedJob, QueueError, read_job
+from utils.files.atomic import remove_leftovers
+from utils.files.locks import LockedError, locked
+
+APP_NAME = "styleforge"
+MOST_ATTEMPTS = 3  # of processes that die with a job, before it counts as failed
+PATIENCE_S = 30.0  # for another process that adds a job
+GLANCE_S = 0.2  # for one that only looks whether a job is running
+DIED = (
+    f"its process ended {MOST_ATTEMPTS} times before the job did, perhaps because memory ran out; "
+    "`styleforge queue retry` tries again"
+)
+
+
+class JobQueue:
+    """The jobs in the folder `root`, which may not exist yet."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    @classmethod
+    def default(cls) -> JobQueue:
+        """This user's queue."""
+        return cls(platformdirs.user_data_path(APP_NAME, appauthor=False) / "queue")
+
+    @property
+    def root(self) -> Path:
+        """Its folder."""
+        return self._root
+
+    def add(self, arguments: Sequence[str]) -> QueuedJob:
+        """Add a job at the end.
+
+        Args:
+            arguments: Of `stylize`, with absolute paths.
+
+        Raises:
+            QueueError: Another process keeps the queue locked.
+            OSError: The file cannot be written.
+        """
+        try:
+            with locked(self._root / "queue", PATIENCE_S, keep=True):
+                number = max(self._numbers(), default=0) + 1
+                job = QueuedJob(number, tuple(arguments), time.time())
+                job.write(self._path(number))
+        except LockedError:
+            raise QueueError("another process keeps the queue from being added to") from None
+        return job
+
+    def get(self, number: int) -> QueuedJob:
+        """Look a job up. Raises QueueError if there is none, or its file is damaged."""
+        try:
+            return read_job(self._path(number))
+        except FileNotFoundError:
+            raise QueueError(f"there is no job {number} in the queue") from None
+
+    def jobs(self) -> tuple[list[QueuedJob], list[str]]:
+        """Read all jobs in their order, and a sentence for each file that is damaged."""
+        jobs, damaged = [], []
+        for number in self._numbers():
+            try:
+                jobs.append(read_job(self._path(number)))
+            except FileNotFoundError:  # just removed
+                continue
+            except QueueError as exc:
+                damaged.append(str(exc))
+        return jobs, damaged
+
+    def manifest(self, number: int) -> Path:
+        """The file that says what became of each picture of a job; there once it has begun."""
+        return self._root / "manifests" / f"{number:06}.json"
+
+    def is_running(self, job: QueuedJob) -> bool:
+        """Whether a process works on the job: one that is RUNNING and not running was interrupted,
+        and the next process that runs the queue continues it."""
+        if job.state is not JobState.RUNNING:
+            return False
+        try:
+            with locked(self._path(job.number), 0, keep=True):
+                return False
+        except LockedError:
+            return True
+
+    @contextmanager
+    def next_job(self) -> Iterator[QueuedJob | None]:
+        """Take the first job that is to be run and that no other process runs; None if there is
+        none. During the block it is RUNNING and locked; `finish` or `put_back` says how it ended.
+        """
+        jobs, _ = self.jobs()
+        for job in jobs:
+            if job.state not in (JobState.WAITING, JobState.RUNNING):
+                continue
+            with ExitStack() as held:
+                try:
+                    held.enter_context(locked(self._path(job.number), GLANCE_S, keep=True))
+                except LockedError:
+                    continue
+                taken = self._taken(job.number)
+                if taken is not None:
+                    yield taken
+                    return
+        yield None
+
+    def finish(self, job: QueuedJob, error: str = "") -> None:
+        """Say that a job has ended; `error` says why it failed. Raises OSError."""
+        state = JobState.FAILED if error else JobState.DONE
+        replace(job, state=state, error=error).write(self._path(job.number))
+
+    def put_back(self, job: QueuedJob) -> None:
+        """Have a job that was stopped wait again. Raises OSError."""
+        replace(job, state=JobState.WAITING, attempts=0).write(self._path(job.number))
+
+    def retry(self, number: int) -> None:
+        """Have a job that failed wait again; what it made stays as it is.
+
+        Raises:
+            QueueError: There is none, or it has not failed.
+        """
+        with self._job_locked(number):
+            job = self.get(number)
+            if job.state is not JobState.FAILED:
+                raise QueueError(f"job {number} has not failed; it is {job.state}")
+            self.put_back(replace(job, error=""))
+
+    def remove(self, number: int) -> None:
+        """Delete a job, not its results.
+
+        Raises:
+            QueueError: There is none, or it is running.
+        """
+        path = self._path(number)
+        with self._job_locked(number, keep=False):
+            try:
+                path.unlink()
+            except FileNotFoundError:
+                raise QueueError(f"there is no job {number} in the queue") from None
+            self.manifest(number).unlink(missing_ok=True)
+            for each in (path, self.manifest(number)):
+                remove_leftovers(each)
+
+    def _taken(self, number: int) -> QueuedJob | None:
+        """The job as it is now that it is locked, begun; None if it is not to be run any more."""
+        try:
+            job = read_job(self._path(number))
+        except (FileNotFoundError, QueueError):
+            return None
+        if job.state not in (JobState.WAITING, JobState.RUNNING):
+            return None
+        if job.attempts >= MOST_ATTEMPTS:
+            self.finish(job, DIED)
+            return None
+        begun = replace(job, state=JobState.RUNNING, attempts=job.attempts + 1)
+        begun.write(self._path(number))
+        return begun
+
+    @contextmanager
+    def _job_locked(self, number: int, *, keep: bool = True) -> Iterator[None]:
+        """Hold the lock of a job, for what takes an instant; `keep` as of `locked`."""
+        try:
+            with locked(self._path(number), GLANCE_S, keep=keep):
+                yield
+        except LockedError:
+            raise QueueError(f"job {number} is running in another process") from None
+
+    def _path(self, number: int) -> Path:
+        return self._root / f"{number:06}.json"
+
+    def _numbers(self) -> list[int]:
+        return sorted(
+            int(path.stem)
+            for path in self._root.glob("*.json")
+            if path.stem.isdecimal() and path.stem.isascii()
+        )

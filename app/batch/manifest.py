@@ -1,0 +1,308 @@
+"""What a run of `stylize` did, as a file: of each picture what it was made of, and what became."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from app.batch.shard import Shard
+from app.errors import StyleForgeError
+from utils.files.atomic import atomic_write
+from utils.files.regular import read_regular
+from utils.text import printable
+
+FORMAT = 1
+MAX_BYTES = 1 << 30  # of a manifest; a picture takes some hundred bytes
+SECONDS_BETWEEN_WRITES = 10.0  # what a crash may cost of the records; the results are there
+MOST_SHARE = 0.02  # of the time of a run, for writing the manifest of very many pictures
+
+
+class ManifestError(StyleForgeError):
+    """A file is no manifest."""
+
+
+class State(StrEnum):
+    """What became of a picture."""
+
+    PENDING = "pending"  # not begun, or the process ended before it was recorded
+    DONE = "done"
+    KEPT = "kept"  # its result was there before
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A picture. What is not known is None.
+
+    Attributes:
+        source: Its file, absolute.
+        result: The file of its result, absolute.
+        state: What became of it.
+        source_bytes: Size of the file when the run was planned.
+        source_mtime_ns: Its time of change, in nanoseconds since 1970.
+        result_bytes: Size of the result.
+        result_mtime_ns: Its time of change.
+        result_sha256: Digest of the result, where this run, or one that it continues, made it.
+        error: Why it failed; "" otherwise.
+    """
+
+    source: str
+    result: str
+    state: State = State.PENDING
+    source_bytes: int | None = None
+    source_mtime_ns: int | None = None
+    result_bytes: int | None = None
+    result_mtime_ns: int | None = None
+    result_sha256: str | None = None
+    error: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether there should be a result."""
+        return self.state in (State.DONE, State.KEPT)
+
+    @property
+    def intact(self) -> bool:
+        """Whether the result is there as it was recorded, by its size and time."""
+        return self.complete and _stamp(Path(self.result)) == (
+            self.result_bytes,
+            self.result_mtime_ns,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A run, or one shard of several.
+
+    Attributes:
+        shard: Which part of the work it is.
+        pictures: How many all shards have together.
+        plan_sha256: Digest of the results' names of all shards, equal where they planned the same.
+        style: Names the look.
+        entries: The pictures of this shard.
+        problems: A sentence for every input that could not be used.
+        finished: Whether the run came to its end, with or without failures.
+    """
+
+    shard: Shard
+    pictures: int
+    plan_sha256: str
+    style: str
+    entries: tuple[Entry, ...]
+    problems: tuple[str, ...] = ()
+    finished: bool = False
+
+    def count(self, state: State) -> int:
+        """How many pictures are in a state."""
+        return sum(entry.state is state for entry in self.entries)
+
+    def write(self, path: Path) -> None:
+        """Write it, completely or not at all. Raises OSError."""
+        names = [each.name for each in fields(Entry)]
+        entries = [
+            {name: value for name in names if (value := getattr(entry, name)) not in (None, "")}
+            for entry in self.entries
+        ]
+        values = {
+            "format": FORMAT,
+            "shard": self.shard.index,
+            "shards": self.shard.count,
+            "pictures": self.pictures,
+            "plan_sha256": self.plan_sha256,
+            "style": self.style,
+            "finished": self.finished,
+            "problems": self.problems,
+        }
+        atomic_write(path, (_dumped(values, entries) + "\n").encode())
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read what `Manifest.write` wrote.
+
+    Raises:
+        ManifestError: It is something else, or cannot be read.
+    """
+    shown = printable(str(path))
+    try:
+        values: Any = json.loads(read_regular(path, MAX_BYTES).decode("utf-8"))
+        if values["format"] != FORMAT:
+            raise ManifestError(f"'{shown}' was written by another version of StyleForge")
+        index, count = _whole(values["shard"]), _whole(values["shards"])
+        if not 1 <= index <= count:
+            raise ValueError("there is no such shard")
+        return Manifest(
+            Shard(index, count),
+            _whole(values["pictures"]),
+            _text(values["plan_sha256"]),
+            _text(values["style"]),
+            tuple(_entry(each) for each in values["entries"]),
+            tuple(_text(each) for each in values["problems"]),
+            values["finished"] is True,
+        )
+    except OSError as exc:
+        raise ManifestError(f"'{shown}' cannot be read: {exc.strerror or exc}") from exc
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as exc:
+        raise ManifestError(f"'{shown}' is no manifest of `styleforge stylize`") from exc
+
+
+def planned(pairs: Iterable[tuple[Path, Path]]) -> tuple[Entry, ...]:
+    """Make the entries of pictures, as pairs of a source and the file of its result."""
+    made = []
+    for source, result in pairs:
+        size, changed = _stamp(source)
+        place, target = str(source.absolute()), str(result.absolute())
+        made.append(Entry(place, target, State.PENDING, size, changed))
+    return tuple(made)
+
+
+def sha256_of(path: Path) -> str:
+    """Digest a file, in hexadecimal. Raises OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def plan_digest(names: Iterable[str]) -> str:
+    """Digest a plan, whatever the order of its names."""
+    digest = hashlib.sha256()
+    for name in sorted(names):
+        digest.update(name.encode("utf-8", "surrogatepass") + b"\0")
+    return digest.hexdigest()
+
+
+@dataclass(slots=True)
+class Record:
+    """Writes a manifest while its run goes on: at the beginning, every few seconds, at the end.
+
+    Attributes:
+        path: The file. A manifest that is there is of the run that is continued.
+        manifest: What was planned.
+        clock: Gives seconds.
+
+    Raises:
+        ManifestError: The file is there and is no manifest.
+        OSError: It cannot be written.
+    """
+
+    path: Path
+    manifest: Manifest
+    clock: Callable[[], float] = time.monotonic
+    _entries: dict[str, Entry] = field(init=False)
+    _before: dict[str, Entry] = field(init=False)
+    _due_at: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        before = read_manifest(self.path).entries if os.path.lexists(self.path) else ()
+        self._before = {entry.result: entry for entry in before}
+        self._entries = {entry.result: entry for entry in self.manifest.entries}
+        for name in self._entries:
+            if self._made(name):
+                self._put(name, **_result_of(self._before[name]))
+        self.save()
+
+    def made(self, result: Path) -> bool:
+        """Whether the run that is continued made this result, and its files are as they were."""
+        return self._made(str(result.absolute()))
+
+    def kept(self, result: Path) -> None:
+        """Record that a result was there. That of the run that is continued stays as it is."""
+        if not self.made(result):
+            size, changed = _stamp(result)
+            values = {"state": State.KEPT, "result_bytes": size, "result_mtime_ns": changed}
+            self._put(str(result.absolute()), **values)
+
+    def done(self, result: Path) -> None:
+        """Record a result that was written. Raises OSError if it is not there."""
+        size, changed = _stamp(result)
+        self._put(
+            str(result.absolute()),
+            state=State.DONE,
+            result_bytes=size,
+            result_mtime_ns=changed,
+            result_sha256=sha256_of(result),
+        )
+        self._save_when_due()
+
+    def failed(self, result: Path, error: str) -> None:
+        """Record why there is no result."""
+        self._put(str(result.absolute()), state=State.FAILED, error=error)
+        self._save_when_due()
+
+    def finish(self) -> None:
+        """Record that the run came to its end. Raises OSError."""
+        self.manifest = replace(self.manifest, finished=True)
+        self.save()
+
+    def save(self) -> None:
+        """Write the manifest as it is now. Raises OSError."""
+        self.manifest = replace(self.manifest, entries=tuple(self._entries.values()))
+        begun = self.clock()
+        self.manifest.write(self.path)
+        took = self.clock() - begun
+        self._due_at = begun + took + max(SECONDS_BETWEEN_WRITES, took / MOST_SHARE)
+
+    def _made(self, name: str) -> bool:
+        before, now = self._before.get(name), self._entries[name]
+        return (
+            before is not None
+            and before.state is State.DONE
+            and _source_of(before) == _source_of(now)
+            and before.intact
+        )
+
+    def _put(self, name: str, **values: Any) -> None:
+        self._entries[name] = replace(self._entries[name], **values)
+
+    def _save_when_due(self) -> None:
+        if self.clock() >= self._due_at:
+            self.save()
+
+
+def _dumped(values: dict[str, Any], entries: list[dict[str, Any]]) -> str:
+    """JSON with a line for each entry: indented, json takes twice as long."""
+    head = json.dumps(values, indent=1).removesuffix("\n}")
+    return head + ',\n "entries": [\n' + ",\n".join(map(json.dumps, entries)) + "\n ]\n}"
+
+
+def _source_of(entry: Entry) -> tuple[object, ...]:
+    return entry.source, entry.source_bytes, entry.source_mtime_ns
+
+
+def _result_of(entry: Entry) -> dict[str, Any]:
+    names = ("state", "result_bytes", "result_mtime_ns", "result_sha256")
+    return {name: getattr(entry, name) for name in names}
+
+
+def _stamp(path: Path) -> tuple[int | None, int | None]:
+    """The size and the time of change of a file; None of one that cannot be looked at."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None, None
+    return status.st_size, status.st_mtime_ns
+
+
+def _entry(values: Any) -> Entry:
+    known = {each.name for each in fields(Entry)}
+    values = {name: value for name, value in values.items() if name in known}
+    for name, value in values.items():
+        _whole(value) if name.endswith(("_bytes", "_ns")) else _text(value)
+    return Entry(**values | {"state": State(values["state"])})
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise TypeError("it should be a whole number")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("it should be text")
+    return value

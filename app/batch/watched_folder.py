@@ -1,0 +1,67 @@
+"""Finds the pictures that appear in a folder, once they are complete."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.errors import StyleForgeError
+from app.sources import pictures_in
+
+Stamp = tuple[int, int]  # size in bytes, time of change in nanoseconds
+
+
+class WatchedFolder:
+    """The pictures in a folder, without subfolders.
+
+    Args:
+        folder: It has to be there whenever it is looked at.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._before: dict[Path, Stamp] = {}
+        self._told: set[tuple[Path, Stamp]] = set()
+
+    def settled(self) -> list[tuple[Path, float]]:
+        """Look at the folder again.
+
+        Returns:
+            Each picture that has not been returned as it is now, and has not changed since the look
+            before, with its time of change in seconds since 1970: one that is still being copied
+            or downloaded is left for later.
+
+        Raises:
+            StyleForgeError: The folder cannot be read.
+        """
+        if not self._folder.is_dir():
+            raise StyleForgeError(f"the folder '{self._folder}' is not there")
+        now: dict[Path, Stamp] = {}
+        try:
+            pictures = pictures_in(self._folder)
+        except StyleForgeError:
+            if not _is_readable(self._folder):
+                raise
+            pictures = ()
+        for path in pictures:
+            try:
+                status = path.stat()
+            except OSError:  # just moved away
+                continue
+            now[path] = status.st_size, status.st_mtime_ns
+        found = [
+            path
+            for path, stamp in now.items()
+            if stamp[0] and self._before.get(path) == stamp and (path, stamp) not in self._told
+        ]
+        self._before = now
+        self._told = {(path, stamp) for path, stamp in self._told if now.get(path) == stamp}
+        self._told |= {(path, now[path]) for path in found}
+        return [(path, now[path][1] / 1e9) for path in found]
+
+
+def _is_readable(folder: Path) -> bool:
+    try:
+        next(folder.iterdir(), None)
+    except OSError:
+        return False
+    return True

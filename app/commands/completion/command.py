@@ -1,0 +1,36 @@
+"""`styleforge completion`: scripts by which shells complete commands, flags and their values."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from app.commands.completion.bash import bash_script
+from app.commands.completion.fish import fish_script
+from app.commands.completion.zsh import zsh_script
+from app.commands.parser_tree import Command
+from app.exit_status import DONE
+from app.styles.library import Library
+
+SHELLS = {"bash": bash_script, "zsh": zsh_script, "fish": fish_script}
+STYLES = "KEY"  # how flags name the value that is the key of a style
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the command `completion`."""
+    parser = subparsers.add_parser(
+        "completion",
+        help="print a script that completes commands and flags in a shell",
+        description="Print a script that completes commands, flags and their values, the styles of "
+        'now among them. For bash, put eval "$(styleforge completion bash)" into ~/.bashrc; for '
+        "zsh, write it to a file _styleforge in a folder of $fpath; for fish, to "
+        "~/.config/fish/completions/styleforge.fish. The script calls no Python.",
+    )
+    parser.add_argument("shell", choices=list(SHELLS), help="the shell")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the script of the program, whose parser of everything is `args.program`."""
+    known = {STYLES: [style.key for style in Library.default().styles]}
+    sys.stdout.write(SHELLS[args.shell](Command((), "", args.program), known))
+    return DONE

@@ -1,0 +1,81 @@
+"""Renders the commands and flags of a parser as a manual page, in the macros of man(7)."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+
+from app.commands.parser_tree import Command, help_of, takes_value
+from app.exit_status import EXIT_STATUSES
+
+
+def manual_page(program: Command, version: str) -> str:
+    """Make the page.
+
+    Args:
+        program: Everything that is described.
+        version: Of the program.
+    """
+    name = program.parser.prog
+    lines = [
+        f'.TH {_text(name).upper()} 1 "" "{_text(f"StyleForge {version}")}" "User Commands"',
+        ".SH NAME",
+        rf"{_text(name)} \- {_text(_first_sentence(program.parser.description or ''))}",
+        ".SH SYNOPSIS",
+        *_usage(program),
+        ".SH DESCRIPTION",
+        _text(program.parser.description or ""),
+        ".SH OPTIONS",
+        *_arguments(program),
+        ".SH COMMANDS",
+    ]
+    for command in list(program.walk())[1:]:
+        lines += [f".SS {_text(' '.join(command.path))}"]
+        lines += [_text(command.parser.description or _sentence(command.summary)), ".PP"]
+        lines += [*_usage(command), *_arguments(command)]
+    lines.append(".SH EXIT STATUS")
+    for status, meaning in EXIT_STATUSES.items():
+        lines += [".TP", rf"\fB{status}\fR", _text(_sentence(meaning))]
+    lines += [".SH ENVIRONMENT", ".TP", r"\fBNO_COLOR\fR", _text("If set, nothing is colored.")]
+    return "\n".join(lines) + "\n"
+
+
+def _usage(command: Command) -> Iterator[str]:
+    usage = command.parser.format_usage().removeprefix("usage: ")
+    yield _text(re.sub(r"\s+", " ", usage).strip())
+
+
+def _arguments(command: Command) -> Iterator[str]:
+    for action in command.arguments:
+        yield ".TP"
+        value = _value(command.parser, action)
+        if not action.option_strings:
+            yield rf"\fI{_text(value)}\fR"
+        else:
+            names = ", ".join(rf"\fB{_text(name)}\fR" for name in action.option_strings)
+            yield rf"{names} \fI{_text(value)}\fR" if takes_value(action) else names
+        yield _text(help_of(command, action))
+
+
+def _value(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
+    formatter = parser._get_formatter()
+    if action.option_strings:
+        default = formatter._get_default_metavar_for_optional(action)
+    else:
+        default = formatter._get_default_metavar_for_positional(action)
+    return formatter._format_args(action, default)
+
+
+def _first_sentence(text: str) -> str:
+    return text.partition(".")[0]
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _text(text: str) -> str:
+    r"""Escape what roff would read as a request, an escape or a hyphen."""
+    text = text.replace("\\", r"\e").replace("-", r"\-")
+    return rf"\&{text}" if text.startswith((".", "'")) else text

@@ -1,0 +1,150 @@
+"""`styleforge merge-manifests`: says what is missing of a run that several processes shared."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from app.batch.manifest import Entry, Manifest, ManifestError, State, read_manifest, sha256_of
+from app.batch.shard import Shard
+from app.errors import MAX_MESSAGE_LENGTH
+from app.exit_status import DONE, FAILED
+from utils.text import printable
+
+PATTERN = "manifest-*-of-*.json"  # in a folder
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the command `merge-manifests`."""
+    parser = subparsers.add_parser(
+        "merge-manifests",
+        help="say what is missing of a run that several processes shared",
+        description="Read the manifests of `styleforge stylize --shard`, compare them with each "
+        "other and with the results, and list every picture without a result on stdout, one a "
+        "line. The exit status is 0 only if nothing is missing.",
+    )
+    parser.add_argument(
+        "manifests",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help=f"a manifest, or a folder with files named {PATTERN}",
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="MERGED", help="write all of them as one manifest"
+    )
+    parser.add_argument(
+        "--hash",
+        action="store_true",
+        help="read every result and compare its SHA-256 (default: size and time of change)",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A picture without a result, and why."""
+
+    entry: Entry
+    why: str
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare the manifests; returns 1 if anything is missing, 0 otherwise."""
+    manifests = [read_manifest(path) for path in _files(args.manifests)]
+    faults = _faults(manifests)
+    missing = [
+        Missing(entry, why)
+        for manifest in manifests
+        for entry in manifest.entries
+        if (why := _fault_of(entry, by_hash=args.hash))
+    ]
+    for one in missing:
+        sys.stdout.write(f"{printable(one.entry.source, MAX_MESSAGE_LENGTH)}\n")
+        sys.stderr.write(f"styleforge: {_shown(one.entry.source)}: {one.why}\n")
+    for fault in faults:
+        sys.stderr.write(f"styleforge: {fault}\n")
+    if args.output is not None:
+        _merged(manifests).write(args.output)
+    total, left = sum(len(each.entries) for each in manifests), len(missing)
+    sys.stderr.write(f"{total - left} of {manifests[0].pictures} pictures have their result\n")
+    return FAILED if faults or missing else DONE
+
+
+def _files(paths: Sequence[Path]) -> list[Path]:
+    found: list[Path] = []
+    for path in paths:
+        inside = sorted(path.glob(PATTERN)) if path.is_dir() else [path]
+        if not inside:
+            raise ManifestError(f"{_shown(path)} holds no {PATTERN}")
+        found += inside
+    return found
+
+
+def _faults(manifests: Sequence[Manifest]) -> list[str]:
+    """What keeps the manifests from being the whole of one run, one sentence each."""
+    faults: list[str] = []
+    count = manifests[0].shard.count
+    plans = {(each.shard.count, each.pictures, each.plan_sha256) for each in manifests}
+    if len(plans) > 1:
+        faults.append(
+            "the shards are not of one run: their numbers or their pictures differ; run all of "
+            "them again with --skip-existing"
+        )
+    if len({each.style for each in manifests}) > 1:
+        faults.append("the shards are of different styles")
+    there = Counter(each.shard.index for each in manifests)
+    lost = [str(index) for index in range(1, count + 1) if not there[index]]
+    if lost:
+        faults.append(f"there is no manifest of {_shards(lost)} of {count}")
+    twice = [str(index) for index, number in there.items() if number > 1]
+    if twice:
+        faults.append(f"there is more than one manifest of {_shards(twice)} of {count}")
+    broken = [str(each.shard.index) for each in manifests if not each.finished]
+    if broken:
+        faults.append(f"the run of {_shards(broken)} of {count} did not come to its end")
+    results = Counter(entry.result for each in manifests for entry in each.entries)
+    shared = [result for result, number in results.items() if number > 1]
+    if shared and not twice:
+        faults.append(f"{len(shared)} results are of two shards, the first {_shown(shared[0])}")
+    for each in manifests:
+        faults += (printable(problem, MAX_MESSAGE_LENGTH) for problem in each.problems)
+    return list(dict.fromkeys(faults))
+
+
+def _fault_of(entry: Entry, *, by_hash: bool) -> str:
+    """Why a picture has no result; "" if it has."""
+    if entry.state is State.FAILED:
+        return printable(entry.error, MAX_MESSAGE_LENGTH) or "it failed"
+    if entry.state is State.PENDING:
+        return "it was not stylized"
+    if not Path(entry.result).is_file():
+        return f"its result {_shown(entry.result)} is not there"
+    same = entry.intact
+    if by_hash and entry.result_sha256 is not None:
+        same = sha256_of(Path(entry.result)) == entry.result_sha256
+    return "" if same else f"its result {_shown(entry.result)} was changed since"
+
+
+def _merged(manifests: Sequence[Manifest]) -> Manifest:
+    """One manifest of all shards."""
+    entries = {entry.result: entry for each in manifests for entry in each.entries}
+    problems = dict.fromkeys(problem for each in manifests for problem in each.problems)
+    return replace(
+        manifests[0],
+        shard=Shard(1, 1),
+        entries=tuple(entries.values()),
+        problems=tuple(problems),
+        finished=all(each.finished for each in manifests),
+    )
+
+
+def _shards(indexes: Sequence[str]) -> str:
+    return f"shard{'s' if len(indexes) > 1 else ''} {', '.join(indexes)}"
+
+
+def _shown(path: object) -> str:
+    return f"'{printable(str(path), MAX_MESSAGE_LENGTH)}'"

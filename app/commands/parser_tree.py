@@ -1,0 +1,74 @@
+"""The commands and flags of an argparse parser, for what is generated from them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+# Values of these names are files; so are those that are parsed as paths.
+_FILES = ("FILE", "PATH", "INPUT", "PICTURE", "PICTURE[:SHARE]", "FOLDER", "OUT", "SPEC")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """The program itself, a command, or an action of a command.
+
+    Attributes:
+        path: Its words: () of the program, ("queue", "add").
+        summary: In a line.
+        parser: Of its flags.
+    """
+
+    path: tuple[str, ...]
+    summary: str
+    parser: argparse.ArgumentParser
+
+    @property
+    def arguments(self) -> list[argparse.Action]:
+        """Its flags and the words after them, in the order of the help, but for commands."""
+        return [
+            action
+            for action in self.parser._actions
+            if action.help != argparse.SUPPRESS
+            and not isinstance(action, argparse._SubParsersAction)
+        ]
+
+    @property
+    def below(self) -> list[Command]:
+        """The commands of the program, or the actions of a command."""
+        return [
+            Command((*self.path, name.dest), name.help or "", action.choices[name.dest])
+            for action in self.parser._actions
+            if isinstance(action, argparse._SubParsersAction)
+            for name in action._choices_actions
+        ]
+
+    def walk(self) -> Iterator[Command]:
+        """It, and everything below it."""
+        yield self
+        for command in self.below:
+            yield from command.walk()
+
+
+def help_of(command: Command, action: argparse.Action) -> str:
+    """The help of a flag, as `--help` prints it."""
+    return command.parser._get_formatter()._expand_help(action) if action.help else ""
+
+
+def takes_value(action: argparse.Action) -> bool:
+    """Whether a flag is followed by a value."""
+    return action.nargs != 0
+
+
+def is_file(action: argparse.Action) -> bool:
+    """Whether the value of a flag is a file or a folder."""
+    return action.type is Path or action.metavar in _FILES
+
+
+def words_of(action: argparse.Action, known: dict[str, list[str]]) -> list[str]:
+    """The values that a flag may have, where they are few; `known` has some by their metavar."""
+    if action.choices is not None:
+        return [str(choice) for choice in action.choices]
+    return known.get(str(action.metavar), [])

@@ -1,0 +1,90 @@
+"""The arguments of `stylize` that a job keeps: written as words, and parsed again when it runs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from app.batch.job import QueueError
+from app.commands.stylize.flags import add_inputs, add_look
+from app.commands.stylize.inputs import STDIN, listed_paths
+from app.commands.stylize.style_images import StyleImage
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Raise QueueError in place of ending the program."""
+        raise QueueError(f"this version of StyleForge does not understand the job: {message}")
+
+
+def job_words(args: argparse.Namespace, inputs: Sequence[str]) -> list[str]:
+    """Write arguments as words from which `job_arguments` parses them again, wherever it runs.
+
+    Args:
+        args: Of a parser with the flags of `stylize`.
+        inputs: The pictures, folders and patterns; "-" for a list on stdin, which is read now.
+
+    Raises:
+        QueueError: The list on stdin names no pictures.
+    """
+    words: list[str] = []
+    for action in _parser()._actions:
+        value = getattr(args, action.dest, action.default)
+        if not action.option_strings or value == action.default:
+            continue
+        flag = max(action.option_strings, key=len)
+        if isinstance(action, argparse.BooleanOptionalAction):
+            words.append(flag if value else flag.replace("--", "--no-", 1))
+        elif action.nargs == 0:
+            words.append(flag)
+        else:
+            # Several words are no flag each; one that begins with "-" has to stay with its flag.
+            values = value if isinstance(value, list) else [value]
+            words += [f"{flag}={_text(each)}" for each in values]
+    return [*words, "--", *_absolute(inputs)]
+
+
+def job_arguments(words: Sequence[str]) -> argparse.Namespace:
+    """Parse the words of a job.
+
+    Raises:
+        QueueError: They are of another version.
+    """
+    return _parser().parse_args(words)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="styleforge queue", add_help=False)
+    add_inputs(parser)
+    add_look(parser)
+    parser.set_defaults(shard=None, dry_run=False)
+    return parser
+
+
+def _absolute(inputs: Sequence[str]) -> list[str]:
+    paths: list[str] = []
+    for text in inputs:
+        if text != STDIN:
+            paths.append(os.path.abspath(Path(text).expanduser()) if text else text)  # noqa: PTH100
+            continue
+        problems: list[str] = []
+        paths += (str(path.absolute()) for path in listed_paths(problems))
+        if problems:
+            raise QueueError(problems[0])
+    return paths
+
+
+def _text(value: Any) -> str:
+    """What a flag parses to the value."""
+    if isinstance(value, Path):
+        return str(value.absolute())
+    if isinstance(value, StyleImage):
+        share = "" if value.share is None else f":{value.share}"
+        return f"{value.path.absolute()}{share}"
+    if isinstance(value, tuple):  # of --mix
+        key, share = value
+        return key if share is None else f"{key}:{share}"
+    return str(value)

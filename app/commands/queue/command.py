@@ -1,0 +1,223 @@
+"""`styleforge queue`: jobs of `stylize` that survive quitting and crashes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from app.batch.job import JobState, QueuedJob, QueueError
+from app.batch.job_queue import JobQueue
+from app.batch.manifest import ManifestError, State, read_manifest
+from app.batch.watched_folder import WatchedFolder
+from app.commands.common_flags import DEFAULTS
+from app.commands.queue.arguments import job_words
+from app.commands.queue.runner import run_waiting
+from app.commands.stylize.flags import add_inputs, add_look, add_output, add_telling
+from app.commands.stylize.reporters import Reporter, make_reporter
+from app.commands.stylize.style_images import check_style_images
+from app.errors import MAX_MESSAGE_LENGTH
+from app.exit_status import DONE, FAILED
+from app.styles.library import Library
+from utils.text import printable
+
+INTERVAL_S = 2.0  # between looks at a folder or at the queue
+INTERRUPTED = "interrupted"  # how a job is listed that is RUNNING without a process
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the command `queue` with its actions."""
+    parser = subparsers.add_parser(
+        "queue",
+        help="keep jobs of stylize that survive quitting and crashes, and watch folders",
+        description="Keep jobs of stylize in files. `run` makes them one after the other; several "
+        "processes may run one queue at once. A job whose process was stopped or died goes on "
+        "where it was with the next `run`.",
+    )
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    add = actions.add_parser("add", help="add a job, with the arguments of stylize")
+    add_inputs(add)
+    add_look(add)
+    run = actions.add_parser("run", help="run the jobs that wait or were interrupted")
+    run.add_argument("--wait", action="store_true", help="then wait for more of them, until Ctrl+C")
+    add_telling(run)
+    listed = actions.add_parser("list", help="show the jobs and how far they are")
+    listed.add_argument("--json", action="store_true", help="as JSON, one job a line")
+    retry = actions.add_parser("retry", help="have jobs that failed wait again")
+    _add_numbers(retry, "those that failed")
+    remove = actions.add_parser("remove", help="delete jobs, not their results")
+    _add_numbers(remove, "those that are done")
+    watch = actions.add_parser(
+        "watch",
+        help="add the pictures that appear in a folder, and run the queue",
+        description="Add a job for the pictures that are in a folder, without its subfolders, and "
+        "for those that appear there, once they no longer change; and run the queue, until Ctrl+C. "
+        "A picture that was queued before is not queued again unless it has changed since, and is "
+        "then stylized again with --overwrite.",
+    )
+    watch.add_argument("folder", type=Path, metavar="FOLDER", help="the folder to watch")
+    add_output(watch)
+    add_look(watch)
+    watch.add_argument(
+        "--once", action="store_true", help="look once, run the queue, and end; for cron"
+    )
+    watch.add_argument(
+        "--add-only", action="store_true", help="run nothing; another process runs the queue"
+    )
+    add_telling(watch)
+    for action in actions.choices.values():
+        action.add_argument(
+            "--queue", type=Path, metavar="FOLDER", help="folder of the queue (default: the user's)"
+        )
+
+
+def _add_numbers(parser: argparse.ArgumentParser, default: str) -> None:
+    parser.add_argument(
+        "numbers",
+        nargs="*",
+        type=_number,
+        metavar="JOB",
+        help=f"see `styleforge queue list` (default: {default})",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry the action out."""
+    queue = JobQueue.default() if args.queue is None else JobQueue(args.queue.absolute())
+    actions: dict[str, Callable[[argparse.Namespace, JobQueue], int]] = {
+        "add": _add,
+        "run": _run,
+        "list": _list,
+        "retry": _retry,
+        "remove": _remove,
+        "watch": _watch,
+    }
+    return actions[args.action](args, queue)
+
+
+def _add(args: argparse.Namespace, queue: JobQueue) -> int:
+    _check_look(args)
+    words = job_words(args, args.inputs)
+    sys.stdout.write(f"Added job {queue.add(words).number}\n")
+    return DONE
+
+
+def _check_look(args: argparse.Namespace) -> None:
+    """Tell now what would end the job when it runs. Raises StyleForgeError."""
+    check_style_images(args.style_image, args.style_network, args.mix)
+    library = Library.default()
+    keys = [] if args.style_image else [args.style or DEFAULTS.style]
+    for key in (*keys, *(key for key, _ in args.mix)):
+        library.get(key)
+
+
+def _run(args: argparse.Namespace, queue: JobQueue) -> int:
+    new_reporter = partial(make_reporter, args.progress, args.loudness)
+    for sentence in queue.jobs()[1]:
+        new_reporter().problem(sentence)
+    failed = run_waiting(queue, new_reporter)
+    while args.wait:
+        time.sleep(INTERVAL_S)
+        failed += run_waiting(queue, new_reporter)
+    return FAILED if failed else DONE
+
+
+def _list(args: argparse.Namespace, queue: JobQueue) -> int:
+    jobs, damaged = queue.jobs()
+    for job in jobs:
+        try:
+            state, counts = _state(queue, job), _counts(queue, job)
+        except ManifestError as exc:
+            damaged.append(f"job {job.number}: {exc}")
+            continue
+        if args.json:
+            values = {"job": job.number, "state": state, **counts, "error": job.error or None}
+            values |= {"added_at": job.added_at, "arguments": job.arguments}
+            sys.stdout.write(json.dumps(values) + "\n")
+            continue
+        told = f"{counts['done']} of {counts['pictures']}" if counts["pictures"] else ""
+        words = printable(" ".join(job.arguments))
+        why = f"  ({printable(job.error)})" if job.error else ""
+        sys.stdout.write(f"{job.number:>4}  {state:11}  {told:>10}  {words}{why}\n")
+    for sentence in damaged:
+        sys.stderr.write(f"styleforge: {printable(sentence, MAX_MESSAGE_LENGTH)}\n")
+    return FAILED if damaged else DONE
+
+
+def _state(queue: JobQueue, job: QueuedJob) -> str:
+    if job.state is JobState.RUNNING and not queue.is_running(job):
+        return INTERRUPTED
+    return job.state.value
+
+
+def _counts(queue: JobQueue, job: QueuedJob) -> dict[str, int]:
+    """How many pictures a job has, is done with, and has failed with; 0 before it has begun."""
+    path = queue.manifest(job.number)
+    if not path.is_file():
+        return {"pictures": 0, "done": 0, "failed": 0}
+    manifest = read_manifest(path)
+    done = manifest.count(State.DONE) + manifest.count(State.KEPT)
+    return {"pictures": len(manifest.entries), "done": done, "failed": manifest.count(State.FAILED)}
+
+
+def _retry(args: argparse.Namespace, queue: JobQueue) -> int:
+    jobs, _ = queue.jobs()
+    numbers = args.numbers or [job.number for job in jobs if job.state is JobState.FAILED]
+    for number in numbers:
+        queue.retry(number)
+        sys.stdout.write(f"Job {number} waits again\n")
+    return DONE
+
+
+def _remove(args: argparse.Namespace, queue: JobQueue) -> int:
+    jobs, _ = queue.jobs()
+    numbers = args.numbers or [job.number for job in jobs if job.state is JobState.DONE]
+    for number in numbers:
+        queue.remove(number)
+        sys.stdout.write(f"Removed job {number}\n")
+    return DONE
+
+
+def _watch(args: argparse.Namespace, queue: JobQueue) -> int:
+    if args.name is not None and "{number" in args.name.text:
+        raise QueueError("the pictures of a watched folder have no {number} for their names")
+    _check_look(args)
+    new_reporter = partial(make_reporter, args.progress, args.loudness)
+    reporter, folder, failed = new_reporter(), WatchedFolder(args.folder.absolute()), 0
+    folder.settled()
+    while True:
+        time.sleep(INTERVAL_S)
+        _add_settled(args, queue, folder, reporter)
+        if not args.add_only:
+            failed += run_waiting(queue, new_reporter)
+        if args.once:
+            return FAILED if failed else DONE
+
+
+def _add_settled(
+    args: argparse.Namespace, queue: JobQueue, folder: WatchedFolder, reporter: Reporter
+) -> None:
+    """Add a job for the pictures that no job has as they are now."""
+    settled = folder.settled()
+    if not settled:
+        return
+    queued: dict[str, float] = {}
+    for job in queue.jobs()[0]:
+        for word in job.arguments[job.arguments.index("--") + 1 :] if "--" in job.arguments else ():
+            queued[word] = max(job.added_at, queued.get(word, 0.0))
+    new = [str(path) for path, changed in settled if queued.get(str(path), -1.0) < changed]
+    if new:
+        if not args.overwrite:
+            args.skip_existing = True
+        job = queue.add(job_words(args, new))
+        reporter.note(f"Added job {job.number}: {len(new)} new in '{printable(str(args.folder))}'")
+
+
+def _number(text: str) -> int:
+    if not (text.isdecimal() and text.isascii() and len(text) <= 9):
+        raise argparse.ArgumentTypeError(f"a job is called by its number, not '{text}'")
+    return int(text)

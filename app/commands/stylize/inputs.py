@@ -1,0 +1,104 @@
+"""Which pictures the inputs of `stylize` name: files, folders, patterns, a list on stdin."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import glob
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError
+from app.sources import pictures_in
+from utils.text import printable
+
+STDIN = "-"  # in place of an input: a list of them on stdin
+MAX_LIST_BYTES = 256 << 20  # a few million long paths
+
+
+def named_pictures(
+    inputs: list[str], output: Path, problems: list[str]
+) -> Iterator[tuple[Path, Path]]:
+    """Find the pictures.
+
+    Args:
+        inputs: Pictures, folders and patterns; "-" for a list on stdin.
+        output: The folder of the results, which is not searched.
+        problems: Receives one sentence for each input that cannot be used.
+
+    Yields:
+        Each picture, and its path relative to the folder of the results.
+    """
+    for text in inputs:
+        paths = listed_paths(problems) if text == STDIN else _expand(text)
+        if not paths and text != STDIN:
+            problems.append(f"'{shown(text)}' does not exist")
+        for path in paths:
+            if path.is_dir():
+                known = len(problems)
+                pictures = list(_pictures_below(path, output, problems))
+                yield from ((picture, picture.relative_to(path)) for picture in pictures)
+                if not pictures and len(problems) == known:
+                    problems.append(f"'{shown(path)}' holds no pictures")
+            else:
+                yield path, Path(path.name)
+
+
+def identity(path: Path) -> Path:
+    """The one path of a file that has several."""
+    return Path(os.path.normcase(path.resolve()))
+
+
+def shown(path: object) -> str:
+    """Return a whole path in printable form."""
+    return printable(str(path), MAX_MESSAGE_LENGTH)
+
+
+def listed_paths(problems: list[str]) -> list[Path]:
+    """Read the paths on stdin, one a line or, as of `find -print0`, with a NUL after each. They
+    are no patterns."""
+    data = sys.stdin.buffer.read(MAX_LIST_BYTES + 1) if sys.stdin else b""
+    if len(data) > MAX_LIST_BYTES:
+        problems.append(f"the list on stdin is longer than {MAX_LIST_BYTES >> 20} MB")
+        return []
+    data = data.removeprefix(codecs.BOM_UTF8)  # of a file that Windows wrote
+    lines = data.split(b"\0") if b"\0" in data else data.splitlines()
+    paths = [Path(os.fsdecode(line)) for line in lines if line.strip()]
+    if not paths:
+        problems.append("the list on stdin names no pictures")
+    return paths
+
+
+def _expand(text: str) -> list[Path]:
+    """Return the path `text`, or the paths it matches as a pattern; not every shell expands
+    patterns.
+    """
+    if not text:  # an empty shell variable; Path("") would be the working folder
+        return []
+    path = Path(text).expanduser()
+    if path.exists():
+        return [path]
+    if glob.has_magic(text):
+        # Path.glob does not accept absolute patterns.
+        matches = glob.glob(str(path), recursive=True)  # noqa: PTH207
+        return [Path(match) for match in sorted(matches)]
+    return []
+
+
+def _pictures_below(folder: Path, output: Path, problems: list[str]) -> Iterator[Path]:
+    """Yield the pictures in `folder` and its visible subfolders, except in `output`."""
+
+    def refused(exc: OSError) -> None:
+        problems.append(f"the folder '{shown(exc.filename)}' cannot be read: {exc.strerror}")
+
+    skip = identity(output)
+    for where, folders, _ in os.walk(folder, onerror=refused):
+        here = Path(where)
+        folders[:] = sorted(
+            name for name in folders if name[0] != "." and identity(here / name) != skip
+        )
+        # A folder may contain only folders.
+        with contextlib.suppress(StyleForgeError):
+            yield from pictures_in(here)

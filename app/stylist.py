@@ -1,0 +1,245 @@
+"""Styles batches of pictures from Python: one class for Ray, Dask, a DataLoader or a loop."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.engine.config import EngineConfig
+from app.engine.engine import Engine
+from app.engine.network_pool import BATCH, BATCH_PIXELS
+from app.engine.process_mode import ProcessMode
+from app.engine.resolution import MAX_SIZE, SHORTEST, requested_sizes, unhurried_size
+from app.errors import StyleForgeError
+from app.frame import Frame
+from app.options import mixed_parts
+from app.parameters import PARAMETERS, FractionParameter
+from app.styles.library import Library
+from kernels.ops.registry import prepare
+from models.precision import Precision
+from utils.devices import resolve
+
+Pictures = TypeVar("Pictures")
+Picture = NDArray[np.uint8]  # [H, W, 3] RGB
+
+# Rows of the table of parameters that concern streams or have an argument of their own.
+_NO_ARGUMENTS = ("smoothing", "mix_amount")
+
+
+class StylistError(StyleForgeError):
+    """An argument of a Stylist is not possible."""
+
+
+class Stylist:
+    """Styles batches of pictures: `Stylist("candy")(batch)`.
+
+    The network is loaded once, by the constructor, or by the first call in a process that received
+    the object pickled. It may be called from several threads, which take turns. The result does not
+    depend on what was in a batch with a picture, but for rounding: at most 2 of 255.
+
+    Args:
+        style: Key of a style, see `styleforge styles list`; or keys with their shares, which are
+            mixed in proportion: `{"candy": 0.6, "starry_night": 0.4}`; or a `Path`, that of a
+            picture, in whose style an any-style network paints. Other processes read it too.
+        style_network: For a style picture, a file of `styleforge train-vit`; None for the any-style
+            network that comes with StyleForge and is for the device.
+        device: "auto" (a GPU if there is one), "cpu", "cuda:0" ...
+        precision: Name of a `models.precision.Precision`.
+        kernels: One of `models.transformer_net.VARIANTS`.
+        size: Long side of the network's input in pixels; None for the picture's own, at most 2048.
+            The result always has the size of the picture.
+        batch: The most pictures that go through the network together, 1 or more; fewer of large
+            ones. None for 8 on a GPU and 1 on the CPU.
+        column: Key of the pictures in batches that are mappings, as Ray Data has them.
+        **parameters: Parameters of the look by the names of `app.parameters.PARAMETERS`, such as
+            `strength=0.7`, `keep_colors=True`, `strokes="bold"`, `texture="auto"`.
+
+    Raises:
+        StylistError: An argument is not possible.
+        StyleForgeError: The style or the device is not available.
+    """
+
+    def __init__(
+        self,
+        style: str | Path | Mapping[str, float],
+        *,
+        style_network: Path | None = None,
+        device: str = "auto",
+        precision: str = "fp32",
+        kernels: str = "fused",
+        size: int | None = None,
+        batch: int | None = None,
+        column: str = "image",
+        **parameters: Any,
+    ) -> None:
+        if precision not in Precision.__members__:
+            raise StylistError(
+                f"there is no precision '{precision}', only {', '.join(Precision.__members__)}"
+            )
+        if batch is not None and batch < 1:
+            raise StylistError(f"a batch has 1 picture or more, not {batch}")
+        if size is not None and size < SHORTEST:
+            raise StylistError(f"the size is {SHORTEST} or more, not {size}")
+        self._config = EngineConfig(
+            device=device,
+            precision=Precision[precision],
+            kernels=kernels,
+            size=size,
+            **_checked(parameters),
+        )
+        if isinstance(style, Path):
+            self._picture, self._network = style, style_network
+        else:
+            self._config = self._config.mixed(_parts(style))
+            self._picture = self._network = None
+        if style_network is not None and self._picture is None:
+            raise StylistError("style_network is the network for a style picture, which is missing")
+        self._batch, self._column = batch, column
+        self._lock = threading.Lock()
+        self._engine: Engine | None = self._new_engine()
+
+    def __call__(self, batch: Pictures) -> Pictures:
+        """Style the pictures of a batch.
+
+        Args:
+            batch: Pictures as [H, W, 3] uint8 RGB: an array or a CPU tensor [N, H, W, 3]; one
+                picture; a list, or an array of objects, of pictures whose sizes may differ; or a
+                mapping with one of these under the key `column`.
+
+        Returns:
+            New NumPy arrays in the same arrangement: an array [N, H, W, 3], one picture, a list or
+            an array of objects; of a mapping a dict with everything else as it was.
+
+        Raises:
+            ValueError: The batch is none of these.
+            StyleForgeError: There is not enough memory.
+        """
+        given: Any = batch
+        if not isinstance(given, Mapping):
+            return self._arranged(given)
+        if self._column not in given:
+            raise ValueError(
+                f"the batch has no '{self._column}', only {', '.join(map(str, given))}; "
+                "Stylist(column=...) names another"
+            )
+        # Not by calling itself: Ray's subclass has every call wait for the one before.
+        styled: Any = {**given, self._column: self._arranged(given[self._column])}
+        return styled
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the network, which the process that unpickles the object loads by itself."""
+        return {**self.__dict__, "_engine": None, "_lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.Lock())
+
+    def _arranged(self, batch: Any) -> Any:
+        if isinstance(batch, Sequence):
+            return self._styled([_picture(each) for each in batch])
+        return self._array(np.asarray(batch))
+
+    def _array(self, batch: NDArray[Any]) -> NDArray[Any]:
+        if batch.dtype == object:
+            made = np.empty(len(batch), object)
+            for place, picture in enumerate(self._styled([_picture(each) for each in batch])):
+                made[place] = picture
+            return made
+        if batch.ndim == 3:
+            return self._styled([_picture(batch)])[0]
+        if batch.ndim != 4 or batch.shape[3] != 3 or batch.dtype != np.uint8:
+            raise ValueError(_expected(batch))
+        if not len(batch):
+            return batch.copy()
+        return np.stack(self._styled([_picture(each) for each in batch]))
+
+    def _styled(self, pictures: list[Picture]) -> list[Picture]:
+        """Style pictures, successive ones of one size together."""
+        styled: list[Picture] = []
+        with self._lock:
+            engine = self._engine = self._engine or self._new_engine()
+            while len(styled) < len(pictures):
+                rest = pictures[len(styled) :]
+                height, width = rest[0].shape[:2]
+                size = unhurried_size(self._config, width, height, MAX_SIZE)
+                config = replace(self._config, size=size)
+                most = self._most(requested_sizes(config, width, height).pixels)
+                together = next(
+                    (n for n, each in enumerate(rest[:most]) if each.shape != rest[0].shape),
+                    min(most, len(rest)),
+                )
+                engine.configure(config)
+                frames = [Frame(each) for each in rest[:together]]
+                results = engine.process_batch(frames, ProcessMode.REFINE)
+                styled += [result.frame.pixels.copy() for result in results]
+        return styled
+
+    def _most(self, pixels: int) -> int:
+        """How many pictures go through the network together."""
+        if self._batch is None and resolve(self._config.device).type == "cpu":
+            return 1
+        return max(1, min(self._batch or BATCH, BATCH_PIXELS // pixels))
+
+    def _new_engine(self) -> Engine:
+        library = Library.default()
+        if self._picture is not None:
+            folder = Path(tempfile.mkdtemp(prefix="styleforge-"))
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            style = library.include_picture(self._picture, folder / "style", self._network)
+            self._config = self._config.mixed(((style.key, 1.0),))
+        engine = Engine(library)
+        engine.configure(self._config)
+        if self._config.kernels != "baseline":
+            for operations in engine.family.operations:
+                prepare(family=operations)
+        return engine
+
+
+def _parts(style: str | Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+    if isinstance(style, str):
+        return ((style, 1.0),)
+    total = sum(style.values())
+    if not style or total <= 0 or min(style.values()) < 0:
+        raise StylistError(f"the shares of styles are positive, not {dict(style)}")
+    first, *others = ((key, share / total) for key, share in style.items())
+    try:
+        return mixed_parts(first[0], others)
+    except ValueError as exc:
+        raise StylistError(str(exc)) from exc
+
+
+def _checked(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of the look, with whole numbers as the floats that they stand for."""
+    checked = {}
+    for name, value in parameters.items():
+        row = PARAMETERS.get(name)
+        if row is None or name in _NO_ARGUMENTS:
+            known = ", ".join(each for each in PARAMETERS if each not in _NO_ARGUMENTS)
+            raise StylistError(f"there is no parameter '{name}', only {known}")
+        if isinstance(row, FractionParameter) and type(value) is int:
+            value = float(value)
+        if not row.valid(value):
+            raise StylistError(f"{name} cannot be {value!r}")
+        checked[name] = value
+    return checked
+
+
+def _picture(given: Any) -> Picture:
+    """One picture, as a view that may be made read-only."""
+    picture = np.asarray(given)
+    if picture.ndim != 3 or picture.shape[2] != 3 or picture.dtype != np.uint8 or not picture.size:
+        raise ValueError(_expected(picture))
+    return np.ascontiguousarray(picture)[:]
+
+
+def _expected(found: NDArray[Any]) -> str:
+    shape = "x".join(map(str, found.shape))
+    return f"pictures are [H, W, 3] uint8 RGB, and batches [N, H, W, 3], not {shape} {found.dtype}"

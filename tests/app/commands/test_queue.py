@@ -1,0 +1,323 @@
+"""The queue from the command line: what was added is made, whatever happens to the processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from app.batch.job_queue import JobQueue
+from app.cli import main
+from app.commands.queue import command
+from app.commands.queue.arguments import _parser as job_parser
+from app.commands.queue.arguments import job_arguments, job_words
+from tests.app.commands.conftest import STYLE
+from tests.conftest import picture
+from utils.images.reading import read_pixels
+from utils.images.writing import write_pixels
+
+ROOT = Path(__file__).resolve().parents[3]
+LOOK = ("--style", STYLE, "--device", "cpu", "--kernels", "baseline")
+
+
+@pytest.fixture
+def album(tmp_path: Path) -> Path:
+    folder = tmp_path / "album"
+    folder.mkdir()
+    for name in ("a.png", "b.png"):
+        write_pixels(folder / name, picture(20, 16))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch):
+    monkeypatch.setattr(command, "INTERVAL_S", 0.0)
+
+
+def queue(*arguments: object) -> int:
+    return main(["queue", *map(str, arguments)])
+
+
+def listed(capsys) -> list[dict]:
+    capsys.readouterr()
+    assert queue("list", "--json") == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+
+
+def test_jobs_are_added_listed_and_run_in_their_order(style, album, photo, tmp_path, capsys):
+    assert queue("add", album, "-o", tmp_path / "one", *LOOK) == 0
+    assert queue("add", photo, "-o", tmp_path / "two.png", *LOOK, "--size", "full") == 0
+    assert capsys.readouterr().out == "Added job 1\nAdded job 2\n"
+    assert [job["state"] for job in listed(capsys)] == ["waiting", "waiting"]
+    assert queue("run") == 0
+    told = capsys.readouterr().err
+    assert told.index("Job 1\n") < told.index("2 pictures in") < told.index("Job 2\n")
+    assert names(tmp_path / "one") == ["a.png", "b.png"]
+    assert read_pixels(tmp_path / "two.png").shape == (26, 37, 3)
+    first, second = listed(capsys)
+    assert (first["state"], first["pictures"], first["done"]) == ("done", 2, 2)
+    assert second["state"] == "done"
+    assert queue("run") == 0
+    assert "Job" not in capsys.readouterr().err
+    assert queue("list") == 0
+    assert f"   1  done             2 of 2  --output={tmp_path / 'one'}" in capsys.readouterr().out
+    assert queue("remove") == 0
+    assert listed(capsys) == []
+    assert names(tmp_path / "one") == ["a.png", "b.png"]
+
+
+def test_a_job_means_the_same_in_every_folder(style, album, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert queue("add", "album", "*.webp", "-o", "out", "--name", "{stem}.webp", *LOOK) == 0
+    monkeypatch.chdir(album)
+    assert queue("run") == 1  # no *.webp is there
+    assert names(tmp_path / "out") == ["a.webp", "b.webp"]
+
+
+def test_what_failed_is_tried_again_and_does_not_do_again_what_was_made(
+    style, album, tmp_path, capsys
+):
+    (album / "b.png").write_text("<html>")
+    assert queue("add", album, "-o", tmp_path / "out", "--overwrite", *LOOK) == 0
+    assert queue("add", tmp_path / "gone.png", "-o", tmp_path / "out", *LOOK) == 0
+    assert queue("run") == 1
+    told = capsys.readouterr().err
+    assert "b.png' is not a picture but an HTML page" in told
+    assert "job 1: some of its inputs failed" in told
+    one, two = listed(capsys)
+    assert (one["state"], one["done"], one["failed"]) == ("failed", 1, 1)
+    assert (two["state"], two["error"]) == ("failed", "some of its inputs failed")
+    made = (tmp_path / "out" / "a.png").stat().st_mtime_ns
+    write_pixels(album / "b.png", picture(20, 16))
+    assert queue("retry", "1") == 0
+    assert queue("run") == 0
+    assert names(tmp_path / "out") == ["a.png", "b.png"]
+    assert (tmp_path / "out" / "a.png").stat().st_mtime_ns == made
+    assert [job["state"] for job in listed(capsys)] == ["done", "failed"]
+    assert queue("retry", "1") == 1
+    assert "job 1 has not failed; it is done" in capsys.readouterr().err
+    assert queue("retry", "9") == 1
+    assert "there is no job 9" in capsys.readouterr().err
+
+
+def test_what_exists_before_a_job_begins_is_kept(style, album, tmp_path, capsys):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "a.png").write_bytes(b"mine")
+    assert queue("add", album, "-o", tmp_path / "out", *LOOK) == 0
+    for _ in range(2):
+        assert queue("run") == 1
+        assert "a.png' exists; pass --overwrite" in capsys.readouterr().err
+        assert queue("retry") == 0
+    assert names(tmp_path / "out") == ["a.png"]
+    assert (tmp_path / "out" / "a.png").read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("mode", [(), ("--overwrite",), ("--skip-existing",)])
+def test_a_job_whose_process_is_killed_goes_on_where_it_was(style, tmp_path, capsys, mode):
+    album, out = tmp_path / "album", tmp_path / "out"
+    album.mkdir()
+    for number in range(60):
+        write_pixels(album / f"{number:02}.png", picture(160, 120, seed=number))
+    assert queue("add", album, "-o", out, *mode, *LOOK) == 0
+    process = subprocess.Popen(
+        [sys.executable, "-m", "app", "queue", "run"],
+        cwd=ROOT,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 60
+    while not (out.is_dir() and len(names(out)) >= 3):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    made = {path: path.stat().st_mtime_ns for path in out.glob("[0-9]*.png")}
+    assert 3 <= len(made) < 60
+    assert {read_pixels(path).shape for path in made} == {(120, 160, 3)}
+    assert listed(capsys)[0]["state"] == "interrupted"
+    assert queue("run", "--quiet") == 0
+    (job,) = listed(capsys)
+    assert (job["state"], job["pictures"], job["done"]) == ("done", 60, 60)
+    assert len(names(out)) == 60
+    if not mode or mode == ("--skip-existing",):
+        assert all(path.stat().st_mtime_ns == changed for path, changed in made.items())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="processes are killed as on POSIX")
+def test_whichever_write_a_process_is_killed_before_the_job_is_made(style, album, tmp_path, capsys):
+    own, out = tmp_path / "queue", tmp_path / "out"
+    killed = 0
+    for number in (1, 2, 3, 4, 6, 9, 13):
+        assert queue("add", album, "-o", out / str(number), *LOOK, "--queue", own) == 0
+        # The changes of files under tmp_path are counted from the first one in the queue's folder.
+        doomed = ["tests.helpers.dying", str(tmp_path), str(own), str(number)]
+        done = subprocess.run(
+            [sys.executable, "-m", *doomed, "queue", "run", "-q", "--queue", str(own)],
+            cwd=ROOT,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+        killed += done.returncode == -signal.SIGKILL
+        assert queue("run", "-q", "--queue", own) == 0, number
+        assert names(out / str(number)) == ["a.png", "b.png"]
+        assert {read_pixels(path).shape for path in (out / str(number)).glob("*.png")} == {
+            (16, 20, 3)
+        }
+        capsys.readouterr()
+        assert queue("list", "--json", "--queue", own) == 0
+        told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert {(job["state"], job["pictures"], job["done"]) for job in told} == {("done", 2, 2)}
+    assert killed == 7
+
+
+def test_ctrl_c_has_the_job_wait_again(style, album, tmp_path, capsys, monkeypatch):
+    from app.commands import stylize
+
+    def interrupted(args, reporter):
+        raise KeyboardInterrupt("Stopped after 1 of 2 pictures; those are complete.")
+
+    assert queue("add", album, "-o", tmp_path / "out", *LOOK) == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(stylize, "run", interrupted)
+        assert queue("run") == 130
+    assert "Stopped after 1 of 2" in capsys.readouterr().err
+    assert listed(capsys)[0]["state"] == "waiting"
+    assert queue("run") == 0
+
+
+def test_a_watched_folder_is_stylized_as_it_fills(style, album, tmp_path, capsys):
+    out = tmp_path / "out"
+    given = ("watch", album, "-o", out, "--once", *LOOK)
+    assert queue(*given) == 0
+    assert names(out) == ["a.png", "b.png"]
+    assert "Added job 1: 2 new in" in capsys.readouterr().err
+    for path in out.iterdir():
+        path.unlink()  # taken away by whoever wanted them
+    write_pixels(album / "c.png", picture(20, 16))
+    assert queue(*given) == 0
+    assert names(out) == ["c.png"]
+    assert queue(*given) == 0
+    assert len(listed(capsys)) == 2
+    assert queue("watch", tmp_path / "gone", "-o", out, *LOOK) == 1
+    assert "gone' is not there" in capsys.readouterr().err
+    assert queue(*given, "--name", "{number}{suffix}") == 1
+    assert "have no {number}" in capsys.readouterr().err
+
+
+def test_a_watched_picture_that_changed_is_stylized_again_if_that_is_asked_for(
+    style, album, tmp_path, capsys
+):
+    out = tmp_path / "out"
+    given = ("watch", album, "-o", out, "--once", "--add-only", "--overwrite", *LOOK)
+    assert queue(*given) == 0
+    assert not out.exists()
+    later = time.time() + 60
+    os.utime(album / "b.png", (later, later))
+    assert queue(*given) == 0
+    jobs = listed(capsys)
+    assert [job["arguments"][-1] for job in jobs] == [str(album / "b.png")] * 2
+    assert "--overwrite" in jobs[1]["arguments"]
+    assert len(jobs[1]["arguments"]) == len(jobs[0]["arguments"]) - 1
+
+
+def test_every_flag_of_a_job_survives_being_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = [
+        "in/*.png", "-o", "out", "--name", "{stem}-{style}{suffix}", "--skip-existing",
+        "--style-image", "a.jpg:0.25", "--style-image", "b.jpg", "--style-network", "n.safetensors",
+        "--mix", "udnie:0.3", "--mix", "candy", "--kernels", "norm", "--precision", "fp16",
+        "--device", "cuda:1", "--size", "512", "--depth", "16", "--batch", "3",
+        "--strength", "0.123456789", "--keep-colors", "--network", "lite", "--strokes", "bold",
+        "--texture", "0.5", "--upsampling", "smooth", "--smoothing", "0.25",
+    ]  # fmt: skip
+    args = job_parser().parse_args(words)
+    given = {action.dest for action in job_parser()._actions}
+    same = {
+        action.dest
+        for action in job_parser()._actions
+        if getattr(args, action.dest) == action.default
+    }
+    assert same == {"overwrite", "style"}, "name every flag above"
+    again = job_arguments(job_words(args, args.inputs))
+    changed = {name for name in given if getattr(again, name) != getattr(args, name)}
+    assert changed == {"inputs", "output", "style_image", "style_network"}  # absolute now
+    assert again.inputs == [str(tmp_path / "in" / "*.png")]
+    assert again.output == tmp_path / "out"
+    assert [(each.path, each.share) for each in again.style_image] == [
+        (tmp_path / "a.jpg", 0.25), (tmp_path / "b.jpg", None),
+    ]  # fmt: skip
+
+
+def test_a_list_on_stdin_is_read_when_the_job_is_added(style, album, tmp_path, monkeypatch, capsys):
+    import io
+    from types import SimpleNamespace
+
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"album/a.png\n")))
+    monkeypatch.chdir(tmp_path)
+    assert queue("add", "-", "-o", tmp_path / "out", *LOOK) == 0
+    assert listed(capsys)[0]["arguments"][-1] == str(album / "a.png")
+    assert queue("add", "-", "-o", tmp_path / "out", *LOOK) == 1
+    assert "the list on stdin names no pictures" in capsys.readouterr().err
+
+
+def test_a_job_of_another_version_fails_with_a_sentence(style, tmp_path, capsys):
+    JobQueue.default().add(["--glitter=7", "--output=x", "--", "a.png"])
+    assert queue("run") == 1
+    assert "does not understand the job: unrecognized arguments: --glitter=7" in (
+        capsys.readouterr().err
+    )
+    assert listed(capsys)[0]["state"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (("--style", "skecth"), "did you mean sketch"),
+        (("--style", STYLE, "--mix", "cundy"), "did you mean candy"),
+        (("--style-network", "x.safetensors"), "--style-network is the network for --style-image"),
+    ],
+)
+def test_a_style_that_is_not_there_is_told_when_a_job_is_added(
+    style, photo, tmp_path, capsys, flags, says
+):
+    assert queue("add", photo, "-o", tmp_path / "out", *flags) == 1
+    assert says in capsys.readouterr().err
+    assert listed(capsys) == []
+
+
+def test_a_damaged_record_is_told_and_the_other_jobs_are_listed(style, photo, tmp_path, capsys):
+    for name in ("one", "two"):
+        assert queue("add", photo, "-o", tmp_path / name, *LOOK) == 0
+    jobs = JobQueue.default()
+    jobs.manifest(1).parent.mkdir()
+    jobs.manifest(1).write_text("{")
+    capsys.readouterr()
+    assert queue("list") == 1
+    told = capsys.readouterr()
+    assert "   2  waiting" in told.out
+    assert "job 1: '" in told.err
+    assert queue("run") == 1
+    assert "000001.json' is no manifest" in capsys.readouterr().err
+    assert names(tmp_path / "two") == ["photo.png"]
+
+
+def test_a_queue_of_its_own_folder_is_apart(style, photo, tmp_path, capsys):
+    given = ("--queue", tmp_path / "mine")
+    assert queue("add", photo, "-o", tmp_path / "out", *LOOK, *given) == 0
+    assert listed(capsys) == []
+    assert queue("run", *given) == 0
+    assert names(tmp_path / "out") == ["photo.png"]
+    assert queue("add", photo, "-o", tmp_path / "out", "--strength", "2") == 2
+    assert queue() == 2
