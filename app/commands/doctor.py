@@ -42,7 +42,7 @@ ROOT = Path(__file__).parents[2]
 
 OK, NOTE, FAULT = "ok", "note", "fault"
 STYLES = {OK: "green", NOTE: "yellow", FAULT: "bold red"}
-PACKAGES = ("PySide6-Essentials", "opencv-python", "numpy", "pillow", "safetensors")
+PACKAGES = ("PySide6-Essentials", "opencv-python", "av", "numpy", "pillow", "safetensors")
 PROBE_TIMEOUT_S = 60
 
 # Loads Qt's platform plug-in for X11 as Qt does, without a display.
