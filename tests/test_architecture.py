@@ -148,8 +148,7 @@ def test_a_library_with_ways_of_its_own_is_imported_through_its_one_door(package
     wrong = [
         module_name(path)
         for path in [*MODULES, *(ROOT / "tests").rglob("*.py")]
-        if path != ROOT / "utils" / door
-        and any(within(name, package) for name, _ in imports(path))
+        if path != ROOT / "utils" / door and any(within(name, package) for name, _ in imports(path))
     ]
     assert not wrong
 

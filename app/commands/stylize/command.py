@@ -1,4 +1,4 @@
-"""`styleforge stylize`: stylizes picture files and folders."""
+"""`styleforge stylize`: stylizes picture files, folders and films."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from app.commands.common_flags import (
     add_style,
 )
 from app.commands.style_flags import add_style_options
+from app.commands.stylize.film_flags import add_film_flags
+from app.commands.stylize.films import films_among, stylize_films
 from app.commands.stylize.groups import groups
 from app.commands.stylize.jobs import Job, StylizeError, plan_jobs, shown
 from app.commands.stylize.limits import BATCH, MAX_SIZE, MOST, Limits
@@ -52,21 +54,23 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command `stylize` and its flags."""
     parser = subparsers.add_parser(
         "stylize",
-        help="stylize pictures and folders of pictures",
+        help="stylize pictures, folders of pictures and films",
         description="Stylize pictures. Folders are searched recursively, and OUT receives the same "
         "names in the same subfolders; formats that cannot be written become PNG. Results are "
         "written completely or not at all, so an interrupted run can be continued by the same "
         "command with --skip-existing. They keep the color profile and the EXIF data; PNG and TIFF "
         "keep 16 bits per channel, and these and WebP transparency.",
     )
-    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="a picture, folder or pattern")
+    parser.add_argument(
+        "inputs", nargs="+", metavar="INPUT", help="a picture, folder or pattern; or films"
+    )
     parser.add_argument(
         "-o",
         "--output",
         required=True,
         type=Path,
         metavar="OUT",
-        help="a folder, or for a single picture a file",
+        help="a folder, or for a single picture or film a file",
     )
     existing = parser.add_mutually_exclusive_group()
     existing.add_argument("--overwrite", action="store_true", help="replace results that exist")
@@ -106,6 +110,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         f"GPU up to {BATCH}, fewer of large pictures, and 1 on the CPU)",
     )
     add_style_options(parser)
+    add_film_flags(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -135,6 +140,8 @@ def _run(args: argparse.Namespace, library: Library, chosen: tuple[Part, ...]) -
         size=None if full else args.size,
     ).mixed(chosen)
     engine.configure(config)  # reports an invalid style or device first
+    if films := films_among(args.inputs):
+        return stylize_films(films, args, library, engine, notices)
     jobs, problems = plan_jobs(args.inputs, args.output)
     for problem in problems:
         console.print(f"styleforge: {problem}")
