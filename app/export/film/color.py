@@ -1,14 +1,10 @@
-"""Colors of films: frames become RGB, and RGB frames, by the film's matrix and range."""
+"""What the numbers of a film's pixels mean: matrix, range, primaries, transfer."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from app.export.film.fault import FilmError
-from app.frame_memory import new_pixels
 from utils.pyav import av
 
 # Code points of ITU-T H.273, which FFmpeg and the files use.
@@ -16,12 +12,17 @@ RGB, BT709, UNKNOWN, FCC, BT470BG, BT601, SMPTE240M, BT2020, BT2020_CL = 0, 1, 2
 PQ, HLG = 16, 18  # transfer characteristics of HDR
 LIMITED, FULL = 1, 2  # FFmpeg's numbers of the ranges
 
-# The matrices that FFmpeg converts by, in the numbers of its scaler.
-_MATRICES = {BT709: 1, FCC: 4, BT470BG: 5, BT601: 5, SMPTE240M: 7, BT2020: 9, BT2020_CL: 9}
-_FLAGS = av.video.reformatter.Interpolation
-# Without exact rounding (0.6 ms of a core for a frame of 1080p, not 15) what is read is rounded
-# down: a gray ramp that is read, written and read again is then 2 of 255 off.
-_EXACT = int(_FLAGS.BILINEAR | _FLAGS.FULL_CHR_H_INT | _FLAGS.ACCURATE_RND)
+# The matrices that are known, each with the shares of red and blue in luma, and the number by which
+# FFmpeg's scaler knows it.
+MATRICES = {
+    BT709: (0.2126, 0.0722, 1),
+    FCC: (0.30, 0.11, 4),
+    BT470BG: (0.299, 0.114, 5),
+    BT601: (0.299, 0.114, 5),
+    SMPTE240M: (0.212, 0.087, 7),
+    BT2020: (0.2627, 0.0593, 9),
+    BT2020_CL: (0.2627, 0.0593, 9),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def colors_of(frame: av.VideoFrame) -> Colors:
     """The colors of a decoded frame, with the usual ones where it does not say.
 
     Raises:
-        FilmError: FFmpeg does not convert by its matrix.
+        FilmError: Its matrix is not known.
     """
     primaries, transfer = int(frame.color_primaries), int(frame.color_trc)
     if frame.format.is_rgb:
@@ -80,74 +81,6 @@ def colors_of(frame: av.VideoFrame) -> Colors:
     matrix = int(frame.colorspace)
     if matrix in (UNKNOWN, RGB):  # RGB is wrong of a frame that has luma
         matrix = usual_matrix(frame.width, frame.height)
-    if matrix not in _MATRICES:
+    if matrix not in MATRICES:
         raise FilmError(f"its colors have a matrix (number {matrix}) that is not supported")
     return Colors(matrix, full, primaries, transfer)
-
-
-class Converter:
-    """Converts frames of one film. For one thread.
-
-    Args:
-        colors: Of the frames that are not RGB.
-    """
-
-    def __init__(self, colors: Colors) -> None:
-        self.colors = colors
-        self._matrix = _MATRICES.get(colors.matrix)
-        self._range = FULL if colors.full else LIMITED
-        self._scaler = av.video.reformatter.VideoReformatter()
-
-    def to_rgb(self, frame: av.VideoFrame, width: int, height: int) -> NDArray[np.uint8]:
-        """Convert a decoded frame of any bits.
-
-        Args:
-            frame: In the colors of the film.
-            width: To scale to, in pixels; that of the frame for none.
-            height: To scale to, in pixels.
-
-        Returns:
-            [H, W, 3] uint8 RGB, a view of memory of its own.
-        """
-        rgb = self._scaler.reformat(
-            frame,
-            width,
-            height,
-            "rgb24",
-            src_colorspace=self._matrix,
-            dst_colorspace=self._matrix,
-            interpolation=_EXACT,
-            src_color_range=self._range,
-            dst_color_range=FULL,
-        )
-        (plane,) = rgb.planes
-        rows = np.frombuffer(memoryview(plane), np.uint8).reshape(-1, plane.line_size)
-        return rows[:height, : 3 * width].reshape(height, width, 3)
-
-    def from_rgb(self, pixels: NDArray[np.uint8], pixel_format: str) -> av.VideoFrame:
-        """Make a frame for an encoder.
-
-        Args:
-            pixels: [H, W, 3] uint8 RGB.
-            pixel_format: FFmpeg's name of the encoder's format.
-        """
-        frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(pixels), format="rgb24")
-        made = self._scaler.reformat(
-            frame,
-            format=pixel_format,
-            src_colorspace=self._matrix,
-            dst_colorspace=self._matrix,
-            interpolation=_EXACT,
-            src_color_range=FULL,
-            dst_color_range=self._range,
-        )
-        made.colorspace, made.color_range = self.colors.matrix, self._range
-        made.color_primaries, made.color_trc = self.colors.primaries, self.colors.transfer
-        return made
-
-
-def copied(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """A copy of [H, W, 3] uint8 pixels in memory that the engine's device reads fastest."""
-    kept = new_pixels(*pixels.shape[:2])
-    np.copyto(kept, pixels)
-    return kept

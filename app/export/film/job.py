@@ -6,6 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -15,14 +16,17 @@ from numpy.typing import NDArray
 
 from app.engine.result import StyledFrame
 from app.errors import StyleForgeError
+from app.export.film.ahead import THREADS, mapped_ahead
 from app.export.film.assembly import assemble
 from app.export.film.channel import Channel
+from app.export.film.converter import Converter
 from app.export.film.fault import FAULTS, FilmError, named, reason
 from app.export.film.reader import FilmFrame, FilmInfo, FilmReading, read_frames
-from app.export.film.report import FilmReport, StageClock
-from app.export.film.segment import Encoding, SegmentWriter
+from app.export.film.report import CONVERT, FilmReport, StageClock
+from app.export.film.segment import Encoding, SegmentWriter, coded_frame
 from app.export.film.store import SegmentStore
 from app.frame import Frame
+from utils.pyav import av
 
 PART = 240  # frames of a part, about what encoders put between two key frames
 WARM = 24  # frames before a part that are styled again, where results depend on those before them
@@ -103,6 +107,15 @@ class FilmRequest:
     refused: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class StyledFilmFrame:
+    """A frame to be encoded: [H, W, 3] uint8 RGB; its times are in the film's time base."""
+
+    pixels: NDArray[np.uint8]
+    pts: int
+    duration: int
+
+
 class FilmJob:
     """Makes one film, on the thread that calls `run`. `pause`, `resume` and `cancel` may be called
     from any other.
@@ -173,9 +186,7 @@ class FilmJob:
         request, begun = self._request, time.perf_counter()
         resumed, after = store.frames, self._after(store)
         read: Channel[FilmFrame] = Channel(max(4, 2 * self._styling.batch))
-        styled: Channel[tuple[NDArray[np.uint8], int, int]] = Channel(
-            max(4, 2 * self._styling.batch)
-        )
+        styled: Channel[StyledFilmFrame] = Channel(max(4, 2 * self._styling.batch))
         threads = [
             threading.Thread(target=self._decode, args=(read, styled, after), name="film decoder"),
             threading.Thread(target=self._encode, args=(read, styled, store), name="film encoder"),
@@ -230,7 +241,7 @@ class FilmJob:
     def _decode(
         self,
         read: Channel[FilmFrame],
-        styled: Channel[tuple[NDArray[np.uint8], int, int]],
+        styled: Channel[StyledFilmFrame],
         after: int | None,
     ) -> None:
         try:
@@ -250,7 +261,7 @@ class FilmJob:
     def _style(
         self,
         read: Channel[FilmFrame],
-        styled: Channel[tuple[NDArray[np.uint8], int, int]],
+        styled: Channel[StyledFilmFrame],
         resumed: int,
         last: int | None,
         begun: float,
@@ -266,7 +277,8 @@ class FilmJob:
                 film = waiting.popleft()
                 if last is not None and film.pts <= last:
                     continue
-                if not styled.put((result.frame.pixels, film.pts, film.duration)):
+                frame = StyledFilmFrame(result.frame.pixels, film.pts, film.duration)
+                if not styled.put(frame):
                     return False
                 done, newest = done + 1, result
             if newest is not None:
@@ -305,40 +317,60 @@ class FilmJob:
             self._paused_s += time.perf_counter() - begun
 
     def _encode(
-        self,
-        read: Channel[FilmFrame],
-        styled: Channel[tuple[NDArray[np.uint8], int, int]],
-        store: SegmentStore,
+        self, read: Channel[FilmFrame], styled: Channel[StyledFilmFrame], store: SegmentStore
     ) -> None:
-        writer: SegmentWriter | None = None
-        ended = False
+        """Encode what is styled, part by part; a part is completed while the next one begins."""
         try:
-            for pixels, pts, duration in styled:
-                with self._clock.working("encode"):
-                    if writer is None:
-                        writer = SegmentWriter(store.begin(), self._request.encoding)
-                    writer.write(pixels, pts, duration)
-                    if writer.frames == self._request.part:
-                        _keep(writer, store)
-                        writer = None
-            ended = not self._cancelled and self._fault is None and not styled.given_up
-            if writer is not None and ended:
-                _keep(writer, store)
-                writer = None
+            with ThreadPoolExecutor(1, thread_name_prefix="film part") as completing:
+                self._encode_parts(styled, store, completing)
         except FAULTS as exc:
-            self._fault = FilmError(
-                f"{named(self._request.target)} cannot be written: {reason(exc)}; "
-                f"{self._kept(store)}"
-            )
+            self._fault = self._unwritable(reason(exc), store)
         except FilmError as exc:
-            self._fault = FilmError(
-                f"{named(self._request.target)} cannot be written: {exc}; {self._kept(store)}"
-            )
+            self._fault = self._unwritable(str(exc), store)
         finally:
             styled.give_up()
             read.give_up()
+
+    def _encode_parts(
+        self, styled: Channel[StyledFilmFrame], store: SegmentStore, completing: ThreadPoolExecutor
+    ) -> None:
+        encoding = self._request.encoding
+        converter = Converter(encoding.colors)
+        writer: SegmentWriter | None = None
+        before: Future[None] | None = None  # completes the part before
+
+        def coded(frame: StyledFilmFrame) -> tuple[av.VideoFrame, int, int]:
+            begun = time.perf_counter()
+            made = coded_frame(frame.pixels, encoding, converter)
+            self._clock.add(CONVERT, (time.perf_counter() - begun) / THREADS)
+            return made, frame.pts, frame.duration
+
+        try:
+            coming = mapped_ahead(coded, styled, "film converter")
+            while (following := next(coming, None)) is not None:
+                with self._clock.working("encode"):
+                    if writer is None:
+                        writer = SegmentWriter(store.begin(), encoding)
+                    writer.write(*following)
+                    if writer.frames == self._request.part:
+                        if before is not None:
+                            before.result()
+                        before, writer = completing.submit(_keep, writer, store), None
+            if before is not None:
+                before.result()
+            ended = not self._cancelled and self._fault is None and not styled.given_up
+            if writer is not None and ended:
+                with self._clock.working("encode"):
+                    _keep(writer, store)
+                writer = None
+        finally:
             if writer is not None:
                 writer.discard()
+
+    def _unwritable(self, fault: str, store: SegmentStore) -> FilmError:
+        return FilmError(
+            f"{named(self._request.target)} cannot be written: {fault}; {self._kept(store)}"
+        )
 
     def _kept(self, store: SegmentStore) -> str:
         return (
@@ -371,7 +403,7 @@ class FilmJob:
 
 def _keep(writer: SegmentWriter, store: SegmentStore) -> None:
     writer.close()
-    store.add(writer.start, writer.times, writer.duration)
+    store.add(writer.path, writer.start, writer.times, writer.duration)
 
 
 def _batches(frames: Iterable[FilmFrame], size: int) -> Iterator[list[FilmFrame]]:

@@ -42,6 +42,9 @@ class Orientation:
         return pixels
 
 
+AS_STORED = Orientation()
+
+
 def orientation_of(frame: av.VideoFrame) -> Orientation:
     """Read the display matrix of a decoded frame (ISO/IEC 14496-12, 8.3.2).
 
@@ -52,11 +55,11 @@ def orientation_of(frame: av.VideoFrame) -> Orientation:
     side: Any = frame.side_data  # its stub names one kind only
     data = next((each for each in side if each.type == kind), None)
     if data is None:
-        return Orientation()
+        return AS_STORED
     a, b, _, c, d, *_ = (int(number) for number in np.frombuffer(bytes(data), np.int32))
     # A stored point (column p, row q) is shown at (a p + c q, b p + d q).
     if abs(a) == abs(d) == _ONE and b == c == 0:
         return Orientation(mirrored=a < 0, flipped=d < 0)
     if abs(b) == abs(c) == _ONE and a == d == 0:
         return Orientation(transposed=True, mirrored=c < 0, flipped=b < 0)
-    return Orientation()
+    return AS_STORED

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from app.export.film.color import Colors, Converter, colors_of, copied
+from app.export.film.ahead import mapped_ahead
+from app.export.film.color import Colors, colors_of
+from app.export.film.converter import Converter
 from app.export.film.fault import FAULTS, FilmError, named, reason
 from app.export.film.orientation import Orientation, orientation_of
 from app.frame import Frame
@@ -212,29 +214,32 @@ def _from(
 
 def _converted(
     info: FilmInfo, frames: Iterator[av.VideoFrame], reading: FilmReading, after: int | None
-) -> Iterator[FilmFrame]:
-    converter, turn = Converter(info.colors), info.orientation
-    width, height = turn.size(info.width, info.height)  # as stored: turning twice exchanges twice
+) -> Generator[FilmFrame]:
+    converter, turn = Converter(info.colors, info.orientation), info.orientation
+    stored = turn.size(info.width, info.height)  # turning twice exchanges twice
     usual = max(1, round(1 / info.rate / info.time_base))
-    previous: int | None = None
-    index = 0
-    begun = time.perf_counter()
-    for decoded in frames:
-        pts = decoded.pts
-        if pts is None:
-            pts = 0 if previous is None else previous + usual
-        if previous is not None and pts <= previous:
-            pts = previous + 1
-        previous = pts
-        if after is not None and pts <= after:
-            continue
-        reading.scaled += (decoded.width, decoded.height) != (width, height)
-        pixels = copied(turn.upright(converter.to_rgb(decoded, width, height)))
-        now = time.perf_counter()
-        frame = Frame(pixels, index, now, (now - begun) * 1e3)
-        yield FilmFrame(frame, pts, decoded.duration or usual)
-        index += 1
+
+    def timed() -> Iterator[tuple[int, int, av.VideoFrame]]:
+        previous: int | None = None
+        for decoded in frames:
+            pts = decoded.pts
+            if pts is None:
+                pts = 0 if previous is None else previous + usual
+            if previous is not None and pts <= previous:
+                pts = previous + 1
+            previous = pts
+            if after is None or pts > after:
+                reading.scaled += (decoded.width, decoded.height) != stored
+                yield pts, decoded.duration or usual, decoded
+
+    def converted(timed: tuple[int, int, av.VideoFrame]) -> FilmFrame:
+        pts, duration, decoded = timed
         begun = time.perf_counter()
+        pixels = converter.to_rgb(decoded, *stored)
+        now = time.perf_counter()
+        return FilmFrame(Frame(pixels, captured_at=now, read_ms=(now - begun) * 1e3), pts, duration)
+
+    yield from mapped_ahead(converted, timed(), "film reader")
 
 
 def _decoded(

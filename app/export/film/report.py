@@ -11,6 +11,7 @@ from typing import Any
 
 BUSY = 0.8  # of the time: from here on the network is what a film waits for
 
+CONVERT = "convert"  # making frames for the encoder, beside it; counted as a part of encoding
 _TITLES = {
     "decode": "reading",
     "network": "the network",
@@ -23,7 +24,7 @@ class StageClock:
     """Measures how long each stage worked. Thread-safe."""
 
     def __init__(self) -> None:
-        self._seconds = dict.fromkeys(_TITLES, 0.0)
+        self._seconds = dict.fromkeys([*_TITLES, CONVERT], 0.0)
         self._lock = threading.Lock()
 
     @contextmanager
@@ -42,9 +43,10 @@ class StageClock:
 
     def shares(self, wall: float) -> dict[str, float]:
         """For each stage the part of `wall` seconds in which it worked, 0 to 1."""
+        spent = dict(self._seconds)
+        spent["encode"] = max(spent["encode"], spent.pop(CONVERT))
         return {
-            stage: min(1.0, spent / wall) if wall > 0 else 0.0
-            for stage, spent in self._seconds.items()
+            stage: min(1.0, seconds / wall) if wall > 0 else 0.0 for stage, seconds in spent.items()
         }
 
 

@@ -11,9 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.export.film.codecs import Codec, Encoder
-from app.export.film.color import FULL, LIMITED, Colors, Converter
+from app.export.film.color import FULL, LIMITED, Colors
+from app.export.film.converter import Converter
 from app.export.film.fault import FAULTS, FilmError, reason
 from utils.pyav import av
+
+MOST_REORDERED = 16  # frames that a codec decodes before one that is shown earlier
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,19 @@ class Encoding:
     colors: Colors
 
 
+def coded_frame(
+    pixels: NDArray[np.uint8], encoding: Encoding, converter: Converter
+) -> av.VideoFrame:
+    """Make a frame for the encoder.
+
+    Args:
+        pixels: [H, W, 3] uint8 RGB; what is beyond the size of the encoding is cut off.
+        encoding: How it is encoded.
+        converter: For the colors of the encoding.
+    """
+    return converter.from_rgb(pixels[: encoding.height, : encoding.width], encoding.encoder.pixels)
+
+
 class SegmentWriter:
     """Encodes frames into a file, which is whole once `close` has returned. For one thread.
 
@@ -51,6 +67,7 @@ class SegmentWriter:
         encoding: How.
 
     Attributes:
+        path: The file.
         start: When the first frame is shown, in the film's time base.
         times: When each frame is shown after that, in the order in which they are decoded.
         duration: For how long the last one is.
@@ -60,10 +77,10 @@ class SegmentWriter:
     """
 
     def __init__(self, path: Path, encoding: Encoding) -> None:
-        self._encoding = encoding
-        self._converter = Converter(encoding.colors)
+        self._encoding, self.path = encoding, path
         self.start = self.duration = 0
         self.times: list[int] = []
+        self._given: list[int] = []  # as `times`, in the order in which frames are shown
         self.frames = 0
         encoder, colors = encoding.encoder, encoding.colors
         try:
@@ -86,25 +103,22 @@ class SegmentWriter:
         except FAULTS as exc:
             raise FilmError(f"the encoder {encoder.name} cannot be used: {reason(exc)}") from exc
 
-    def write(self, pixels: NDArray[np.uint8], pts: int, duration: int) -> None:
+    def write(self, frame: av.VideoFrame, pts: int, duration: int) -> None:
         """Encode a frame.
 
         Args:
-            pixels: [H, W, 3] uint8 RGB; what is beyond the size of the encoding is cut off.
+            frame: In the format and colors of the encoding, see `coded_frame`.
             pts: When it is shown, in the film's time base; later than the one before.
             duration: For how long, in the film's time base.
 
         Raises:
             FilmError: It cannot be encoded or written.
         """
-        encoding = self._encoding
         if not self.frames:
             self.start = pts
+        self._given.append(pts - self.start)
+        frame.pts, frame.time_base = pts - self.start, self._encoding.time_base
         try:
-            frame = self._converter.from_rgb(
-                pixels[: encoding.height, : encoding.width], encoding.encoder.pixels
-            )
-            frame.pts, frame.time_base = pts - self.start, encoding.time_base
             self._mux(frame)
         except FAULTS as exc:
             raise FilmError(f"a part of it cannot be written: {reason(exc)}") from exc
@@ -133,9 +147,16 @@ class SegmentWriter:
             self._container.close()
 
     def _mux(self, frame: av.VideoFrame | None) -> None:
+        base = self._encoding.time_base
         for packet in self._stream.encode(frame):
             assert packet.pts is not None
-            self.times.append(round(packet.pts * packet.time_base / self._encoding.time_base))
+            number, time = len(self.times), round(packet.pts * packet.time_base / base)
+            self.times.append(time)
+            packet.time_base, packet.pts = base, time
+            # Any valid time of decoding will do until the film is put together; x265 gives the
+            # packets of a short part none.
+            late = number - MOST_REORDERED
+            packet.dts = self._given[late] if late >= 0 else late
             self._container.mux(packet)
 
 

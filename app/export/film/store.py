@@ -66,6 +66,7 @@ class SegmentStore:
         self.folder, self._target = store_folder(target), target
         self._identity = {"format": str(FORMAT), **identity}
         self.segments: list[Segment] = []
+        self._begun = 0
         self._lock = FileLock(
             self.folder.with_name(f"{self.folder.name}.lock"), timeout=0, thread_local=False
         )
@@ -94,13 +95,15 @@ class SegmentStore:
         return sum(len(segment.times) for segment in self.segments)
 
     def begin(self) -> Path:
-        """The file for the next part, which counts once it is added."""
-        return self.folder / f"{len(self.segments):06d}.part"
+        """A file for another part, which counts once it is added."""
+        self._begun += 1
+        return self.folder / f"{self._begun:06d}.part"
 
-    def add(self, start: int, times: list[int], duration: int) -> None:
-        """Keep the part whose file has been completed.
+    def add(self, part: Path, start: int, times: list[int], duration: int) -> None:
+        """Keep the next part, whose file has been completed.
 
         Args:
+            part: The file.
             start: As of Segment.
             times: As of Segment.
             duration: As of Segment.
@@ -108,7 +111,6 @@ class SegmentStore:
         Raises:
             OSError: It cannot be kept.
         """
-        part = self.begin()
         name = f"{len(self.segments):06d}.coded"
         sync(part)
         segment = Segment(name, start, tuple(times), duration, part.stat().st_size)
@@ -131,6 +133,8 @@ class SegmentStore:
             self.folder.mkdir()
             atomic_write(about, json.dumps(self._identity).encode())
             return
+        for left in self.folder.glob("*.part"):
+            left.unlink()
         for number in range(len(list(self.folder.glob("*.json")))):
             segment = _segment(_json(self.folder / f"{number:06d}.json"))
             if segment is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _READER = "tests/app/export/film/test_reader.py"
+_PLANES = "tests/app/export/film/test_planes.py"
 _COPYING = "tests/app/export/film/test_copying.py"
 _JOB = "tests/app/export/film/test_film_job.py"
 _COMMAND = "tests/app/commands/test_stylize_films.py"
@@ -18,11 +19,40 @@ MUTANTS = (
         (f"{_READER}::test_a_film_that_does_not_say_its_matrix_has_the_one_of_its_size",),
     ),
     Mutant(
-        "films are rounded down",
-        "app/export/film/color.py",
-        "_FLAGS.FULL_CHR_H_INT | _FLAGS.ACCURATE_RND",
-        "_FLAGS.FULL_CHR_H_INT",
-        (f"{_JOB}::test_a_gray_ramp_comes_out_within_one_of_255",),
+        "grays move with every copy of a film",
+        "app/export/film/planes.py",
+        "        np.copyto(memory.wide, rgb)\n"
+        "        cv2.transform(memory.wide, self._from_rgb, dst=memory.result)\n",
+        "        memory.result[:] = cv2.transform(rgb, self._from_rgb)\n",
+        (f"{_PLANES}::test_grays_survive_any_number_of_copies",),
+    ),
+    Mutant(
+        "the matrix of a film is always BT.709",
+        "app/export/film/converter.py",
+        "red, blue, self._number = MATRICES[colors.matrix]",
+        "red, blue, self._number = MATRICES[1]",
+        (f"{_READER}::test_colors_are_those_of_the_matrix",),
+    ),
+    Mutant(
+        "frames of a part are decoded after they are shown",
+        "app/export/film/segment.py",
+        "packet.dts = self._given[late] if late >= 0 else late",
+        "packet.dts = time + 1",
+        (f"{_JOB}::test_every_frame_comes_out_at_its_time",),
+    ),
+    Mutant(
+        "frames that are converted ahead are mixed up",
+        "app/export/film/ahead.py",
+        "            if len(coming) > THREADS:\n                yield coming.popleft()",
+        "            if len(coming) > THREADS:\n                yield coming.pop()",
+        ("tests/app/export/film/test_threads.py::test_results_keep_the_order_of_the_values",),
+    ),
+    Mutant(
+        "the engine's thread limits though the network is busy",
+        "app/export/film/report.py",
+        'if self.shares["network"] >= BUSY:',
+        "if False:",
+        ("tests/app/export/film/test_report.py::test_the_stage_that_limits_is_named",),
     ),
     Mutant(
         "a film of full range is read as limited",
