@@ -8,6 +8,7 @@ _READER = "tests/app/export/film/test_reader.py"
 _PLANES = "tests/app/export/film/test_planes.py"
 _COPYING = "tests/app/export/film/test_copying.py"
 _JOB = "tests/app/export/film/test_film_job.py"
+_WINDOW = "tests/app/ui/window/test_film_export.py"
 _COMMAND = "tests/app/commands/test_stylize_films.py"
 
 MUTANTS = (
@@ -71,8 +72,8 @@ MUTANTS = (
     Mutant(
         "the last finished frame is read again",
         "app/export/film/reader.py",
-        "if after is not None and pts <= after:",
-        "if after is not None and pts < after:",
+        "if after is None or pts > after:",
+        "if after is None or pts >= after:",
         (f"{_READER}::test_reading_goes_on_behind_any_frame",),
     ),
     Mutant(
@@ -151,6 +152,27 @@ MUTANTS = (
         "if info.counted and frames < SHORT * info.count:",
         "if False:",
         (f"{_JOB}::test_a_film_that_was_cut_off_is_made_up_to_there_and_says_so",),
+    ),
+    Mutant(
+        "the stream stays paused behind an export",
+        "app/ui/controllers/film_exporter.py",
+        "        self._session.paused = self._was_paused\n",
+        "",
+        (f"{_WINDOW}::test_a_film_is_exported_with_progress_and_a_preview",),
+    ),
+    Mutant(
+        "the pause of an export does nothing",
+        "app/ui/controllers/film_exporter.py",
+        "(job.pause if paused else job.resume)()",
+        "job.resume()",
+        (f"{_WINDOW}::test_an_export_is_paused_and_goes_on",),
+    ),
+    Mutant(
+        "an export goes on behind a closed window",
+        "app/ui/main_window.py",
+        "        self.film_exporter.close()\n",
+        "",
+        (f"{_WINDOW}::test_closing_the_window_ends_an_export",),
     ),
     Mutant(
         "a film is written over itself",
