@@ -13,7 +13,7 @@ from app.export.film.copying import (
     copied_packets,
     needed_options,
 )
-from app.export.film.fault import FAULTS, FilmError, named, reason
+from app.export.film.fault import FAULTS, FilmError, reason, unmade
 from app.export.film.reader import open_film
 from app.export.film.segment import Encoding, open_segment
 from app.export.film.store import SegmentStore
@@ -44,14 +44,15 @@ def assemble(
             remarks = _write(source, store, encoding, temporary, container)
             sync(temporary)
     except FAULTS as exc:
-        raise FilmError(f"{named(target)} cannot be written: {reason(exc)}") from exc
+        raise unmade(target, source, reason(exc)) from exc
+    except FilmError as exc:
+        raise unmade(target, source, str(exc)) from exc
     return remarks
 
 
 def _write(
     source: Path, store: SegmentStore, encoding: Encoding, path: Path, container: str
 ) -> tuple[str, ...]:
-    remarks: tuple[str, ...] = ()
     with ExitStack() as files:
         film, picture = files.enter_context(open_film(source))
         first = files.enter_context(open_segment(store.folder / store.segments[0].name))
@@ -65,7 +66,6 @@ def _write(
         stream.time_base = encoding.time_base
         about_stream(picture, stream)
         copied = add_copied_streams(film, picture, result)
-        remarks = copied.remarks
         shift = round(copied.shift / encoding.time_base)
         pictures = _pictures(store, encoding.time_base, stream, shift)
         waiting = next(pictures, None)
@@ -77,7 +77,7 @@ def _write(
         while waiting is not None:
             result.mux(waiting)
             waiting = next(pictures, None)
-    return remarks
+    return copied.all_remarks
 
 
 def _pictures(

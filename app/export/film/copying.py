@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 from app.export.film.fault import FAULTS, FilmError
+from app.export.film.reader import open_film
 from utils.pyav import av
 
 # Metadata that the container writes by itself.
@@ -37,11 +41,19 @@ class Copied:
         targets: The stream of the result for the index of each stream of the film.
         remarks: What cannot be kept, one clause each.
         shift: What is taken off all times, in seconds.
+        lost: How many packets of each kind were not copied, since their times are damaged.
     """
 
     targets: dict[int, av.stream.Stream]
     remarks: tuple[str, ...]
     shift: Fraction
+    lost: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def all_remarks(self) -> tuple[str, ...]:
+        """What cannot be kept, and what was lost, one clause each."""
+        lost = (f"{count} packets of its {kind} have no time" for kind, count in self.lost.items())
+        return (*self.remarks, *lost)
 
 
 def needed_options(source: av.container.InputContainer, container: str) -> dict[str, str]:
@@ -134,19 +146,44 @@ def add_copied_streams(
     return Copied(targets, tuple(dict.fromkeys(remarks)), shift)
 
 
+def check_copying(source: Path, container: str) -> None:
+    """Check before a film is made that its sound can be copied.
+
+    Args:
+        source: The film.
+        container: FFmpeg's name of the result's format.
+
+    Raises:
+        FilmError: The container cannot hold the sound.
+    """
+    with open_film(source) as (film, picture):
+        result = av.open(BytesIO(), "w", format=container)
+        add_copied_streams(film, picture, result)
+
+
 def copied_packets(source: av.container.InputContainer, copied: Copied) -> Iterator[av.Packet]:
     """The packets of the streams that are copied, with the result's stream and time."""
     streams = [source.streams[index] for index in copied.targets]
     if not streams:
         return
+    last: dict[int, int] = {}
     for packet in source.demux(*streams):
         if not packet.size:
             continue
+        decoded = packet.dts if packet.dts is not None else packet.pts
+        before = last.get(packet.stream_index)
+        shown = packet.pts if packet.pts is not None else decoded
+        if (
+            decoded is None
+            or shown is None
+            or (before is not None and decoded < before)
+            or shown < decoded
+        ):
+            copied.lost[_KINDS.get(packet.stream.type, packet.stream.type)] += 1
+            continue
+        last[packet.stream_index] = decoded
         shift = round(copied.shift / packet.time_base)
-        if packet.pts is not None:
-            packet.pts -= shift
-        if packet.dts is not None:
-            packet.dts -= shift
+        packet.pts, packet.dts = shown - shift, decoded - shift
         packet.stream = copied.targets[packet.stream_index]
         yield packet
 
@@ -166,6 +203,7 @@ def _added(
     try:
         if context is None:
             raise ValueError("of an unknown kind")
+        _try(stream, result.format.name)
         target = result.add_stream_from_template(stream, opaque=True)
     except FAULTS as exc:
         where = _TITLES[result.format.name]
@@ -178,6 +216,16 @@ def _added(
         return None
     about_stream(stream, target)
     return target
+
+
+def _try(stream: av.stream.Stream, container: str) -> None:
+    """Write the head of a file with nothing but a stream; one of FAULTS where it cannot be.
+
+    A container may accept a codec and refuse it when it is too late, as QuickTime's does FLAC.
+    """
+    with av.open(BytesIO(), "w", format=container) as trial:
+        trial.add_stream_from_template(stream, opaque=True)
+        trial.start_encoding()
 
 
 def _attach(

@@ -22,6 +22,11 @@ def named(path: Path) -> str:
     return f"'{printable(path.name)}'"
 
 
+def unmade(target: Path, source: Path, fault: str) -> FilmError:
+    """The error that a film cannot be made of another one; `fault` is a clause."""
+    return FilmError(f"{named(target)} cannot be made of {named(source)}: {fault}")
+
+
 def reason(exc: Exception) -> str:
     """What went wrong, without the path that PyAV adds."""
     text = getattr(exc, "strerror", None) or str(exc)

@@ -20,7 +20,7 @@ from app.export.film.ahead import THREADS, mapped_ahead
 from app.export.film.assembly import assemble
 from app.export.film.channel import Channel
 from app.export.film.converter import Converter
-from app.export.film.fault import FAULTS, FilmError, named, reason
+from app.export.film.fault import FAULTS, FilmError, named, reason, unmade
 from app.export.film.reader import FilmFrame, FilmInfo, FilmReading, read_frames
 from app.export.film.report import CONVERT, FilmReport, StageClock
 from app.export.film.segment import Encoding, SegmentWriter, coded_frame
@@ -170,7 +170,7 @@ class FilmJob:
             with SegmentStore(request.target, self._identity()) as store:
                 return self._make(store)
         except FAULTS as exc:
-            raise FilmError(f"{named(request.target)} cannot be written: {reason(exc)}") from exc
+            raise unmade(request.target, request.info.path, reason(exc)) from exc
 
     def _identity(self) -> dict[str, str]:
         info, encoding = self._request.info, self._request.encoding
@@ -368,8 +368,8 @@ class FilmJob:
                 writer.discard()
 
     def _unwritable(self, fault: str, store: SegmentStore) -> FilmError:
-        return FilmError(
-            f"{named(self._request.target)} cannot be written: {fault}; {self._kept(store)}"
+        return unmade(
+            self._request.target, self._request.info.path, f"{fault}; {self._kept(store)}"
         )
 
     def _kept(self, store: SegmentStore) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from app.export.film.codecs import CODECS, CONTAINERS, choose_encoder, usual_codec
-from app.export.film.fault import FilmError, named
+from app.export.film.copying import check_copying
+from app.export.film.fault import FAULTS, FilmError, named, reason, unmade
 from app.export.film.job import PART, FilmRequest
 from app.export.film.reader import FilmInfo
 from app.export.film.segment import Encoding
@@ -34,7 +35,7 @@ def film_request(
         part: How many frames a part has.
 
     Raises:
-        FilmError: The file cannot hold the codec, or no encoder of it works.
+        FilmError: The file cannot hold the codec or the film's sound, or no encoder works.
     """
     ending = target.suffix.lower()
     if ending not in CONTAINERS:
@@ -46,6 +47,12 @@ def film_request(
             f"{named(target)} cannot hold {chosen.title}, whose files end in "
             f"{_any(chosen.containers)}"
         )
+    try:
+        check_copying(info.path, CONTAINERS[ending])
+    except FAULTS as exc:
+        raise unmade(target, info.path, reason(exc)) from exc
+    except FilmError as exc:
+        raise unmade(target, info.path, str(exc)) from exc
     width, height = chosen.size(info.width, info.height)
     if not width or not height:
         raise FilmError(f"{named(info.path)} is too small for {chosen.title}")

@@ -15,10 +15,12 @@ from app.export.film.converter import Converter
 from app.export.film.fault import FAULTS, FilmError, named, reason
 from app.export.film.orientation import Orientation, orientation_of
 from app.frame import Frame
+from utils.files.regular import check_regular
 from utils.pyav import av
 
 USUAL_RATE = Fraction(25)  # frames a second of a film that does not tell
 MOST_RATE = 1000
+MOST_PIXELS = 50_000_000  # of a frame, of which several are held; 8K has 33 million
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +93,16 @@ def film_info(path: Path) -> FilmInfo:
         FilmError: It is no film that can be read.
     """
     try:
+        check_regular(path)  # a pipe could block for ever
         with open_film(path) as (container, stream):
             frame = next(_decoded(container, stream, FilmReading()), None)
             if frame is None:
                 raise FilmError(f"{named(path)} is damaged: no frame of it can be decoded")
+            if frame.width * frame.height > MOST_PIXELS:
+                raise FilmError(
+                    f"{named(path)} has frames of {frame.width}x{frame.height} pixels, more than "
+                    "any film"
+                )
             try:
                 colors = colors_of(frame)
             except FilmError as exc:

@@ -91,6 +91,23 @@ MUTANTS = (
         (f"{_COPYING}::test_a_broadcast_begins_at_nought_with_its_sound_beside_it",),
     ),
     Mutant(
+        "sound that a file refuses is found when the film is done",
+        "app/export/film/copying.py",
+        "        _try(stream, result.format.name)\n",
+        "",
+        (
+            f"{_COPYING}::"
+            "test_sound_that_is_refused_in_the_head_of_the_file_ends_the_film_before_it_is_made",
+        ),
+    ),
+    Mutant(
+        "a clock that goes back ends the copying of sound",
+        "app/export/film/copying.py",
+        "            or (before is not None and decoded < before)\n",
+        "",
+        (f"{_COPYING}::test_packets_of_sound_without_a_time_are_left_out_and_counted",),
+    ),
+    Mutant(
         "languages are lost",
         "app/export/film/copying.py",
         "    target.metadata.update(kept_metadata(stream.metadata))\n",

@@ -6,8 +6,10 @@ from fractions import Fraction
 
 import pytest
 
+from app.export.film.copying import add_copied_streams, copied_packets
 from app.export.film.fault import FilmError
-from tests.app.export.film.conftest import copy
+from app.export.film.reader import open_film
+from tests.app.export.film.conftest import copy, request
 from tests.helpers.films import Look, packets_of, times_of, write_film
 from utils.pyav import av
 
@@ -78,9 +80,45 @@ def test_subtitles_that_the_file_cannot_hold_are_named(film, tmp_path):
 
 def test_sound_that_the_file_cannot_hold_ends_the_film_before_it_is_made(tmp_path):
     film = write_film(tmp_path / "film.avi", range(12), sound="adpcm_ms", base=Fraction(1, 30))
-    with pytest.raises(FilmError, match="MP4 files cannot hold its sound"):
-        copy(film, tmp_path / "out.mp4")
-    assert not (tmp_path / "out.mp4").exists()
+    with pytest.raises(
+        FilmError, match=r"'out.mp4' cannot be made of 'film.avi': MP4 files cannot"
+    ):
+        request(film, tmp_path / "out.mp4")
+
+
+def test_sound_that_is_refused_in_the_head_of_the_file_ends_the_film_before_it_is_made(tmp_path):
+    """QuickTime files take FLAC as a codec, and not as a stream."""
+    film = write_film(tmp_path / "film.mkv", sound="flac", base=Fraction(1, 1000))
+    with pytest.raises(FilmError, match=r"QuickTime files cannot hold its sound \(flac\)"):
+        request(film, tmp_path / "out.mov")
+
+
+def test_packets_of_sound_without_a_time_are_left_out_and_counted(film, tmp_path):
+    with (
+        open_film(film) as (source, picture),
+        av.open(str(tmp_path / "out.mkv"), "w") as result,
+    ):
+        result.add_stream_from_template(picture, opaque=True)
+        copied = add_copied_streams(source, picture, result)
+        turned = [source.streams[index] for index in copied.targets]
+        packets = list(copied_packets(Backwards(source), copied))  # type: ignore[arg-type]
+    assert len(turned) == 1
+    assert 0 < len(packets) < len(packets_of(film, "audio"))
+    lost = len(packets_of(film, "audio")) - len(packets)
+    assert copied.all_remarks[-1] == f"{lost} packets of its sound have no time"
+
+
+class Backwards:
+    """A film whose clock goes back once."""
+
+    def __init__(self, film):
+        self.streams, self._film = film.streams, film
+
+    def demux(self, *streams):
+        for number, packet in enumerate(self._film.demux(*streams)):
+            if number == 9 and packet.size:
+                packet.dts -= 5000
+            yield packet
 
 
 def test_fonts_and_covers_of_a_matroska_film_are_kept(tmp_path):

@@ -262,7 +262,7 @@ def test_a_full_disk_keeps_what_is_finished(tmp_path):
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
     try:
-        with pytest.raises(FilmError, match=r"'out.mp4' cannot be written: .*8 frames are finish"):
+        with pytest.raises(FilmError, match=r"'out.mp4' cannot be made of .*8 frames are finish"):
             copy(film, out)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
