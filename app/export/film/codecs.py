@@ -91,6 +91,12 @@ def _hardware(
     )
 
 
+# "veryfast" takes 23 ms of processor time for a painted frame of 1080p, "fast" 57.
+_X264 = {
+    "small": {"crf": "26", "preset": "fast"},
+    "good": {"crf": "20", "preset": "veryfast"},
+    "best": {"crf": "14", "preset": "veryfast"},
+}
 _X265 = {"preset": "fast", "x265-params": "log-level=none"}  # else it writes to the terminal
 
 CODECS: dict[str, Codec] = {
@@ -98,7 +104,7 @@ CODECS: dict[str, Codec] = {
         "H.264",
         (
             *_hardware("h264", _by("cq", 29, 23, 17), (28, 22, 16)),
-            Encoder("libx264", CPU, "yuv420p", _by("crf", 26, 20, 14), {"preset": "fast"}),
+            Encoder("libx264", CPU, "yuv420p", _X264),
         ),
     ),
     "hevc": Codec(
