@@ -95,7 +95,7 @@ def _hardware(
 _X264 = {
     "small": {"crf": "26", "preset": "fast"},
     "good": {"crf": "20", "preset": "veryfast"},
-    "best": {"crf": "14", "preset": "veryfast"},
+    "best": {"crf": "12", "preset": "fast"},
 }
 _X265 = {"preset": "fast", "x265-params": "log-level=none"}  # else it writes to the terminal
 
@@ -111,7 +111,7 @@ CODECS: dict[str, Codec] = {
         "HEVC",
         (
             *_hardware("hevc", _by("cq", 31, 25, 19), (30, 24, 18)),
-            Encoder("libx265", CPU, "yuv420p", _by("crf", 29, 23, 17), _X265),
+            Encoder("libx265", CPU, "yuv420p", _by("crf", 29, 23, 14), _X265),
         ),
         tag="hvc1",
     ),

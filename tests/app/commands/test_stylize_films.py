@@ -163,7 +163,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(
 def test_an_encoder_that_is_missing_is_named_with_the_reason():
     row = CODECS["h264"]
     absent = replace(row.encoders[-1], name="h264_absent", device="Nobody")
-    broken = replace(row.encoders[-1], device="Odd", options={"preset": "no preset"})
+    broken = replace(row.encoders[-1], device="Odd", options={"profile": "no profile"})
     with_both = replace(row, encoders=(absent, broken, row.encoders[-1]))
     found = choose_encoder(with_both, "auto", (640, 360))
     assert found.encoder is row.encoders[-1]

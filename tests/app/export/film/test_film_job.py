@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -59,6 +60,9 @@ def test_every_frame_comes_out_at_its_time(tmp_path, codec, ending):
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted({"film.mp4", out.name})
 
 
+LOSSLESS = {"h264": {"qp": "0"}, "hevc": {"x265-params": "log-level=none:lossless=1"}}
+
+
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("full", [False, True], ids=["limited", "full"])
 @pytest.mark.parametrize("matrix", [BT601, BT709], ids=["601", "709"])
@@ -66,7 +70,12 @@ def test_a_gray_ramp_comes_out_within_one_of_255(tmp_path, matrix, full, codec):
     look = Look(matrix=matrix, full=full, options=(("qp", "0"),))
     film = write_film(tmp_path / "ramp.mp4", [0, 1001], lambda _: ramp(256, 128), look)
     out = tmp_path / f"out{CODECS[codec].containers[0]}"
-    copy(film, out, codec)
+    planned = request(film, out, codec)
+    encoding = planned.encoding
+    if codec in LOSSLESS:  # what the codec itself loses is no matter of colors
+        encoder = replace(encoding.encoder, options={}, qualities={"best": LOSSLESS[codec]})
+        planned = replace(planned, encoding=replace(encoding, encoder=encoder))
+    FilmJob(planned, Plain()).run()
     first = pictures(out)[0].astype(int)
     assert np.abs(first - ramp(256, 128)).max() <= 1
     if CODECS[codec].rgb:
@@ -75,11 +84,22 @@ def test_a_gray_ramp_comes_out_within_one_of_255(tmp_path, matrix, full, codec):
     assert (colors.matrix, colors.full) == (matrix, full and not CODECS[codec].limited)
 
 
+@pytest.mark.parametrize("codec", ["h264", "hevc"])
+@pytest.mark.parametrize(("quality", "share"), [("good", 0.015), ("best", 0.005)])
+def test_a_codec_that_loses_something_moves_few_grays_by_two(tmp_path, codec, quality, share):
+    look = Look(matrix=BT709, options=(("qp", "0"),))
+    film = write_film(tmp_path / "ramp.mp4", range(0, 5000, 1001), lambda _: ramp(640, 360), look)
+    copy(film, tmp_path / "out.mp4", codec, quality=quality)
+    off = np.abs(np.array(pictures(tmp_path / "out.mp4"), int) - ramp(640, 360))
+    assert off.max() <= 3
+    assert (off > 1).mean() <= share
+
+
 def test_ten_bits_come_in(tmp_path):
     look = Look(pixels="yuv420p10le", matrix=BT709, options=(("qp", "0"),))
     film = write_film(tmp_path / "ramp.mp4", [0], lambda _: ramp(256, 128), look)
-    copy(film, tmp_path / "out.mp4")
-    assert np.abs(pictures(tmp_path / "out.mp4")[0].astype(int) - ramp(256, 128)).max() <= 1
+    copy(film, tmp_path / "out.mkv", "ffv1")
+    assert np.abs(pictures(tmp_path / "out.mkv")[0].astype(int) - ramp(256, 128)).max() <= 1
 
 
 def test_an_odd_size_is_cut_to_an_even_one_and_said(tmp_path):
