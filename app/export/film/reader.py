@@ -10,10 +10,10 @@ from fractions import Fraction
 from pathlib import Path
 
 from app.export.film.ahead import mapped_ahead
-from app.export.film.color import Colors, colors_of
-from app.export.film.converter import Converter
 from app.export.film.fault import FAULTS, FilmError, named, reason
-from app.export.film.orientation import Orientation, orientation_of
+from app.export.film.pixels.color import Colors, colors_of
+from app.export.film.pixels.converter import Converter
+from app.export.film.pixels.orientation import Orientation, orientation_of
 from app.frame import Frame
 from utils.files.regular import check_regular
 from utils.pyav import av

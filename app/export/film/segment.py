@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.export.film.codecs import Codec, Encoder
-from app.export.film.color import FULL, LIMITED, Colors
-from app.export.film.converter import Converter
 from app.export.film.fault import FAULTS, FilmError, reason
+from app.export.film.pixels.color import FULL, LIMITED, Colors
+from app.export.film.pixels.converter import Converter
 from utils.pyav import av
 
 MOST_REORDERED = 16  # frames that a codec decodes before one that is shown earlier
