@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from app.cli import main
 from app.commands.stylize import films
 from app.engine.engine import Engine
 from app.export.film.codecs import CODECS, choose_encoder
@@ -18,7 +19,7 @@ from app.export.film.fault import FilmError
 from app.export.film.plan import film_request
 from app.export.film.reader import FilmReading, film_info, read_frames
 from app.export.film.store import store_folder
-from tests.app.commands.conftest import stylized
+from tests.app.commands.conftest import STYLE, stylized
 from tests.conftest import picture
 from tests.helpers.films import BASE, UNEVEN, packets_of, times_of, write_film
 from utils.images.reading import read_pixels
@@ -172,3 +173,25 @@ def test_an_encoder_that_is_missing_is_named_with_the_reason():
     with pytest.raises(FilmError, match=r"^H.264 cannot be encoded by hardware: Nobody \(h264_abs"):
         choose_encoder(with_both, "hardware", (640, 360))
     assert choose_encoder(with_both, "cpu", (640, 360)).refused == ()
+
+
+def painted(film, out, *flags):
+    """The pictures of a film that a GPU paints."""
+    given = ("stylize", film, "-o", out, "--style", STYLE, "--device", "cuda:0", "--codec", "ffv1")
+    assert main([*map(str, given), *flags]) == 0
+    return np.array(pictures(out), int)
+
+
+@pytest.mark.gpu
+def test_a_film_of_a_gpu_is_that_of_the_processor(style, film, tmp_path):
+    looks = ("--smoothing", "0", "--texture", "0")
+    assert stylized(film, "-o", tmp_path / "cpu.mkv", "--codec", "ffv1", *looks) == 0
+    made = painted(film, tmp_path / "gpu.mkv", *looks)
+    assert np.abs(made - pictures(tmp_path / "cpu.mkv")).max() <= 3
+
+
+@pytest.mark.gpu
+def test_smoothing_goes_on_through_the_last_batch_of_a_film_on_a_gpu(style, film, tmp_path):
+    alone = painted(film, tmp_path / "one.mkv", "--smoothing", "0.5", "--batch", "1")
+    together = painted(film, tmp_path / "five.mkv", "--smoothing", "0.5", "--batch", "5")
+    assert np.abs(alone - together).max() <= 3
