@@ -148,16 +148,17 @@ def stopped(film, out, after, **how):
 
 
 def test_a_film_goes_on_behind_its_finished_parts_and_ends_in_the_same_bits(tmp_path):
+    """Through FFV1: x264 does not always code small frames twice in the same way."""
     film = write_film(tmp_path / "film.mp4", sound="aac")
-    copy(film, tmp_path / "whole.mp4")
-    out = tmp_path / "out.mp4"
-    assert stopped(film, out, 10) in (4, 8)
+    copy(film, tmp_path / "whole.mkv", "ffv1")
+    out = tmp_path / "out.mkv"
+    assert stopped(film, out, 10, codec="ffv1") in (4, 8)
     styling = Plain()
-    report = FilmJob(request(film, out), styling).run()
+    report = FilmJob(request(film, out, "ffv1"), styling).run()
     assert report.resumed in (4, 8)
     assert len(styling.seen) == len(UNEVEN) - report.resumed
     for kind in ("video", "audio"):
-        assert packets_of(out, kind) == packets_of(tmp_path / "whole.mp4", kind)
+        assert packets_of(out, kind) == packets_of(tmp_path / "whole.mkv", kind)
     assert not store_folder(out).exists()
 
 
