@@ -143,12 +143,12 @@ def test_only_the_shell_knows_qt():
     assert not wrong
 
 
-def test_opencv_is_imported_through_its_one_door():
+@pytest.mark.parametrize(("package", "door"), [("cv2", "opencv.py"), ("av", "pyav.py")])
+def test_a_library_with_ways_of_its_own_is_imported_through_its_one_door(package, door):
     wrong = [
         module_name(path)
         for path in [*MODULES, *(ROOT / "tests").rglob("*.py")]
-        if path != ROOT / "utils" / "opencv.py"
-        and any(within(name, "cv2") for name, _ in imports(path))
+        if path != ROOT / "utils" / door and any(within(name, package) for name, _ in imports(path))
     ]
     assert not wrong
 

@@ -42,7 +42,7 @@ ROOT = Path(__file__).parents[2]
 
 OK, NOTE, FAULT = "ok", "note", "fault"
 STYLES = {OK: "green", NOTE: "yellow", FAULT: "bold red"}
-PACKAGES = ("PySide6-Essentials", "opencv-python", "numpy", "pillow", "safetensors")
+PACKAGES = ("PySide6-Essentials", "opencv-python", "av", "numpy", "pillow", "safetensors")
 PROBE_TIMEOUT_S = 60
 
 # Loads Qt's platform plug-in for X11 as Qt does, without a display.
@@ -118,6 +118,7 @@ def run(args: argparse.Namespace) -> int:
         "Compiler": check_compiler,
         "Speed": check_speed,
         "Cameras": check_cameras,
+        "Films": check_films,
         "Window": check_window,
         "Folders": check_folders,
         "Styles": check_styles,
@@ -363,6 +364,26 @@ def check_cameras() -> Iterator[Finding]:
         yield Finding(OK, f"camera:{camera.index}: {camera.name}")
     if not cameras:
         yield Finding(NOTE, "none found; the window opens with the built-in scene")
+
+
+def check_films() -> Iterator[Finding]:
+    """What can encode films, and why hardware cannot."""
+    from app.export.film.codecs import CODECS, encoder_fault
+
+    works: dict[str, list[str]] = {}
+    reasons: dict[str, str] = {}
+    for codec in CODECS.values():
+        for encoder in codec.encoders:
+            titles = works.setdefault(encoder.device, [])
+            if fault := encoder_fault(encoder, (1280, 720)):
+                reasons.setdefault(encoder.device, fault)
+            else:
+                titles.append(codec.title)
+    for device, titles in sorted(works.items(), key=lambda row: not row[1]):
+        if titles:
+            yield Finding(OK, f"{device}: encodes {', '.join(titles)}")
+        else:
+            yield Finding(NOTE, f"no encoder of {reasons[device]}")
 
 
 def check_window() -> Iterator[Finding]:

@@ -114,6 +114,14 @@ ACTIONS: tuple[ActionEntry, ...] = (
     ),
     ActionEntry("save", "Save as...", ("Ctrl+S",), "Save the picture as a file", "Picture", "save"),
     ActionEntry(
+        "export_film",
+        "Export film...",
+        ("Ctrl+Shift+E",),
+        "Paint every frame of the open video into a new one, with its sound",
+        "Picture",
+        "save",
+    ),
+    ActionEntry(
         "copy", "Copy", ("Ctrl+C",), "Copy the picture to the clipboard", "Picture", "copy"
     ),
     *(

@@ -72,6 +72,11 @@ OPEN_WEIGHTS = FileKind(
     (_filter("Weights", ".pth", ".pt", ".safetensors"), _ALL),
 )
 SAVE_STYLE = FileKind("weights_folder", (Place.DocumentsLocation,))
+SAVE_FILM = FileKind(
+    "save_folder",
+    (Place.MoviesLocation,),
+    (_filter("MP4", ".mp4"), _filter("QuickTime", ".mov"), _filter("Matroska", ".mkv")),
+)
 SAVE_PICTURE = FileKind(
     "save_folder",
     (Place.PicturesLocation,),

@@ -27,7 +27,8 @@ from app.settings import Settings
 from app.styles.pack import Style
 from app.ui import actions
 from app.ui.controllers.drop_handler import DropHandler
-from app.ui.controllers.exporter import Exporter
+from app.ui.controllers.exporter import Exporter, films_folder
+from app.ui.controllers.film_exporter import ExportShown, FilmExporter
 from app.ui.controllers.gallery_controller import GALLERY_ACTIONS, GalleryController
 from app.ui.controllers.loading_message import LoadingMessage
 from app.ui.controllers.settings_mapping import settings_with_config, stored_source
@@ -47,7 +48,7 @@ from app.ui.training.launcher import TrainingLauncher
 from app.ui.viewport.stats_overlay import Overlay
 from app.ui.viewport.viewport import VIEWS, Viewport
 from app.ui.widgets.control_panel import ControlPanel
-from app.ui.widgets.job_bar import JobBar, PaintingBar
+from app.ui.widgets.job_bar import FilmBar, JobBar, PaintingBar
 from app.ui.widgets.message_bars import NoticeBar, ProblemBar
 from app.ui.widgets.message_stack import MessageStack
 from app.ui.widgets.playback_bar import PlaybackBar
@@ -104,7 +105,7 @@ class MainWindow(QMainWindow):
         self.problems = ProblemBar(self)
         self.notices = NoticeBar(self)
         self.questions = PromptBar(self)
-        self.job, self.painting = JobBar(self), PaintingBar(self)
+        self.job, self.painting, self.film = JobBar(self), PaintingBar(self), FilmBar(self)
         self.viewport = Viewport(self.session.on_painted, self)
         self.loading_message = LoadingMessage(self.session, self.viewport, self.mixer.label)
         self.overlay = Overlay(
@@ -133,6 +134,7 @@ class MainWindow(QMainWindow):
             self.file_dialogs,
             self.actions_by_key["record"].setChecked,
         )
+        self.film_exporter = FilmExporter(self.session, self.notices.show_notice, self.file_dialogs)
         self.training_launcher = TrainingLauncher(
             self.session,
             lambda: self.viewport.styled,
@@ -164,7 +166,7 @@ class MainWindow(QMainWindow):
         foot.setSpacing(0)
         foot.addWidget(self.playback_bar)
         foot.addWidget(self.gallery)
-        bars = self.problems, self.notices, self.questions, self.job, self.painting
+        bars = self.problems, self.notices, self.questions, self.job, self.painting, self.film
         self.messages = MessageStack(*bars, parent=self)
         self.workspace = Workspace(
             self.toolbar,
@@ -188,6 +190,10 @@ class MainWindow(QMainWindow):
         self.job.canceled.connect(session.style_jobs.cancel)
         session.progress.connect(self.painting.show_share)
         self.painting.canceled.connect(session.cancel)
+        self.film_exporter.progressed.connect(self._show_export)
+        self.film_exporter.ended.connect(lambda: self.film.show_export("", 0.0))
+        self.film.paused.connect(self.film_exporter.pause)
+        self.film.canceled.connect(self.film_exporter.cancel)
         session.source_status.connect(self.notices.show_state)
         session.config_changed.connect(self._on_config_changed)
         session.source_changed.connect(self._on_source_changed)
@@ -246,6 +252,7 @@ class MainWindow(QMainWindow):
             "snapshot": lambda: self.exporter.snapshot(),
             "record": lambda: self.exporter.record(),
             "save": lambda: self.exporter.save_as(self),
+            "export_film": lambda: self.film_exporter.ask(self, films_folder()),
             "copy": lambda: self.exporter.copy(),
             **{key: lambda key=key: self.styles.act(key) for key in GALLERY_ACTIONS},
             "train": lambda: self.training_launcher.open(self._settings),
@@ -278,6 +285,12 @@ class MainWindow(QMainWindow):
         self.loading_message.stop()
         self.viewport.show_styled(styled)
         self.status.show_running(str(styled.running))
+
+    def _show_export(self, shown: ExportShown) -> None:
+        """Show how far a film is, and its newest frame while nothing else is to be seen."""
+        self.film.show_export(shown.text, shown.share)
+        if self.session.paused:
+            self.viewport.show_styled(shown.styled)
 
     def _on_config_changed(self, config: EngineConfig) -> None:
         self.viewport.set_style_title(self.mixer.label())
@@ -487,6 +500,7 @@ class MainWindow(QMainWindow):
             event.ignore()
             return
         self.exporter.finish()
+        self.film_exporter.close()
         self._save_later.stop()
         try:
             self._saver.save_now(self._current_settings())

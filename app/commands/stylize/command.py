@@ -1,4 +1,4 @@
-"""`styleforge stylize`: stylizes picture files and folders."""
+"""`styleforge stylize`: stylizes picture files, folders and films."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import torch
 from app.batch.manifest import Manifest, Record, plan_digest, planned
 from app.batch.shard import Shard, local_index
 from app.commands.common_flags import DEFAULTS
+from app.commands.stylize.films import films_among, stylize_films
 from app.commands.stylize.flags import FULL
 from app.commands.stylize.groups import groups
 from app.commands.stylize.inputs import shown
@@ -83,6 +84,8 @@ def _run(
         size=None if full else args.size,
     ).mixed(chosen)
     engine.configure(config)  # reports an invalid style or device first
+    if films := films_among(args.inputs):
+        return stylize_films(films, args, library, engine, notices)
     plan = _plan(args, style, reporter)
     if plan is None:
         return FAILED

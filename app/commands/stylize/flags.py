@@ -9,6 +9,7 @@ from app.batch.shard import AUTO, Shard, ShardError, parse_shard
 from app.commands.argument_types import int_in_range
 from app.commands.common_flags import add_device, add_kernels, add_precision, add_style
 from app.commands.style_flags import add_style_options
+from app.commands.stylize.film_flags import add_film_flags
 from app.commands.stylize.limits import MOST
 from app.commands.stylize.naming import FIELDS, name_pattern
 from app.commands.stylize.reporters import Loudness
@@ -24,7 +25,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command `stylize` and its flags."""
     parser = subparsers.add_parser(
         "stylize",
-        help="stylize pictures and folders of pictures",
+        help="stylize pictures, folders of pictures and films",
         description="Stylize pictures. Folders are searched recursively, and OUT receives the same "
         "names in the same subfolders; formats that cannot be written become PNG. Results are "
         "written completely or not at all, so an interrupted run can be continued by the same "
@@ -50,7 +51,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="INPUT",
         help="a picture, folder or pattern, or - for a list of pictures and folders on stdin, one "
-        "a line or, as of find -print0, with a NUL after each",
+        "a line or, as of find -print0, with a NUL after each; or films",
     )
     add_output(parser)
 
@@ -63,7 +64,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         required=True,
         type=Path,
         metavar="OUT",
-        help="a folder, or for a single picture a file",
+        help="a folder, or for a single picture or film a file",
     )
     existing = parser.add_mutually_exclusive_group()
     existing.add_argument("--overwrite", action="store_true", help="replace results that exist")
@@ -116,6 +117,7 @@ def add_look(parser: argparse.ArgumentParser) -> None:
         f"GPU up to {BATCH}, fewer of large pictures, and 1 on the CPU)",
     )
     add_style_options(parser)
+    add_film_flags(parser)
 
 
 def add_sharing(parser: argparse.ArgumentParser) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QFrame, QProgressBar, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QWidget
 
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import breakable
@@ -62,6 +62,36 @@ class JobBar(QFrame):
     def _cancel(self) -> None:
         self.cancel.setEnabled(False)
         self.canceled.emit()
+
+
+class FilmBar(JobBar):
+    """Shows how much of a film is exported. `paused` is emitted for the user."""
+
+    paused = Signal(bool)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("Export of a film")
+        self.progress.setRange(0, 100)
+        self.cancel.setToolTip("Stop this; its finished parts are kept for the next export")
+        self.pause = make_button("Pa&use", "Pause the export, or go on", self._toggle)
+        self.pause.setCheckable(True)
+        row = self.layout()
+        assert isinstance(row, QHBoxLayout)
+        row.insertWidget(row.indexOf(self.cancel), self.pause)
+
+    def show_export(self, text: str, share: float) -> None:
+        """Show `text` and the share that is done, 0 to 1; "" when the export has ended."""
+        if not text:
+            self.pause.setChecked(False)
+            self.pause.setText("Pa&use")
+        self.progress.setValue(int(100 * share))
+        self.show_progress(text)
+
+    def _toggle(self) -> None:
+        paused = self.pause.isChecked()
+        self.pause.setText("&Go on" if paused else "Pa&use")
+        self.paused.emit(paused)
 
 
 class PaintingBar(JobBar):

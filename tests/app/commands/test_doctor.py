@@ -40,6 +40,7 @@ def test_the_report_covers_every_part_as_text_and_as_json(native_kernels, capsys
         "Compiler",
         "Speed",
         "Cameras",
+        "Films",
         "Window",
         "Folders",
         "Styles",
@@ -210,3 +211,14 @@ def test_a_broken_qt_is_reported_with_its_last_words():
     answer, fault = doctor._run_python("import os; os.abort()")
     assert answer == ""
     assert "status" in fault
+
+
+def test_encoders_of_films_are_listed_with_the_reason_where_they_fail():
+    findings = list(doctor.check_films())
+    assert findings[0].state == doctor.OK
+    assert any("CPU: encodes H.264, HEVC, AV1, ProRes, FFV1" in each.says for each in findings)
+    devices = ("NVIDIA", "Intel", "AMD", "Apple")
+    for device in devices:
+        (found,) = [each for each in findings if device in each.says.split(":")[0]]
+        missing = f"no encoder of {device} ("
+        assert found.says.startswith(missing if found.state == doctor.NOTE else f"{device}: encod")

@@ -19,6 +19,7 @@ from app.commands.queue.arguments import _parser as job_parser
 from app.commands.queue.arguments import job_arguments, job_words
 from tests.app.commands.conftest import STYLE
 from tests.conftest import picture
+from tests.helpers.films import write_film
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
 
@@ -197,6 +198,27 @@ def test_ctrl_c_has_the_job_wait_again(style, album, tmp_path, capsys, monkeypat
     assert queue("run") == 0
 
 
+def test_films_are_jobs_too_and_are_not_made_again(style, tmp_path, capsys):
+    films = [write_film(tmp_path / name) for name in ("a.mp4", "b.mp4")]
+    out = tmp_path / "out"
+    assert queue("add", *films, "-o", out, "--encoder", "cpu", *LOOK) == 0
+    data = films[1].read_bytes()
+    films[1].write_bytes(data[: len(data) // 20])
+    assert queue("run", "-q") == 1
+    (job,) = listed(capsys)
+    assert (job["pictures"], job["done"], job["failed"]) == (2, 1, 1)
+    made = (out / "a.mp4").stat().st_mtime_ns
+    films[1].write_bytes(data)
+    assert queue("retry") == 0
+    assert queue("run", "-q") == 0
+    assert names(out) == ["a.mp4", "b.mp4"]
+    assert (out / "a.mp4").stat().st_mtime_ns == made
+    assert listed(capsys)[0]["done"] == 2
+    assert queue("add", films[0], "-o", tmp_path / "new", "--name", "{stem}.png", *LOOK) == 0
+    assert queue("run") == 1
+    assert "are for pictures, not for films" in capsys.readouterr().err
+
+
 def test_a_watched_folder_is_stylized_as_it_fills(style, album, tmp_path, capsys):
     out = tmp_path / "out"
     given = ("watch", album, "-o", out, "--once", *LOOK)
@@ -240,6 +262,7 @@ def test_every_flag_of_a_job_survives_being_written(tmp_path, monkeypatch):
         "--mix", "udnie:0.3", "--mix", "candy", "--kernels", "norm", "--precision", "fp16",
         "--device", "cuda:1", "--size", "512", "--depth", "16", "--batch", "3",
         "--strength", "0.123456789", "--keep-colors", "--network", "lite", "--strokes", "bold",
+        "--codec", "hevc", "--quality", "best", "--encoder", "cpu", "--report", "films.json",
         "--texture", "0.5", "--upsampling", "smooth", "--smoothing", "0.25",
     ]  # fmt: skip
     args = job_parser().parse_args(words)
@@ -252,7 +275,7 @@ def test_every_flag_of_a_job_survives_being_written(tmp_path, monkeypatch):
     assert same == {"overwrite", "style"}, "name every flag above"
     again = job_arguments(job_words(args, args.inputs))
     changed = {name for name in given if getattr(again, name) != getattr(args, name)}
-    assert changed == {"inputs", "output", "style_image", "style_network"}  # absolute now
+    assert changed == {"inputs", "output", "style_image", "style_network", "report"}  # absolute now
     assert again.inputs == [str(tmp_path / "in" / "*.png")]
     assert again.output == tmp_path / "out"
     assert [(each.path, each.share) for each in again.style_image] == [

@@ -7,6 +7,7 @@ from tests.fuzz.targets.addresses import Addresses
 from tests.fuzz.targets.any_style import AnyStyleFiles
 from tests.fuzz.targets.checkpoints import Checkpoints
 from tests.fuzz.targets.drops import Drops
+from tests.fuzz.targets.film_exports import FilmExports
 from tests.fuzz.targets.films import Films
 from tests.fuzz.targets.folders import Folders
 from tests.fuzz.targets.metadata import Metadata
@@ -31,6 +32,7 @@ TARGETS: tuple[Target, ...] = (
     Metadata(),
     Folders(),
     Films(),
+    FilmExports(),
     Streams(),
     Addresses(),
     Drops(),

@@ -1,0 +1,132 @@
+"""Puts a film together: the packets of its parts, and all of its source that is copied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from fractions import Fraction
+from pathlib import Path
+
+from app.export.film.copying import (
+    about_stream,
+    add_copied_streams,
+    copied_packets,
+    needed_options,
+)
+from app.export.film.fault import FAULTS, FilmError, reason, unmade
+from app.export.film.reader import open_film
+from app.export.film.segment import Encoding, open_segment
+from app.export.film.store import SegmentStore
+from utils.files.atomic import replacing, sync
+from utils.pyav import av
+
+
+def assemble(
+    source: Path, store: SegmentStore, encoding: Encoding, target: Path, container: str
+) -> tuple[str, ...]:
+    """Write a film, completely or not at all.
+
+    Args:
+        source: The film that everything but the picture is copied from.
+        store: The parts, at least one.
+        encoding: How they were encoded.
+        target: The file to write or replace.
+        container: FFmpeg's name of its format.
+
+    Returns:
+        What of the source cannot be kept, one clause each.
+
+    Raises:
+        FilmError: It cannot be written; the parts are kept.
+    """
+    try:
+        with replacing(target) as temporary:
+            remarks = _write(source, store, encoding, temporary, container)
+            sync(temporary)
+    except FAULTS as exc:
+        raise unmade(target, source, reason(exc)) from exc
+    except FilmError as exc:
+        raise unmade(target, source, str(exc)) from exc
+    return remarks
+
+
+def _write(
+    source: Path, store: SegmentStore, encoding: Encoding, path: Path, container: str
+) -> tuple[str, ...]:
+    with ExitStack() as files:
+        film, picture = files.enter_context(open_film(source))
+        first = files.enter_context(open_segment(store.folder / store.segments[0].name))
+        options = needed_options(film, container)
+        result = files.enter_context(
+            av.open(str(path.absolute()), "w", format=container, container_options=options)
+        )
+        stream = result.add_stream_from_template(first.streams.video[0], opaque=True)
+        if encoding.codec.tag and container in ("mp4", "mov"):
+            stream.codec_context.codec_tag = encoding.codec.tag
+        stream.time_base = encoding.time_base
+        about_stream(picture, stream)
+        copied = add_copied_streams(film, picture, result)
+        shift = round(copied.shift / encoding.time_base)
+        pictures = _pictures(store, encoding.time_base, stream, shift)
+        waiting = next(pictures, None)
+        for packet in copied_packets(film, copied):
+            while waiting is not None and _time(waiting) <= _time(packet):
+                result.mux(waiting)
+                waiting = next(pictures, None)
+            result.mux(packet)
+        while waiting is not None:
+            result.mux(waiting)
+            waiting = next(pictures, None)
+    return copied.all_remarks
+
+
+def _pictures(
+    store: SegmentStore, time_base: Fraction, stream: av.VideoStream, shift: int
+) -> Iterator[av.Packet]:
+    """The packets of all parts, with the times of the whole film."""
+    shown = [segment.start + time - shift for segment in store.segments for time in segment.times]
+    durations = durations_of(shown, store.segments[-1].duration)
+    decoded = decode_times(shown)
+    number = 0
+    for segment in store.segments:
+        with open_segment(store.folder / segment.name) as part:
+            packets = [packet for packet in part.demux(part.streams.video[0]) if packet.size]
+            if len(packets) != len(segment.times):
+                raise FilmError(f"a finished part of it ('{segment.name}') is damaged")
+            for packet in packets:
+                packet.time_base = time_base
+                packet.pts, packet.dts = shown[number], decoded[number]
+                packet.duration = durations[number]
+                packet.stream = stream
+                number += 1
+                yield packet
+
+
+def decode_times(shown: Sequence[int]) -> list[int]:
+    """When packets are decoded (DTS).
+
+    Args:
+        shown: When they are shown, in the order in which they are decoded.
+
+    Returns:
+        Times that increase strictly, each at most that at which its packet is shown: the times of
+        the film, late by as many frames as the encoder has exchanged.
+    """
+    ordered = sorted(shown)
+    rank = {time: number for number, time in enumerate(ordered)}
+    late = max(number - rank[time] for number, time in enumerate(shown))
+    step = max(1, (ordered[late] - ordered[0]) // late) if late else 0
+    before = [ordered[0] - step * (late - number) for number in range(late)]
+    return before + ordered[: len(ordered) - late]
+
+
+def durations_of(shown: Sequence[int], last: int) -> list[int]:
+    """For how long packets are shown: until the next one is, the last one for `last`."""
+    ordered = sorted(shown)
+    following = dict(zip(ordered, [*ordered[1:], ordered[-1] + last], strict=True))
+    return [following[time] - time for time in shown]
+
+
+def _time(packet: av.Packet) -> Fraction:
+    when = packet.dts if packet.dts is not None else packet.pts
+    return (when or 0) * packet.time_base

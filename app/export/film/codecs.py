@@ -1,0 +1,215 @@
+"""The codecs of films: their encoders, with a quality in words, and the files that hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from app.export.film.fault import FilmError
+from utils.pyav import av
+
+QUALITIES = ("small", "good", "best")
+CONTAINERS = {".mp4": "mp4", ".m4v": "mp4", ".mov": "mov", ".mkv": "matroska"}  # FFmpeg's formats
+CPU = "CPU"
+PLACES = ("auto", "cpu", "hardware")  # where a film may be encoded
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """One of FFmpeg's encoders.
+
+    Attributes:
+        name: FFmpeg's name.
+        device: What it runs on, as its makers call it.
+        pixels: FFmpeg's name of the pixels it is given.
+        qualities: Its options for each of QUALITIES.
+        options: Its other options.
+    """
+
+    name: str
+    device: str
+    pixels: str
+    qualities: Mapping[str, Mapping[str, str]]
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def all_options(self, quality: str) -> dict[str, str]:
+        """Its options for one of QUALITIES."""
+        return {**self.options, **self.qualities[quality]}
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """A codec.
+
+    Attributes:
+        title: Its name for the user.
+        encoders: In the order in which they are tried: hardware first, the CPU's last.
+        containers: The endings of the files that hold it, the usual one first.
+        segments: FFmpeg's format of the files in which parts of a film are kept.
+        tag: The name by which QuickTime knows it; "" for FFmpeg's choice.
+        limited: Whether it has no full range of colors.
+        rgb: Whether it keeps RGB.
+    """
+
+    title: str
+    encoders: tuple[Encoder, ...]
+    containers: tuple[str, ...] = tuple(CONTAINERS)
+    segments: str = "mp4"
+    tag: str = ""
+    limited: bool = False
+    rgb: bool = False
+
+    def size(self, width: int, height: int) -> tuple[int, int]:
+        """The size in which a picture can be encoded: even where colors are stored by pairs."""
+        pixels = self.encoders[-1].pixels
+        across = 2 if pixels.startswith(("yuv420", "yuv422")) else 1
+        down = 2 if pixels.startswith("yuv420") else 1
+        return width - width % across, height - height % down
+
+
+def _by(option: str, small: int, good: int, best: int) -> dict[str, dict[str, str]]:
+    numbers = zip(QUALITIES, (small, good, best), strict=True)
+    return {quality: {option: str(number)} for quality, number in numbers}
+
+
+def _hardware(
+    codec: str, nvidia: dict[str, dict[str, str]], others: tuple[int, int, int]
+) -> tuple[Encoder, ...]:
+    """The encoders of graphics processors. Apple's number is a quality of 1 to 100, in units of
+    FFmpeg's 118."""
+    amd = {
+        quality: {"qp_i": str(qp), "qp_p": str(qp), "qp_b": str(qp)}
+        for quality, qp in zip(QUALITIES, others, strict=True)
+    }
+    apple = _by("global_quality", 45 * 118, 65 * 118, 85 * 118)
+    return (
+        Encoder(f"{codec}_nvenc", "NVIDIA", "yuv420p", nvidia, {"rc": "vbr", "b": "0"}),
+        Encoder(f"{codec}_qsv", "Intel", "nv12", _by("global_quality", *others)),
+        Encoder(f"{codec}_amf", "AMD", "yuv420p", amd, {"rc": "cqp", "quality": "quality"}),
+        Encoder(f"{codec}_videotoolbox", "Apple", "yuv420p", apple, {"flags": "+qscale"}),
+    )
+
+
+# "veryfast" takes 23 ms of processor time for a painted frame of 1080p, "fast" 57.
+_X264 = {
+    "small": {"crf": "26", "preset": "fast"},
+    "good": {"crf": "20", "preset": "veryfast"},
+    "best": {"crf": "12", "preset": "fast"},
+}
+_X265 = {"preset": "fast", "x265-params": "log-level=none"}  # else it writes to the terminal
+
+CODECS: dict[str, Codec] = {
+    "h264": Codec(
+        "H.264",
+        (
+            *_hardware("h264", _by("cq", 29, 23, 17), (28, 22, 16)),
+            Encoder("libx264", CPU, "yuv420p", _X264),
+        ),
+    ),
+    "hevc": Codec(
+        "HEVC",
+        (
+            *_hardware("hevc", _by("cq", 31, 25, 19), (30, 24, 18)),
+            Encoder("libx265", CPU, "yuv420p", _by("crf", 29, 23, 14), _X265),
+        ),
+        tag="hvc1",
+    ),
+    "av1": Codec(
+        "AV1",
+        (
+            *_hardware("av1", _by("cq", 38, 30, 22), (36, 28, 20)),
+            Encoder("libsvtav1", CPU, "yuv420p", _by("crf", 42, 32, 20), {"preset": "8"}),
+        ),
+        containers=(".mp4", ".m4v", ".mkv"),
+    ),
+    "prores": Codec(
+        "ProRes",
+        (Encoder("prores_ks", CPU, "yuv422p10le", _by("profile", 1, 2, 3), {"vendor": "apl0"}),),
+        containers=(".mov", ".mkv"),
+        segments="mov",
+        limited=True,
+    ),
+    "ffv1": Codec(
+        "FFV1",
+        (
+            Encoder(
+                "ffv1",
+                CPU,
+                "bgr0",
+                {quality: {} for quality in QUALITIES},  # lossless
+                {"level": "3", "slices": "16", "slicecrc": "1", "g": "1"},
+            ),
+        ),
+        containers=(".mkv",),
+        rgb=True,
+    ),
+}
+
+
+def usual_codec(ending: str) -> str:
+    """The codec of a file whose codec is not chosen."""
+    return next(key for key, codec in CODECS.items() if ending in codec.containers)
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenEncoder:
+    """The encoder of a film.
+
+    Attributes:
+        encoder: The encoder.
+        refused: Why encoders before it cannot be used, one clause each.
+    """
+
+    encoder: Encoder
+    refused: tuple[str, ...] = ()
+
+
+def choose_encoder(codec: Codec, where: str, size: tuple[int, int]) -> ChosenEncoder:
+    """Find an encoder that works on this machine, by opening it.
+
+    Args:
+        codec: The codec.
+        where: One of PLACES; "auto" tries hardware first.
+        size: (width, height) of the film, in pixels.
+
+    Raises:
+        FilmError: No encoder in that place works; with the reason of each.
+    """
+    tried = [
+        encoder
+        for encoder in codec.encoders
+        if where == "auto" or (encoder.device == CPU) == (where == "cpu")
+    ]
+    refused: list[str] = []
+    for encoder in tried:
+        fault = encoder_fault(encoder, size)
+        if not fault:
+            return ChosenEncoder(encoder, tuple(refused))
+        refused.append(fault)
+    why = "; ".join(refused) or "it is encoded by the CPU alone"
+    raise FilmError(f"{codec.title} cannot be encoded by {where}: {why}")
+
+
+def encoder_fault(encoder: Encoder, size: tuple[int, int]) -> str:
+    """Why an encoder cannot be used on this machine, as a clause; "" if it can."""
+    av.logging.set_level(av.logging.ERROR)
+    try:
+        with av.logging.Capture() as said:
+            try:
+                context = av.CodecContext.create(encoder.name, "w")
+            except av.codec.codec.UnknownCodecError:
+                return f"{encoder.device} ({encoder.name}): not in this build of FFmpeg"
+            assert isinstance(context, av.video.codeccontext.VideoCodecContext)
+            context.width, context.height = size
+            context.pix_fmt = encoder.pixels
+            context.time_base, context.framerate = Fraction(1, 25), Fraction(25)
+            context.options = encoder.all_options(QUALITIES[1])
+            try:
+                context.open(strict=False)
+            except av.error.FFmpegError as exc:
+                words = said[0][2].strip() if said else exc.strerror
+                return f"{encoder.device} ({encoder.name}): {words}"
+    finally:
+        av.logging.set_level(None)
+    return ""

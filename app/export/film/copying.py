@@ -1,0 +1,251 @@
+"""What of a film is copied as it is: sound, subtitles, covers, fonts, chapters and metadata."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from app.export.film.fault import FAULTS, FilmError
+from app.export.film.reader import open_film
+from utils.pyav import av
+
+# Metadata that the container writes by itself.
+_OF_THE_FILE = {
+    "major_brand", "minor_version", "compatible_brands", "encoder", "duration",
+    "_statistics_writing_app", "_statistics_writing_date_utc", "_statistics_tags",
+    "bps", "number_of_frames", "number_of_bytes",
+}  # fmt: skip
+# Names of metadata that MP4 and QuickTime files have a place of their own for.
+_KNOWN = {
+    "title", "artist", "album_artist", "author", "composer", "album", "date", "comment", "genre",
+    "copyright", "grouping", "lyrics", "description", "synopsis", "show", "episode_id", "network",
+    "keywords", "track", "disc", "creation_time", "encoder", "encoded_by", "performer",
+    "compilation", "rating", "media_type", "hd_video", "gapless_playback", "tool",
+}  # fmt: skip
+_FASTEST_CLOCK = 2**31 - 1  # ticks a second of an MP4 file
+_TITLES = {"mp4": "MP4", "mov": "QuickTime", "matroska": "Matroska"}
+_KINDS = {"audio": "sound", "subtitle": "subtitles", "video": "a second picture", "data": "data"}
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """The streams of a film that are copied.
+
+    Attributes:
+        targets: The stream of the result for the index of each stream of the film.
+        remarks: What cannot be kept, one clause each.
+        shift: What is taken off all times, in seconds.
+        lost: How many packets of each kind were not copied, since their times are damaged.
+    """
+
+    targets: dict[int, av.stream.Stream]
+    remarks: tuple[str, ...]
+    shift: Fraction
+    lost: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def all_remarks(self) -> tuple[str, ...]:
+        """What cannot be kept, and what was lost, one clause each."""
+        lost = (f"{count} packets of its {kind} have no time" for kind, count in self.lost.items())
+        return (*self.remarks, *lost)
+
+
+def needed_options(source: av.container.InputContainer, container: str) -> dict[str, str]:
+    """Options of a container in which everything of a film is kept.
+
+    Args:
+        source: The film.
+        container: FFmpeg's name of the result's format.
+    """
+    if container not in ("mp4", "mov"):
+        return {}
+    flags = "+faststart"
+    if any(key.lower() not in _KNOWN for key in kept_metadata(source.metadata)):
+        flags += "+use_metadata_tags"
+    options = {"movflags": flags}
+    starts = [start - clock_shift(source) for start in _starts(source)]
+    clock = math.lcm(*(start.denominator for start in starts))
+    if max(starts, default=0) > 0 and clock <= _FASTEST_CLOCK:
+        options["movie_timescale"] = str(clock)  # else a later start is rounded to milliseconds
+    return options
+
+
+def kept_metadata(metadata: dict[str, str]) -> dict[str, str]:
+    """Metadata without what a container writes by itself."""
+    return {
+        key: value
+        for key, value in metadata.items()
+        if key.lower().removesuffix("-eng") not in _OF_THE_FILE
+    }
+
+
+def clock_shift(source: av.container.InputContainer) -> Fraction:
+    """The first time of a film whose container counts from any moment, as broadcasts do; 0 of
+    others, whose times are kept as they are."""
+    if not source.format.flags & av.format.Flags.ts_discont.value:
+        return Fraction(0)
+    return min(_starts(source), default=Fraction(0))
+
+
+def _starts(source: av.container.InputContainer) -> list[Fraction]:
+    """When each stream begins, in seconds."""
+    return [
+        stream.start_time * stream.time_base
+        for stream in source.streams
+        if stream.start_time is not None and stream.time_base
+    ]
+
+
+def add_copied_streams(
+    source: av.container.InputContainer,
+    picture: av.VideoStream,
+    result: av.container.OutputContainer,
+) -> Copied:
+    """Add a stream to the result for each stream of a film but its picture.
+
+    Args:
+        source: The film.
+        picture: Its picture.
+        result: Whose header is not written yet; the picture's stream is added already.
+
+    Raises:
+        FilmError: The container cannot hold the sound.
+    """
+    targets: dict[int, av.stream.Stream] = {}
+    remarks: list[str] = []
+    chapters = source.chapters()
+    for stream in source.streams:
+        if stream.index == picture.index:
+            continue
+        cover = bool(stream.disposition & av.stream.Disposition.attached_pic)
+        if isinstance(stream, av.stream.AttachmentStream):
+            _attach(stream, result, remarks)
+        elif stream.type == "video" and not cover:
+            remarks.append("its other pictures are left out")
+        elif cover and result.format.name == "matroska":
+            _attach_cover(source, stream, result)
+        elif stream.type == "data" and (chapters or stream.metadata.get("timecode")):
+            pass  # QuickTime's tracks of chapters and time codes, which the container writes itself
+        else:
+            target = _added(stream, result, remarks)
+            if target is not None:
+                targets[stream.index] = target
+    shift = clock_shift(source)
+    for chapter in chapters:
+        base = chapter["time_base"] or Fraction(1)
+        chapter["start"] -= round(shift / base)
+        chapter["end"] -= round(shift / base)
+    result.set_chapters(chapters)
+    result.metadata.update(kept_metadata(source.metadata))
+    return Copied(targets, tuple(dict.fromkeys(remarks)), shift)
+
+
+def check_copying(source: Path, container: str) -> None:
+    """Check before a film is made that its sound can be copied.
+
+    Args:
+        source: The film.
+        container: FFmpeg's name of the result's format.
+
+    Raises:
+        FilmError: The container cannot hold the sound.
+    """
+    with open_film(source) as (film, picture):
+        result = av.open(BytesIO(), "w", format=container)
+        add_copied_streams(film, picture, result)
+
+
+def copied_packets(source: av.container.InputContainer, copied: Copied) -> Iterator[av.Packet]:
+    """The packets of the streams that are copied, with the result's stream and time."""
+    streams = [source.streams[index] for index in copied.targets]
+    if not streams:
+        return
+    last: dict[int, int] = {}
+    for packet in source.demux(*streams):
+        if not packet.size:
+            continue
+        decoded = packet.dts if packet.dts is not None else packet.pts
+        before = last.get(packet.stream_index)
+        shown = packet.pts if packet.pts is not None else decoded
+        if (
+            decoded is None
+            or shown is None
+            or (before is not None and decoded < before)
+            or shown < decoded
+        ):
+            copied.lost[_KINDS.get(packet.stream.type, packet.stream.type)] += 1
+            continue
+        last[packet.stream_index] = decoded
+        shift = round(copied.shift / packet.time_base)
+        packet.pts, packet.dts = shown - shift, decoded - shift
+        packet.stream = copied.targets[packet.stream_index]
+        yield packet
+
+
+def about_stream(stream: av.stream.Stream, target: av.stream.Stream) -> None:
+    """Copy what is said about a stream: its language, title and role."""
+    target.metadata.update(kept_metadata(stream.metadata))
+    target.disposition = stream.disposition
+
+
+def _added(
+    stream: av.stream.Stream, result: av.container.OutputContainer, remarks: list[str]
+) -> av.stream.Stream | None:
+    context: Any = stream.codec_context
+    kind = _KINDS.get(stream.type, stream.type)
+    codec = context.codec.canonical_name if context is not None else "of an unknown kind"
+    try:
+        if context is None:
+            raise ValueError("of an unknown kind")
+        _try(stream, result.format.name)
+        target = result.add_stream_from_template(stream, opaque=True)
+    except FAULTS as exc:
+        where = _TITLES[result.format.name]
+        if stream.type == "audio":
+            raise FilmError(
+                f"{where} files cannot hold its sound ({codec}); Matroska files (.mkv) hold any"
+            ) from exc
+        left = f"its {kind} ({codec}) are left out, since {where} files cannot hold them"
+        remarks.append(left)
+        return None
+    about_stream(stream, target)
+    return target
+
+
+def _try(stream: av.stream.Stream, container: str) -> None:
+    """Write the head of a file with nothing but a stream; one of FAULTS where it cannot be.
+
+    A container may accept a codec and refuse it when it is too late, as QuickTime's does FLAC.
+    """
+    with av.open(BytesIO(), "w", format=container) as trial:
+        trial.add_stream_from_template(stream, opaque=True)
+        trial.start_encoding()
+
+
+def _attach(
+    stream: av.stream.AttachmentStream, result: av.container.OutputContainer, remarks: list[str]
+) -> None:
+    if result.format.name != "matroska":
+        remarks.append("its attached files are left out, since only Matroska files hold them")
+        return
+    name = stream.metadata.get("filename", "attachment")
+    result.add_attachment(name, stream.mimetype or "application/octet-stream", stream.data)
+
+
+def _attach_cover(
+    source: av.container.InputContainer,
+    stream: av.stream.Stream,
+    result: av.container.OutputContainer,
+) -> None:
+    kind = {"png": "png"}.get(stream.codec_context.name, "jpeg")
+    for packet in source.demux(stream):
+        if packet.size:
+            result.add_attachment(f"cover.{kind.replace('e', '')}", f"image/{kind}", bytes(packet))
+            break
+    source.seek(0)

@@ -1,0 +1,1 @@
+"""Pixels of films: what their numbers mean, which way up they are, and RGB of them and back."""

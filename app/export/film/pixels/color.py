@@ -1,0 +1,86 @@
+"""What the numbers of a film's pixels mean: matrix, range, primaries, transfer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from app.export.film.fault import FilmError
+from utils.pyav import av
+
+# Code points of ITU-T H.273, which FFmpeg and the files use.
+RGB, BT709, UNKNOWN, FCC, BT470BG, BT601, SMPTE240M, BT2020, BT2020_CL = 0, 1, 2, 4, 5, 6, 7, 9, 10
+PQ, HLG = 16, 18  # transfer characteristics of HDR
+LIMITED, FULL = 1, 2  # FFmpeg's numbers of the ranges
+
+# The matrices that are known, each with the shares of red and blue in luma, and the number by which
+# FFmpeg's scaler knows it.
+MATRICES = {
+    BT709: (0.2126, 0.0722, 1),
+    FCC: (0.30, 0.11, 4),
+    BT470BG: (0.299, 0.114, 5),
+    BT601: (0.299, 0.114, 5),
+    SMPTE240M: (0.212, 0.087, 7),
+    BT2020: (0.2627, 0.0593, 9),
+    BT2020_CL: (0.2627, 0.0593, 9),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Colors:
+    """What the numbers of a film's pixels mean, in code points of ITU-T H.273.
+
+    Attributes:
+        matrix: From RGB to luma and chroma; RGB where there is none.
+        full: Whether black and white are 0 and 255 (of 8 bits), not 16 and 235.
+        primaries: Of the three colors; UNKNOWN where the film does not say.
+        transfer: From light to numbers; UNKNOWN where the film does not say.
+    """
+
+    matrix: int
+    full: bool
+    primaries: int = UNKNOWN
+    transfer: int = UNKNOWN
+
+    @property
+    def hdr(self) -> bool:
+        """Whether the film has a high dynamic range."""
+        return self.transfer in (PQ, HLG)
+
+    def coded(self, width: int, height: int, *, limited: bool = False, rgb: bool = False) -> Colors:
+        """The colors of a result of these.
+
+        Args:
+            width: Of the film, in pixels.
+            height: Of the film, in pixels.
+            limited: Whether the codec has no full range.
+            rgb: Whether the codec keeps RGB.
+        """
+        if rgb:
+            return replace(self, matrix=RGB, full=True)
+        if self.matrix == RGB:
+            return replace(self, matrix=usual_matrix(width, height), full=False)
+        return replace(self, full=self.full and not limited)
+
+
+def usual_matrix(width: int, height: int) -> int:
+    """The matrix of a film that does not say: BT.709 from 720 lines on, BT.601 below, as players
+    have it."""
+    return BT709 if width >= 1280 or height > 576 else BT601
+
+
+def colors_of(frame: av.VideoFrame) -> Colors:
+    """The colors of a decoded frame, with the usual ones where it does not say.
+
+    Raises:
+        FilmError: Its matrix is not known.
+    """
+    primaries, transfer = int(frame.color_primaries), int(frame.color_trc)
+    if frame.format.is_rgb:
+        return Colors(RGB, True, primaries, transfer)
+    full = int(frame.color_range) == FULL or frame.format.name.startswith("yuvj")
+    matrix = int(frame.colorspace)
+    if matrix in (UNKNOWN, RGB):  # RGB is wrong of a frame that has luma
+        matrix = usual_matrix(frame.width, frame.height)
+    if matrix not in MATRICES:
+        raise FilmError(f"its colors have a matrix (number {matrix}) that is not supported")
+    return Colors(matrix, full, primaries, transfer)

@@ -1,0 +1,139 @@
+"""Frames of a film become RGB in memory for the engine's device, and RGB frames for an encoder."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.export.film.pixels.color import FULL, LIMITED, MATRICES, Colors
+from app.export.film.pixels.orientation import AS_STORED, Orientation
+from app.export.film.pixels.planes import Matrix, plane_pixels
+from app.frame_memory import new_pixels
+from utils.pyav import av
+
+# The bits of luma and chroma in planes of their own; other pixels are left to FFmpeg's scaler.
+_PLANES = {
+    **dict.fromkeys(("yuv420p", "yuv422p", "yuv444p", "yuvj420p", "yuvj422p", "yuvj444p"), 8),
+    **dict.fromkeys(("yuv420p10le", "yuv422p10le", "yuv444p10le"), 10),
+    **dict.fromkeys(("yuv420p12le", "yuv422p12le", "yuv444p12le"), 12),
+}
+_FLAGS = av.video.reformatter.Interpolation
+# Without exact rounding what is read is rounded down: a gray ramp that is read, written and read
+# again is then 2 of 255 off.
+_EXACT = int(_FLAGS.BILINEAR | _FLAGS.FULL_CHR_H_INT | _FLAGS.ACCURATE_RND)
+
+
+class Converter:
+    """Converts frames of one film. For any thread.
+
+    Args:
+        colors: Of the frames that are not RGB.
+        orientation: How frames that are read become upright.
+    """
+
+    def __init__(self, colors: Colors, orientation: Orientation = AS_STORED) -> None:
+        self.colors, self._orientation = colors, orientation
+        self._range = FULL if colors.full else LIMITED
+        self._number: int | None = None
+        self._matrices: dict[int, Matrix] = {}  # by bits; none of RGB
+        if colors.matrix in MATRICES:
+            red, blue, self._number = MATRICES[colors.matrix]
+            self._matrices = {
+                bits: Matrix(red, blue, full=colors.full, bits=bits) for bits in (8, 10, 12)
+            }
+        self._of_thread = threading.local()
+
+    def to_rgb(self, frame: av.VideoFrame, width: int, height: int) -> NDArray[np.uint8]:
+        """Convert a decoded frame of any bits.
+
+        Args:
+            frame: In the colors of the film.
+            width: As it is stored, in pixels; a frame of another size is scaled.
+            height: As it is stored, in pixels.
+
+        Returns:
+            [H, W, 3] uint8 RGB, upright, in new memory.
+        """
+        whole = (frame.width, frame.height) == (width, height)
+        bits = _PLANES.get(frame.format.name, 0)
+        if whole and bits in self._matrices:
+            pixels = new_pixels(height, width)
+            self._matrices[bits].to_rgb(_planes(frame, bits), pixels)
+            if self._orientation == AS_STORED:
+                return pixels
+        else:
+            pixels = self._scaled(frame, width, height)
+        return _copied(self._orientation.upright(pixels))
+
+    def from_rgb(self, pixels: NDArray[np.uint8], pixel_format: str) -> av.VideoFrame:
+        """Make a frame for an encoder.
+
+        Args:
+            pixels: [H, W, 3] uint8 RGB, of even sides where the format stores colors by pairs.
+            pixel_format: FFmpeg's name of the encoder's format.
+        """
+        pixels = np.ascontiguousarray(pixels)
+        height, width = pixels.shape[:2]
+        if self._matrices and pixel_format == "yuv420p":
+            made = av.VideoFrame(width, height, pixel_format)
+            self._matrices[8].from_rgb(pixels, _planes(made))
+        else:
+            made = self._scaler.reformat(
+                av.VideoFrame.from_ndarray(pixels, format="rgb24"),
+                format=pixel_format,
+                src_colorspace=self._number,
+                dst_colorspace=self._number,
+                interpolation=_EXACT,
+                src_color_range=FULL,
+                dst_color_range=self._range,
+                threads=1,
+            )
+        made.colorspace, made.color_range = self.colors.matrix, self._range
+        made.color_primaries, made.color_trc = self.colors.primaries, self.colors.transfer
+        return made
+
+    @property
+    def _scaler(self) -> av.video.reformatter.VideoReformatter:
+        """FFmpeg's scaler of this thread."""
+        of_thread = self._of_thread
+        if not hasattr(of_thread, "scaler"):
+            of_thread.scaler = av.video.reformatter.VideoReformatter()
+        return of_thread.scaler
+
+    def _scaled(self, frame: av.VideoFrame, width: int, height: int) -> NDArray[np.uint8]:
+        rgb = self._scaler.reformat(
+            frame,
+            width,
+            height,
+            "rgb24",
+            src_colorspace=self._number,
+            dst_colorspace=self._number,
+            interpolation=_EXACT,
+            src_color_range=self._range,
+            dst_color_range=FULL,
+            threads=1,
+        )
+        (plane,) = rgb.planes
+        rows = plane_pixels(memoryview(plane), plane.line_size, 3 * width, height)
+        return rows.reshape(height, width, 3)
+
+
+def _planes(frame: av.VideoFrame, bits: int = 8) -> list[Any]:
+    """Luma and both of chroma, each [H, W] of uint8, or of uint16 where there are more bits."""
+    number = np.dtype(np.uint8 if bits == 8 else "<u2")
+    return [
+        plane_pixels(
+            memoryview(plane), plane.line_size, plane.width * number.itemsize, plane.height
+        ).view(number)
+        for plane in frame.planes
+    ]
+
+
+def _copied(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """A copy of [H, W, 3] uint8 pixels in memory that the engine's device reads fastest."""
+    kept = new_pixels(*pixels.shape[:2])
+    np.copyto(kept, pixels)
+    return kept

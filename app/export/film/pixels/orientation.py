@@ -1,0 +1,65 @@
+"""How a film is turned before it is shown: the display matrix that cameras write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from utils.pyav import av
+
+_ONE = 1 << 16  # 1 in the fixed point of the matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Orientation:
+    """How stored pixels become upright ones: columns and rows are exchanged first, then the sides.
+
+    Attributes:
+        transposed: Whether columns and rows are exchanged.
+        mirrored: Whether left and right are.
+        flipped: Whether top and bottom are.
+    """
+
+    transposed: bool = False
+    mirrored: bool = False
+    flipped: bool = False
+
+    def size(self, width: int, height: int) -> tuple[int, int]:
+        """The (width, height) of the upright picture of a stored one."""
+        return (height, width) if self.transposed else (width, height)
+
+    def upright(self, pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """A view of stored pixels [H, W, 3], upright."""
+        if self.transposed:
+            pixels = pixels.transpose(1, 0, 2)
+        if self.mirrored:
+            pixels = pixels[:, ::-1]
+        if self.flipped:
+            pixels = pixels[::-1]
+        return pixels
+
+
+AS_STORED = Orientation()
+
+
+def orientation_of(frame: av.VideoFrame) -> Orientation:
+    """Read the display matrix of a decoded frame (ISO/IEC 14496-12, 8.3.2).
+
+    Returns:
+        As it is stored where there is none, or one that turns by no multiple of 90 degrees.
+    """
+    kind = av.sidedata.sidedata.Type.DISPLAYMATRIX
+    side: Any = frame.side_data  # its stub names one kind only
+    data = next((each for each in side if each.type == kind), None)
+    if data is None:
+        return AS_STORED
+    a, b, _, c, d, *_ = (int(number) for number in np.frombuffer(bytes(data), np.int32))
+    # A stored point (column p, row q) is shown at (a p + c q, b p + d q).
+    if abs(a) == abs(d) == _ONE and b == c == 0:
+        return Orientation(mirrored=a < 0, flipped=d < 0)
+    if abs(b) == abs(c) == _ONE and a == d == 0:
+        return Orientation(transposed=True, mirrored=c < 0, flipped=b < 0)
+    return AS_STORED

@@ -1,0 +1,76 @@
+"""How a film is going to be encoded: its file, codec, encoder, size and colors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from app.export.film.codecs import CODECS, CONTAINERS, choose_encoder, usual_codec
+from app.export.film.copying import check_copying
+from app.export.film.fault import FAULTS, FilmError, named, reason, unmade
+from app.export.film.job import PART, FilmRequest
+from app.export.film.reader import FilmInfo
+from app.export.film.segment import Encoding
+
+
+def film_request(
+    info: FilmInfo,
+    target: Path,
+    codec: str | None,
+    *,
+    quality: str,
+    where: str,
+    identity: Mapping[str, str],
+    part: int = PART,
+) -> FilmRequest:
+    """Plan a film.
+
+    Args:
+        info: The film.
+        target: The file of the result; its ending gives the format.
+        codec: A key of CODECS; None for the usual one of the format.
+        quality: One of QUALITIES.
+        where: One of PLACES, where it is encoded.
+        identity: Everything on which its frames depend, for a run that goes on later.
+        part: How many frames a part has.
+
+    Raises:
+        FilmError: The file cannot hold the codec or the film's sound, or no encoder works.
+    """
+    ending = target.suffix.lower()
+    if ending not in CONTAINERS:
+        raise FilmError(f"{named(target)} is no name of a film: it must end in {_any(CONTAINERS)}")
+    key = codec or usual_codec(ending)
+    chosen = CODECS[key]
+    if ending not in chosen.containers:
+        raise FilmError(
+            f"{named(target)} cannot hold {chosen.title}, whose files end in "
+            f"{_any(chosen.containers)}"
+        )
+    try:
+        check_copying(info.path, CONTAINERS[ending])
+    except FAULTS as exc:
+        raise unmade(target, info.path, reason(exc)) from exc
+    except FilmError as exc:
+        raise unmade(target, info.path, str(exc)) from exc
+    width, height = chosen.size(info.width, info.height)
+    if not width or not height:
+        raise FilmError(f"{named(info.path)} is too small for {chosen.title}")
+    found = choose_encoder(chosen, where, (width, height))
+    encoding = Encoding(
+        chosen,
+        found.encoder,
+        quality,
+        width,
+        height,
+        info.rate,
+        info.time_base,
+        info.aspect,
+        info.colors.coded(width, height, limited=chosen.limited, rgb=chosen.rgb),
+    )
+    return FilmRequest(info, target, CONTAINERS[ending], encoding, identity, part, found.refused)
+
+
+def _any(endings: Mapping[str, str] | tuple[str, ...]) -> str:
+    *others, last = endings
+    return f"{', '.join(others)} or {last}" if others else last

@@ -1,0 +1,285 @@
+"""Reads films: what they are, and every frame upright in RGB with its exact time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from app.export.film.ahead import mapped_ahead
+from app.export.film.fault import FAULTS, FilmError, named, reason
+from app.export.film.pixels.color import Colors, colors_of
+from app.export.film.pixels.converter import Converter
+from app.export.film.pixels.orientation import Orientation, orientation_of
+from app.frame import Frame
+from utils.files.regular import check_regular
+from utils.pyav import av
+
+USUAL_RATE = Fraction(25)  # frames a second of a film that does not tell
+MOST_RATE = 1000
+MOST_PIXELS = 50_000_000  # of a frame, of which several are held; 8K has 33 million
+
+
+@dataclass(frozen=True, slots=True)
+class FilmInfo:
+    """What is known of a film before it is read.
+
+    Attributes:
+        path: Its file.
+        width: Of the upright picture, in pixels.
+        height: Of the upright picture, in pixels.
+        rate: Frames a second, on average.
+        time_base: The unit of its times, in seconds.
+        seconds: How long it is; 0 where the file does not tell.
+        count: How many frames it says to have, or nearly so by its length; 0 where it says nothing.
+        counted: Whether `count` is the file's own.
+        aspect: How many times a pixel is wider than high.
+        colors: What its numbers mean.
+        orientation: How its pixels become upright.
+        remarks: What is not kept, one clause each.
+    """
+
+    path: Path
+    width: int
+    height: int
+    rate: Fraction
+    time_base: Fraction
+    seconds: float
+    count: int
+    counted: bool
+    aspect: Fraction
+    colors: Colors
+    orientation: Orientation
+    remarks: tuple[str, ...] = ()
+
+
+@contextmanager
+def open_film(path: Path) -> Generator[tuple[av.container.InputContainer, av.VideoStream]]:
+    """Open a film, for one thread.
+
+    Yields:
+        The film and its picture.
+
+    Raises:
+        FilmError: It has no moving picture.
+    """
+    # Absolute, because FFmpeg takes what precedes a colon in "12:30.mp4" for a protocol.
+    with av.open(str(path.absolute())) as container:
+        yield container, _video(container, path)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FilmFrame:
+    """A frame of a film.
+
+    Attributes:
+        frame: Upright, in RGB.
+        pts: When it is shown, in the film's time base.
+        duration: For how long, in the film's time base.
+    """
+
+    frame: Frame
+    pts: int
+    duration: int
+
+
+def film_info(path: Path) -> FilmInfo:
+    """Open a film and decode its first frame.
+
+    Raises:
+        FilmError: It is no film that can be read.
+    """
+    try:
+        check_regular(path)  # a pipe could block for ever
+        with open_film(path) as (container, stream):
+            frame = next(_decoded(container, stream, FilmReading()), None)
+            if frame is None:
+                raise FilmError(f"{named(path)} is damaged: no frame of it can be decoded")
+            if frame.width * frame.height > MOST_PIXELS:
+                raise FilmError(
+                    f"{named(path)} has frames of {frame.width}x{frame.height} pixels, more than "
+                    "any film"
+                )
+            try:
+                colors = colors_of(frame)
+            except FilmError as exc:
+                raise FilmError(f"{named(path)} cannot be read: {exc}") from exc
+            return _info(path, container, stream, frame, colors)
+    except FAULTS as exc:
+        raise FilmError(f"{named(path)} cannot be read as a film: {reason(exc)}") from exc
+
+
+def _info(
+    path: Path,
+    container: av.container.InputContainer,
+    stream: av.VideoStream,
+    frame: av.VideoFrame,
+    colors: Colors,
+) -> FilmInfo:
+    turn = orientation_of(frame)
+    rate = stream.average_rate or stream.guessed_rate or USUAL_RATE
+    rate = rate if 0 < rate <= MOST_RATE else USUAL_RATE
+    base = stream.time_base or 1 / rate
+    seconds = float(stream.duration * base) if stream.duration else 0.0
+    if not seconds and container.duration:
+        seconds = container.duration / 1e6
+    aspect = stream.sample_aspect_ratio or Fraction(1)
+    if turn.transposed:
+        aspect = 1 / aspect
+    remarks: list[str] = []
+    if colors.hdr:
+        remarks.append("it is HDR: its colors are painted as they are stored, in 8 bits")
+    if any(component.is_alpha for component in frame.format.components):
+        remarks.append("its transparency is not kept")
+    if frame.interlaced_frame:
+        remarks.append("it is interlaced: both fields of a frame are painted together")
+    return FilmInfo(
+        path,
+        *turn.size(frame.width, frame.height),
+        rate,
+        base,
+        seconds,
+        stream.frames or round(seconds * rate),
+        stream.frames > 0,
+        aspect,
+        colors,
+        turn,
+        tuple(remarks),
+    )
+
+
+@dataclass(slots=True)
+class FilmReading:
+    """What went wrong while a film was read.
+
+    Attributes:
+        damaged: How many packets could not be decoded.
+        fault: Why reading ended before the film did; "" if it did not.
+        scaled: How many frames had another size than the first.
+    """
+
+    damaged: int = 0
+    fault: str = ""
+    scaled: int = 0
+
+
+def read_frames(
+    info: FilmInfo, reading: FilmReading, after: int | None = None
+) -> Generator[FilmFrame]:
+    """Read the frames of a film. To be used by one thread, and closed.
+
+    Args:
+        info: The film.
+        reading: Receives what goes wrong; reading goes on behind a damaged packet.
+        after: Only frames later than this time, in the film's time base; None for all.
+
+    Yields:
+        Frames in the order of their times, which increase strictly.
+
+    Raises:
+        FilmError: The film cannot be opened any more.
+    """
+    try:
+        if after is not None:
+            with open_film(info.path) as (container, stream):
+                frames = _from(container, stream, after, reading)
+                if frames is not None:
+                    yield from _converted(info, frames, reading, after)
+                    return
+        with open_film(info.path) as (container, stream):
+            frames = _decoded(container, stream, reading)
+            yield from _converted(info, frames, reading, after)
+    except FAULTS as exc:
+        raise FilmError(f"{named(info.path)} cannot be read: {reason(exc)}") from exc
+
+
+def _from(
+    container: av.container.InputContainer,
+    stream: av.VideoStream,
+    after: int,
+    reading: FilmReading,
+) -> Iterator[av.VideoFrame] | None:
+    """The frames from a key frame at or before a time on; None where the file cannot be entered
+    there, or its frames have no times of their own."""
+    try:
+        container.seek(after, stream=stream, backward=True)
+        frames = _decoded(container, stream, reading)
+        first = next(frames, None)
+    except FAULTS:
+        return None
+    if first is None or first.pts is None or first.pts > after:
+        return None
+
+    def all_of_them() -> Iterator[av.VideoFrame]:
+        yield first
+        yield from frames
+
+    return all_of_them()
+
+
+def _converted(
+    info: FilmInfo, frames: Iterator[av.VideoFrame], reading: FilmReading, after: int | None
+) -> Generator[FilmFrame]:
+    converter, turn = Converter(info.colors, info.orientation), info.orientation
+    stored = turn.size(info.width, info.height)  # turning twice exchanges twice
+    usual = max(1, round(1 / info.rate / info.time_base))
+
+    def timed() -> Iterator[tuple[int, int, av.VideoFrame]]:
+        previous: int | None = None
+        for decoded in frames:
+            pts = decoded.pts
+            if pts is None:
+                pts = 0 if previous is None else previous + usual
+            if previous is not None and pts <= previous:
+                pts = previous + 1
+            previous = pts
+            if after is None or pts > after:
+                reading.scaled += (decoded.width, decoded.height) != stored
+                yield pts, decoded.duration or usual, decoded
+
+    def converted(timed: tuple[int, int, av.VideoFrame]) -> FilmFrame:
+        pts, duration, decoded = timed
+        begun = time.perf_counter()
+        pixels = converter.to_rgb(decoded, *stored)
+        now = time.perf_counter()
+        return FilmFrame(Frame(pixels, captured_at=now, read_ms=(now - begun) * 1e3), pts, duration)
+
+    yield from mapped_ahead(converted, timed(), "film reader")
+
+
+def _decoded(
+    container: av.container.InputContainer, stream: av.VideoStream, reading: FilmReading
+) -> Iterator[av.VideoFrame]:
+    """Decode from where the container is; a fault of the file ends it, one of a packet does not."""
+    packets = container.demux(stream)
+    while True:
+        try:
+            packet = next(packets, None)
+        except FAULTS as exc:
+            reading.fault = reason(exc)
+            packet = None
+        if packet is None:
+            break
+        try:
+            decoded = stream.decode(packet)
+        except av.error.FFmpegError:
+            reading.damaged += 1
+            continue
+        yield from decoded
+    if reading.fault:  # otherwise the last packet has emptied the decoder
+        try:
+            yield from stream.decode(None)
+        except av.error.FFmpegError:
+            reading.damaged += 1
+
+
+def _video(container: av.container.InputContainer, path: Path) -> av.VideoStream:
+    """The film's picture: its first video stream that is no cover."""
+    for stream in container.streams.video:
+        if not stream.disposition & av.stream.Disposition.attached_pic:
+            stream.thread_type = "AUTO"  # type: ignore[assignment]
+            return stream
+    raise FilmError(f"{named(path)} has no moving picture")

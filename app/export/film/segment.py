@@ -1,0 +1,172 @@
+"""One part of a film in a file of its own: frames are encoded into it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.export.film.codecs import Codec, Encoder
+from app.export.film.fault import FAULTS, FilmError, reason
+from app.export.film.pixels.color import FULL, LIMITED, Colors
+from app.export.film.pixels.converter import Converter
+from utils.pyav import av
+
+MOST_REORDERED = 16  # frames that a codec decodes before one that is shown earlier
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How a film is encoded.
+
+    Attributes:
+        codec: The codec.
+        encoder: Its encoder.
+        quality: One of app.export.film.codecs.QUALITIES.
+        width: In pixels.
+        height: In pixels.
+        rate: Frames a second, on average.
+        time_base: The unit of the times of its frames, in seconds.
+        aspect: How many times a pixel is wider than high.
+        colors: What its numbers mean.
+    """
+
+    codec: Codec
+    encoder: Encoder
+    quality: str
+    width: int
+    height: int
+    rate: Fraction
+    time_base: Fraction
+    aspect: Fraction
+    colors: Colors
+
+
+def coded_frame(
+    pixels: NDArray[np.uint8], encoding: Encoding, converter: Converter
+) -> av.VideoFrame:
+    """Make a frame for the encoder.
+
+    Args:
+        pixels: [H, W, 3] uint8 RGB; what is beyond the size of the encoding is cut off.
+        encoding: How it is encoded.
+        converter: For the colors of the encoding.
+    """
+    return converter.from_rgb(pixels[: encoding.height, : encoding.width], encoding.encoder.pixels)
+
+
+class SegmentWriter:
+    """Encodes frames into a file, which is whole once `close` has returned. For one thread.
+
+    Args:
+        path: The file.
+        encoding: How.
+
+    Attributes:
+        path: The file.
+        start: When the first frame is shown, in the film's time base.
+        times: When each frame is shown after that, in the order in which they are decoded.
+        duration: For how long the last one is.
+
+    Raises:
+        FilmError: The file or the encoder cannot be opened.
+    """
+
+    def __init__(self, path: Path, encoding: Encoding) -> None:
+        self._encoding, self.path = encoding, path
+        self.start = self.duration = 0
+        self.times: list[int] = []
+        self._given: list[int] = []  # as `times`, in the order in which frames are shown
+        self.frames = 0
+        encoder, colors = encoding.encoder, encoding.colors
+        try:
+            self._container = av.open(str(path.absolute()), "w", format=encoding.codec.segments)
+            stream = self._container.add_stream(encoder.name, encoding.rate)
+            assert isinstance(stream, av.VideoStream)
+            self._stream, context = stream, stream.codec_context
+            context.width, context.height = encoding.width, encoding.height
+            context.pix_fmt = encoder.pixels
+            context.options = encoder.all_options(encoding.quality)
+            context.thread_type = "AUTO"  # type: ignore[assignment]
+            context.sample_aspect_ratio = encoding.aspect
+            context.time_base = stream.time_base = encoding.time_base
+            context.colorspace, context.color_range = (
+                colors.matrix,
+                FULL if colors.full else LIMITED,
+            )
+            context.color_primaries, context.color_trc = colors.primaries, colors.transfer
+            context.open()
+        except FAULTS as exc:
+            raise FilmError(f"the encoder {encoder.name} cannot be used: {reason(exc)}") from exc
+
+    def write(self, frame: av.VideoFrame, pts: int, duration: int) -> None:
+        """Encode a frame.
+
+        Args:
+            frame: In the format and colors of the encoding, see `coded_frame`.
+            pts: When it is shown, in the film's time base; later than the one before.
+            duration: For how long, in the film's time base.
+
+        Raises:
+            FilmError: It cannot be encoded or written.
+        """
+        if not self.frames:
+            self.start = pts
+        self._given.append(pts - self.start)
+        frame.pts, frame.time_base = pts - self.start, self._encoding.time_base
+        try:
+            self._mux(frame)
+        except FAULTS as exc:
+            raise FilmError(f"a part of it cannot be written: {reason(exc)}") from exc
+        self.frames += 1
+        self.duration = duration
+
+    def close(self) -> None:
+        """Complete the file.
+
+        Raises:
+            FilmError: It cannot be written, or the encoder has lost a frame.
+        """
+        try:
+            self._mux(None)
+            self._container.close()
+        except FAULTS as exc:
+            raise FilmError(f"a part of it cannot be written: {reason(exc)}") from exc
+        if len(self.times) != self.frames:
+            raise FilmError(
+                f"the encoder made {len(self.times)} frames of {self.frames} of a part of it"
+            )
+
+    def discard(self) -> None:
+        """Give the file up."""
+        with suppress(*FAULTS):  # its owner deletes what cannot be completed
+            self._container.close()
+
+    def _mux(self, frame: av.VideoFrame | None) -> None:
+        base = self._encoding.time_base
+        for packet in self._stream.encode(frame):
+            assert packet.pts is not None
+            number, time = len(self.times), round(packet.pts * packet.time_base / base)
+            self.times.append(time)
+            packet.time_base, packet.pts = base, time
+            # Any valid time of decoding will do until the film is put together; x265 gives the
+            # packets of a short part none.
+            late = number - MOST_REORDERED
+            packet.dts = self._given[late] if late >= 0 else late
+            self._container.mux(packet)
+
+
+def open_segment(path: Path) -> av.container.InputContainer:
+    """Open a file that SegmentWriter has completed.
+
+    Raises:
+        FilmError: It is damaged.
+    """
+    try:
+        return av.open(str(path.absolute()))
+    except FAULTS as exc:
+        raise FilmError(f"a finished part of it ('{path.name}') is damaged: {reason(exc)}") from exc

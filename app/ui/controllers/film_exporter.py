@@ -1,0 +1,218 @@
+"""Exports the open film: every frame of it, painted, with its sound, into a file."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.engine.config import EngineConfig
+from app.engine.engine import Engine
+from app.engine.resolution import MAX_SIZE, unhurried_size
+from app.engine.result import StyledFrame
+from app.export.film.codecs import CONTAINERS, PLACES, QUALITIES
+from app.export.film.job import FilmCancelled, FilmJob, FilmProgress, Styling
+from app.export.film.plan import film_request
+from app.export.film.reader import FilmInfo, film_info
+from app.export.film.report import FilmReport
+from app.export.film.styling import FilmStyling
+from app.live.display_copy import with_previews
+from app.live.session import Session
+from app.styles.library import Library
+from app.ui.file_dialogs import SAVE_FILM, FileDialogs, suggested_name
+from app.version import styleforge_version
+from utils.text import printable
+
+NO_FILM = "Open a video first: cameras and pictures cannot be exported as a film"
+UNDER_WAY = "A film is being exported already"
+SHOWN_EVERY_S = 0.5  # progress, and the newest frame
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExportShown:
+    """What is shown of an export: its progress in words, its share of 0 to 1, its newest frame."""
+
+    text: str
+    share: float
+    styled: StyledFrame
+
+
+class FilmExporter(QObject):
+    """Exports one film at a time, on a background job with an engine of its own. The stream is
+    paused meanwhile, since both would take turns on one device.
+
+    Args:
+        session: The live session.
+        say: Shows a notice.
+        picker: Makes file dialogs.
+        styling: Makes what styles the frames, on the job's thread; for tests.
+    """
+
+    progressed = Signal(object)  # ExportShown
+    ended = Signal()
+
+    def __init__(
+        self,
+        session: Session,
+        say: Callable[[str], None],
+        picker: FileDialogs,
+        styling: Callable[[Library, EngineConfig], Styling] | None = None,
+    ) -> None:
+        super().__init__()
+        self._session, self._say, self._picker = session, say, picker
+        self._styling = styling or _styling
+        self._lock = threading.Lock()
+        self._job: FilmJob | None = None
+        self._under_way = self._cancelled = self._closed = False
+        self._was_paused = False
+        self._shown_at = 0.0
+        self.ended.connect(self._end)
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a film is being exported."""
+        return self._under_way
+
+    def ask(self, parent: QWidget, folder: Path) -> None:
+        """Ask for the file of the result, and export the open film."""
+        spec, info = self._session.spec, self._session.info
+        if self._under_way:
+            self._say(UNDER_WAY)
+            return
+        if info is None or not info.duration or not isinstance(spec, str) or "://" in spec:
+            self._say(NO_FILM)
+            return
+        dialog = self._picker.dialog(
+            parent,
+            "Export the film",
+            SAVE_FILM,
+            QFileDialog.FileMode.AnyFile,
+            lambda names: self.export(Path(spec), Path(names[0])),
+            folder,
+        )
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix("mp4")
+        name = suggested_name(info.title, self._session.config.style)
+        dialog.selectFile(f"{name.removesuffix('.png')}.mp4")
+        dialog.open()
+
+    def export(self, source: Path, target: Path) -> None:
+        """Export a film.
+
+        Args:
+            source: The film.
+            target: The file of the result; .mp4 is appended unless it ends as a film does.
+        """
+        if self._under_way:
+            self._say(UNDER_WAY)
+            return
+        if target.suffix.lower() not in CONTAINERS:
+            target = target.with_name(f"{target.name}.mp4")
+        if target.resolve() == source.resolve():
+            self._say(f"'{printable(target.name)}' is the open film; choose another name")
+            return
+        self._under_way, self._cancelled = True, False
+        self._was_paused, self._session.paused = self._session.paused, True
+        config, library = replace(self._session.config, compare=False), self._session.library
+
+        def work() -> FilmReport | str:
+            try:
+                return self._make(source, target, config, library)
+            except FilmCancelled as exc:
+                return str(exc)
+            finally:
+                self._job = None
+                with self._lock:
+                    if not self._closed:
+                        self.ended.emit()
+
+        self._session.run(work, lambda made: self._tell(target, made), doing="export the film")
+
+    def pause(self, paused: bool) -> None:
+        """Pause the export, or go on."""
+        if job := self._job:
+            (job.pause if paused else job.resume)()
+
+    def cancel(self) -> None:
+        """End the export soon; its finished parts are kept for the next one."""
+        self._cancelled = True
+        if job := self._job:
+            job.cancel()
+
+    def close(self) -> None:
+        """End the export, and show nothing any more."""
+        with self._lock:
+            self._closed = True
+        self.cancel()
+
+    def _make(
+        self, source: Path, target: Path, config: EngineConfig, library: Library
+    ) -> FilmReport:
+        info = film_info(source)
+        sized = replace(config, size=unhurried_size(config, info.width, info.height, MAX_SIZE))
+        styles = {key: library.get(key).weights.stat() for key in sized.styles}
+        identity = {
+            "program": styleforge_version(),
+            "config": repr(sized),
+            "styles": str({key: (each.st_size, each.st_mtime_ns) for key, each in styles.items()}),
+        }
+        request = film_request(
+            info, target, None, quality=QUALITIES[1], where=PLACES[0], identity=identity
+        )
+        job = FilmJob(
+            request,
+            self._styling(library, sized),
+            lambda progress: self._show(target, info, progress),
+        )
+        self._job = job
+        if self._cancelled:  # before there was a job
+            job.cancel()
+        return job.run()
+
+    def _show(self, target: Path, info: FilmInfo, progress: FilmProgress) -> None:
+        """Pass progress on to the window, from the job's thread."""
+        now = time.monotonic()
+        if now - self._shown_at < SHOWN_EVERY_S and progress.done < info.count:
+            return
+        self._shown_at = now
+        share = min(1.0, progress.done / progress.count) if progress.count else 0.0
+        shown = ExportShown(progress_text(target, progress), share, with_previews(progress.styled))
+        with self._lock:
+            if not self._closed:
+                self.progressed.emit(shown)
+
+    def _end(self) -> None:
+        self._under_way = False
+        self._session.paused = self._was_paused
+
+    def _tell(self, target: Path, made: FilmReport | str) -> None:
+        if isinstance(made, str):
+            self._say(made)
+            return
+        self._say("; ".join([f"Saved {target}", *made.faults, *made.remarks]))
+
+
+def progress_text(target: Path, progress: FilmProgress) -> str:
+    """The progress of an export in words."""
+    text = f"Exporting {printable(target.name)}: {progress.fps:.1f} frames a second"
+    left = progress.seconds_left
+    if left is None:
+        return f"{text}, {progress.done} frames"
+    return f"{text}, {_duration(left)} left"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _styling(library: Library, config: EngineConfig) -> Styling:
+    engine = Engine(library)
+    engine.configure(config)
+    return FilmStyling(engine)

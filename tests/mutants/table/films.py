@@ -1,0 +1,208 @@
+"""Mutants of films."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_READER = "tests/app/export/film/test_reader.py"
+_PLANES = "tests/app/export/film/pixels/test_planes.py"
+_COPYING = "tests/app/export/film/test_copying.py"
+_JOB = "tests/app/export/film/test_film_job.py"
+_WINDOW = "tests/app/ui/window/test_film_export.py"
+_COMMAND = "tests/app/commands/test_stylize_films.py"
+
+MUTANTS = (
+    Mutant(
+        "every film that does not say is BT.601",
+        "app/export/film/pixels/color.py",
+        "return BT709 if width >= 1280 or height > 576 else BT601",
+        "return BT601",
+        (f"{_READER}::test_a_film_that_does_not_say_its_matrix_has_the_one_of_its_size",),
+    ),
+    Mutant(
+        "grays move with every copy of a film",
+        "app/export/film/pixels/planes.py",
+        "        np.copyto(memory.wide, rgb)\n"
+        "        cv2.transform(memory.wide, self._from_rgb, dst=memory.result)\n",
+        "        memory.result[:] = cv2.transform(rgb, self._from_rgb)\n",
+        (f"{_PLANES}::test_grays_survive_any_number_of_copies",),
+    ),
+    Mutant(
+        "the matrix of a film is always BT.709",
+        "app/export/film/pixels/converter.py",
+        "red, blue, self._number = MATRICES[colors.matrix]",
+        "red, blue, self._number = MATRICES[1]",
+        (f"{_READER}::test_colors_are_those_of_the_matrix",),
+    ),
+    Mutant(
+        "frames of a part are decoded after they are shown",
+        "app/export/film/segment.py",
+        "packet.dts = self._given[late] if late >= 0 else late",
+        "packet.dts = time + 1",
+        (f"{_JOB}::test_every_frame_comes_out_at_its_time",),
+    ),
+    Mutant(
+        "frames that are converted ahead are mixed up",
+        "app/export/film/ahead.py",
+        "            if len(coming) > THREADS:\n                yield coming.popleft()",
+        "            if len(coming) > THREADS:\n                yield coming.pop()",
+        ("tests/app/export/film/test_threads.py::test_results_keep_the_order_of_the_values",),
+    ),
+    Mutant(
+        "the engine's thread limits though the network is busy",
+        "app/export/film/report.py",
+        'if self.shares["network"] >= BUSY:',
+        "if False:",
+        ("tests/app/export/film/test_report.py::test_the_stage_that_limits_is_named",),
+    ),
+    Mutant(
+        "a film of full range is read as limited",
+        "app/export/film/pixels/color.py",
+        "int(frame.color_range) == FULL or ",
+        "",
+        (f"{_READER}::test_a_gray_ramp_is_read_within_one_of_255",),
+    ),
+    Mutant(
+        "films are turned the wrong way",
+        "app/export/film/pixels/orientation.py",
+        "transposed=True, mirrored=c < 0, flipped=b < 0",
+        "transposed=True, mirrored=b < 0, flipped=c < 0",
+        (f"{_READER}::test_a_turned_film_is_read_upright",),
+    ),
+    Mutant(
+        "the last finished frame is read again",
+        "app/export/film/reader.py",
+        "if after is None or pts > after:",
+        "if after is None or pts >= after:",
+        (f"{_READER}::test_reading_goes_on_behind_any_frame",),
+    ),
+    Mutant(
+        "a damaged packet ends a film",
+        "app/export/film/reader.py",
+        "            reading.damaged += 1\n            continue\n",
+        "            reading.damaged += 1\n            break\n",
+        (f"{_JOB}::test_damaged_packets_are_passed_over_and_counted",),
+    ),
+    Mutant(
+        "a later start of sound is rounded to milliseconds",
+        "app/export/film/copying.py",
+        'options["movie_timescale"] = str(clock)',
+        "pass",
+        (f"{_COPYING}::test_a_broadcast_begins_at_nought_with_its_sound_beside_it",),
+    ),
+    Mutant(
+        "sound that a file refuses is found when the film is done",
+        "app/export/film/copying.py",
+        "        _try(stream, result.format.name)\n",
+        "",
+        (
+            f"{_COPYING}::"
+            "test_sound_that_is_refused_in_the_head_of_the_file_ends_the_film_before_it_is_made",
+        ),
+    ),
+    Mutant(
+        "a clock that goes back ends the copying of sound",
+        "app/export/film/copying.py",
+        "            or (before is not None and decoded < before)\n",
+        "",
+        (f"{_COPYING}::test_packets_of_sound_without_a_time_are_left_out_and_counted",),
+    ),
+    Mutant(
+        "languages are lost",
+        "app/export/film/copying.py",
+        "    target.metadata.update(kept_metadata(stream.metadata))\n",
+        "",
+        (f"{_COPYING}::test_chapters_languages_and_metadata_are_kept",),
+    ),
+    Mutant(
+        "metadata that MP4 has no place for is lost",
+        "app/export/film/copying.py",
+        'flags += "+use_metadata_tags"',
+        'flags += ""',
+        (f"{_COPYING}::test_chapters_languages_and_metadata_are_kept",),
+    ),
+    Mutant(
+        "packets are decoded when they are shown",
+        "app/export/film/assembly.py",
+        "return before + ordered[: len(ordered) - late]",
+        "return list(shown)",
+        (f"{_JOB}::test_packets_are_decoded_in_time_and_in_order",),
+    ),
+    Mutant(
+        "the last frame is shown as long as the one before",
+        "app/export/film/assembly.py",
+        "[*ordered[1:], ordered[-1] + last]",
+        "[*ordered[1:], ordered[-1] + 1]",
+        (f"{_JOB}::test_the_last_frame_is_shown_as_long_as_it_was",),
+    ),
+    Mutant(
+        "parts of another look are used",
+        "app/export/film/store.py",
+        "if _json(about) != self._identity:",
+        "if _json(about) is None:",
+        (f"{_JOB}::test_parts_that_were_made_otherwise_are_not_used",),
+    ),
+    Mutant(
+        "a part that was cut off counts",
+        "app/export/film/store.py",
+        "if not path.is_file() or path.stat().st_size != segment.size:",
+        "if not path.is_file():",
+        (f"{_JOB}::test_a_part_that_was_cut_off_is_made_again",),
+    ),
+    Mutant(
+        "two processes make one film",
+        "app/export/film/store.py",
+        "            self._lock.acquire()\n",
+        "            pass\n",
+        (f"{_JOB}::test_a_second_process_is_kept_out",),
+    ),
+    Mutant(
+        "nothing is styled again before the rest of a film",
+        "app/export/film/job.py",
+        "if not self._styling.has_history or store.last is None:",
+        "if True:",
+        (f"{_JOB}::test_frames_before_the_rest_are_styled_again_where_results_depend_on_them",),
+    ),
+    Mutant(
+        "a film that is short of frames counts as whole",
+        "app/export/film/job.py",
+        "if info.counted and frames < SHORT * info.count:",
+        "if False:",
+        (f"{_JOB}::test_a_film_that_was_cut_off_is_made_up_to_there_and_says_so",),
+    ),
+    Mutant(
+        "the stream stays paused behind an export",
+        "app/ui/controllers/film_exporter.py",
+        "        self._session.paused = self._was_paused\n",
+        "",
+        (f"{_WINDOW}::test_a_film_is_exported_with_progress_and_a_preview",),
+    ),
+    Mutant(
+        "the pause of an export does nothing",
+        "app/ui/controllers/film_exporter.py",
+        "(job.pause if paused else job.resume)()",
+        "job.resume()",
+        (f"{_WINDOW}::test_an_export_is_paused_and_goes_on",),
+    ),
+    Mutant(
+        "an export goes on behind a closed window",
+        "app/ui/main_window.py",
+        "        self.film_exporter.close()\n",
+        "",
+        (f"{_WINDOW}::test_closing_the_window_ends_an_export",),
+    ),
+    Mutant(
+        "a film is written over itself",
+        "app/commands/stylize/films.py",
+        "if any(target.resolve() == each.resolve() for each in films):",
+        "if False:",
+        (f"{_COMMAND}::test_a_film_is_not_written_over_itself",),
+    ),
+    Mutant(
+        "a batch that is not full gives more frames",
+        "app/export/film/styling.py",
+        "yield from self._engine.process_batch(batch, ProcessMode.SEQUENCE)[:count]",
+        "yield from self._engine.process_batch(batch, ProcessMode.SEQUENCE)",
+        (f"{_COMMAND}::test_a_batch_gives_the_same_film",),
+    ),
+)

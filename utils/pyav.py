@@ -1,0 +1,25 @@
+"""Imports PyAV, FFmpeg's libraries for Python, without their output; the only module that imports
+`av`.
+
+Encoders that write to the terminal by themselves are silenced; what FFmpeg logs, PyAV keeps to
+itself unless it is asked.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("SVT_LOG", "1")  # libsvtav1 reads it: errors only
+
+import av
+import av.codec.codec
+import av.container
+import av.error
+import av.format
+import av.logging
+import av.sidedata.sidedata
+import av.stream
+import av.video.codeccontext
+import av.video.reformatter
+
+__all__ = ["av"]
