@@ -89,7 +89,7 @@ MUTANTS = (
     Mutant(
         "two processes that add a job at once give it one number",
         "app/batch/job_queue.py",
-        'with self._locked(self._root / "queue"):',
+        'with locked(self._root / "queue", PATIENCE_S, keep=True):',
         "if True:",
         (f"{_JOBS}::test_processes_that_add_at_once_lose_nothing",),
     ),

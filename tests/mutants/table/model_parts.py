@@ -51,9 +51,9 @@ MUTANTS = (
     ),
     Mutant(
         "a block of queries sees one block of keys",
-        "kernels/ops/attention_parts/composed.py",
-        "most_blocks = int(block_mask.sum(-1).max())",
-        "most_blocks = 1",
+        "kernels/ops/attention_parts/blocks.py",
+        "return int(block_mask.sum(-1).max())",
+        "return 1",
         (f"{_TESTS}/test_attention.py::test_blocks_of_each_sample_and_head_are_their_own",),
     ),
     Mutant(
