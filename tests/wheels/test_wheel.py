@@ -21,7 +21,7 @@ from app.cli import main
 from app.version import styleforge_version
 from kernels.jit import build, prebuilt
 from kernels.jit.libraries import LIBRARIES
-from kernels.ops.registry import LIBRARY, OPS, TEXTURE
+from kernels.ops.registry import LIBRARY, OPS, SMOOTHING, TEXTURE
 from models.vit_checkpoints import save_vit
 from models.vit_config import VitConfig
 from models.vit_style_transfer import StyleForgeTransformer
@@ -33,6 +33,7 @@ from wheels.platforms import ANY, tag, this_platform
 pytestmark = pytest.mark.slow
 
 NORM = "instance_norm"
+OF_FRAMES = SMOOTHING, TEXTURE  # libraries without operations
 NETWORK = "small.safetensors"
 OTHERS = "instance_norm-0123456789abcdef-amiga-m68k.so"  # an image for no machine of ours
 
@@ -118,8 +119,9 @@ def source(native_kernels, tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = [source / "kernels" / "images" / name for name in (image(), OTHERS)]
     for path in made:
         shutil.copy(build.handle(NORM)._name, path)
-    made.append(made[0].with_name(image(TEXTURE)))
-    shutil.copy(build.handle(TEXTURE)._name, made[-1])
+    for library in OF_FRAMES:
+        made.append(made[0].with_name(image(library)))
+        shutil.copy(build.handle(library)._name, made[-1])
     write_manifest(source / "kernels" / "images", made)
     config = VitConfig(32, 2, 48, 2, 2, 16, (8, 12, 16))
     network = StyleForgeTransformer(config)
@@ -173,7 +175,7 @@ def test_a_wheel_with_images_names_its_platform_and_holds_no_others(wheels):
         for wheel in wheels
     )
     assert wheels[0].name.endswith(f"-py3-none-{tag(this_platform())}.whl")
-    assert program == {image(), image(TEXTURE), prebuilt.MANIFEST}
+    assert program == {image(), *map(image, OF_FRAMES), prebuilt.MANIFEST}
     with zipfile.ZipFile(wheels[0]) as archive:
         (told,) = (name for name in archive.namelist() if name.endswith(".dist-info/WHEEL"))
         lines = archive.read(told).decode().splitlines()
@@ -288,7 +290,7 @@ def test_the_operations_alone_need_neither_qt_nor_opencv(wheels, native_kernels,
     place = Place(tmp_path / "env", wheels[1])
     cache = tmp_path / "cache" / build.cache().name
     cache.mkdir(parents=True)
-    libraries = {TEXTURE, *(op.library for op in OPS.values() if op.library)} - {NORM}
+    libraries = {*OF_FRAMES, *(op.library for op in OPS.values() if op.library)} - {NORM}
     for library in libraries:
         shutil.copy(build.handle(library)._name, cache)
     told = place.run("python", "-c", ALONE, STYLEFORGE_CACHE=str(cache.parent))
