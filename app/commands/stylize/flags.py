@@ -163,8 +163,8 @@ def add_telling(parser: argparse.ArgumentParser) -> None:
         "--progress",
         choices=("bar", "json"),
         default="bar",
-        help="a bar on a terminal, or JSON lines on stdout for scripts, described in the manual "
-        "(default: bar)",
+        help="a bar on a terminal, or of pictures JSON lines on stdout for scripts, described in "
+        "the manual (default: bar)",
     )
 
 
