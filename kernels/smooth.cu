@@ -1,6 +1,7 @@
 // Smooths the results of a stream of frames, as include/frame/smooth.h has it: a thread makes a cell or
 // a pixel. It is compiled without contraction, so that every bit is that of kernels/cpu/smoothing.cpp.
 #include "include/common/exact.h"
+#include "include/frame/median.cuh"
 #include "include/frame/team.cuh"
 #include "include/frames.h"
 
@@ -10,37 +11,6 @@ namespace styleforge {
 __device__ void count_bin(unsigned* counts, int bin) {
     const unsigned same = __match_any_sync(__activemask(), bin);
     if ((threadIdx.x & 31) == __ffs(same) - 1) atomicAdd(&counts[bin], __popc(same));
-}
-
-// The median of what was counted, the mean of two bins where their number is even; every thread of a
-// block of kThreads calls it, and thread 0 learns it.
-__device__ float median_of(const unsigned* counts, unsigned number) {
-    constexpr int kEach = kCounts / kThreads;
-    static_assert(kCounts >= kBins && kCounts % (kThreads * 4) == 0, "uint4 are loaded");
-    __shared__ unsigned sums[kThreads];
-    __shared__ float found[2];
-    const int begin = threadIdx.x * kEach;
-    const auto* four = reinterpret_cast<const uint4*>(counts + begin);
-    unsigned sum = 0;
-#pragma unroll 8
-    for (int i = 0; i < kEach / 4; ++i) {
-        const uint4 some = __ldcg(four + i);
-        sum += some.x + some.y + some.z + some.w;
-    }
-    sums[threadIdx.x] = sum;
-    __syncthreads();
-    unsigned before = 0;
-    for (int thread = 0; thread < threadIdx.x; ++thread) before += sums[thread];
-    for (int which = 0; which < 2; ++which) {
-        const unsigned rank = which ? number / 2 : (number - 1) / 2;
-        if (rank < before || rank >= before + sum) continue;
-        int bin = begin;
-        for (unsigned left = rank - before; left >= __ldcg(counts + bin); ++bin)
-            left -= __ldcg(counts + bin);
-        found[which] = noise_of_bin(bin);
-    }
-    __syncthreads();
-    return (found[0] + found[1]) / 2;
 }
 
 }  // namespace styleforge

@@ -225,6 +225,28 @@ V __shfl_down_sync(unsigned, V value, int step) {
     memcpy(&value, &given, 4);
     return value;
 }
+// Of the thread `step` before, or of the same one where there is none in its warp.
+inline unsigned __shfl_up_sync(unsigned, unsigned value, int step) {
+    const uint32_t word[1] = {value};
+    const int lane = threadIdx.x % 32;
+    return emulator::exchange(word)[lane < step ? lane : lane - step][0];
+}
+template <typename V>
+V __shfl_sync(unsigned, V value, int lane) {
+    static_assert(sizeof(V) == 4);
+    uint32_t word[1];
+    memcpy(word, &value, 4);
+    memcpy(&value, &emulator::exchange(word)[lane], 4);
+    return value;
+}
+inline unsigned __ballot_sync(unsigned, bool holds) {
+    const uint32_t word[1] = {holds};
+    const auto& all = emulator::exchange(word);
+    unsigned lanes = 0;
+    for (int i = 0; i < 32; ++i) lanes |= all[i][0] << i;
+    return lanes;
+}
+inline int __popc(unsigned value) { return __builtin_popcount(value); }
 inline size_t __cvta_generic_to_shared(const void* at) { return reinterpret_cast<size_t>(at); }
 inline bool __all_sync(unsigned, bool holds) {
     const uint32_t word[1] = {holds};

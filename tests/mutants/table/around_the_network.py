@@ -111,6 +111,13 @@ MUTANTS = (
         ("tests/kernels/frames/test_block.py::test_every_thread_learns_the_sums_of_all_pixels",),
     ),
     Mutant(
+        "on a GPU the median of changes is a bin too low where a lane's last one holds it",
+        "kernels/include/frame/median.cuh",
+        "(rank >= three)",
+        "(rank > three)",
+        ("tests/kernels/frames/test_median.py::test_every_thread_learns_the_median_of_bins",),
+    ),
+    Mutant(
         "frames without texture are timed with it",
         "app/commands/bench/frames.py",
         '(("off", WITHOUT), ("on", WITH))',

@@ -5,15 +5,6 @@
 
 inline unsigned __umulhi(unsigned a, unsigned b) { return uint64_t{a} * b >> 32; }
 
-template <typename V>
-V __shfl_sync(unsigned, V value, int lane) {
-    static_assert(sizeof(V) == 4);
-    uint32_t word[1];
-    memcpy(word, &value, 4);
-    memcpy(&value, &emulator::exchange(word)[lane], 4);
-    return value;
-}
-
 namespace styleforge::attention {
 
 inline float exp2_fast(float x) { return exp2f(x); }
