@@ -16,7 +16,7 @@ struct Block : Threads<kTeam> {
         constexpr int kWarps = kTeam / 32;
         static_assert(kNumber <= kWarps && kWarps <= 32 && !(kWarps & (kWarps - 1)));
         __shared__ float sums[kNumber][kWarps], totals[kNumber];
-        each_pixel(rows, columns, [&](int row, int column) { add(row, column, values); });
+        each_pixel(*this, rows, columns, [&](int row, int column) { add(row, column, values); });
         const int warp = rank / 32, lane = rank & 31;
 #pragma unroll
         for (int i = 0; i < kNumber; ++i)
@@ -37,20 +37,35 @@ struct Block : Threads<kTeam> {
         for (int i = 0; i < kNumber; ++i) values[i] = totals[i];
     }
 
-    // Calls `use(row, column)` for the pixels of this thread, every kTeam-th, without a division for each.
-    template <typename Use>
-    __device__ void each_pixel(int rows, int columns, const Use& use) const {
-        if (columns == 0) return;
-        const int down = kTeam / columns, across = kTeam % columns;
-        for (int row = rank / columns, column = rank % columns; row < rows;) {
-            use(row, column);
-            row += down, column += across;
-            if (column >= columns) column -= columns, ++row;
-        }
-    }
-
     __device__ void add(unsigned& sum, unsigned value) const { atomicAdd(&sum, value); }
     __device__ void least(unsigned& least, unsigned value) const { atomicMin(&least, value); }
 };
+
+// 16 bytes at once, where both begin at a multiple of 16.
+__device__ inline void copy_bytes(const Block& team, const uint8_t* from, uint8_t* to, int count) {
+    const size_t places = reinterpret_cast<size_t>(from) | reinterpret_cast<size_t>(to);
+    const int vectors = places % 16 == 0 ? count / 16 : 0;
+    for (int i = team.rank; i < vectors; i += team.size)
+        reinterpret_cast<uint4*>(to)[i] = reinterpret_cast<const uint4*>(from)[i];
+    for (int i = vectors * 16 + team.rank; i < count; i += team.size) to[i] = from[i];
+}
+
+// Four bytes at once, of words that are shifted to where the rows begin.
+__device__ inline unsigned row_difference(const Block&, const uint8_t* a, const uint8_t* b,
+                                          int count) {
+    if (count <= 0) return 0;
+    const unsigned a_byte = reinterpret_cast<size_t>(a) % 4, b_byte = reinterpret_cast<size_t>(b) % 4;
+    const auto* a_words = reinterpret_cast<const unsigned*>(a - a_byte);
+    const auto* b_words = reinterpret_cast<const unsigned*>(b - b_byte);
+    unsigned a_word = *a_words, b_word = *b_words, sum = 0;
+    for (int left = count; left > 0; left -= 4) {
+        const unsigned a_next = *++a_words, b_next = *++b_words;
+        const unsigned shown = left < 4 ? (1u << left * 8) - 1 : ~0u;
+        sum += __vsadu4(__funnelshift_r(a_word, a_next, a_byte * 8) & shown,
+                        __funnelshift_r(b_word, b_next, b_byte * 8) & shown);
+        a_word = a_next, b_word = b_next;
+    }
+    return sum;
+}
 
 }  // namespace styleforge

@@ -25,11 +25,12 @@ struct GrayPicture {
     int height, width;
 };
 
-// What a team needs to measure motion: an earlier picture and the newest in three sizes.
+// What a team needs to measure motion: an earlier picture and the newest in three sizes. A word more
+// may be read than a picture has.
 struct MotionWork {
-    uint8_t full[2][kTracked * kTracked];
-    uint8_t half[2][kTracked * kTracked / 4];
-    uint8_t quarter[2][kTracked * kTracked / 16];
+    alignas(16) uint8_t full[2][kTracked * kTracked];
+    alignas(16) uint8_t half[2][kTracked * kTracked / 4];
+    alignas(16) uint8_t quarter[2][kTracked * kTracked / 16 + 4];
     unsigned costs[kSteps * kSteps];
     unsigned best;
 };
@@ -42,17 +43,48 @@ STYLEFORGE_PORTABLE GrayPicture halved(uint8_t* pixels, const GrayPicture& p) {
     return {pixels, p.height < 2 ? 1 : p.height / 2, p.width < 2 ? 1 : p.width / 2};
 }
 
+// Calls `use(row, column)` for the pixels of a thread, every one of the team's size, without a division
+// for each.
+template <typename Team, typename Use>
+STYLEFORGE_PORTABLE void each_pixel(const Team& team, int rows, int columns, const Use& use) {
+    if (columns == 0) return;
+    const int down = team.size / columns, across = team.size % columns;
+    for (int row = team.rank / columns, column = team.rank % columns; row < rows;) {
+        use(row, column);
+        row += down, column += across;
+        if (column >= columns) column -= columns, ++row;
+    }
+}
+
+// Of bytes that do not overlap. What a team of a GPU's threads copies by words is in block.cuh.
+template <typename Team>
+STYLEFORGE_PORTABLE void copy_bytes(const Team& team, const uint8_t* from, uint8_t* to, int count) {
+    for (int i = team.rank; i < count; i += team.size) to[i] = from[i];
+}
+
+// The sum of absolute differences of two rows, by one thread of a team; block.cuh has that of a GPU's.
+template <typename Team>
+STYLEFORGE_PORTABLE unsigned row_difference(const Team&, const uint8_t* a, const uint8_t* b,
+                                            int count) {
+    unsigned sum = 0;
+    for (int i = 0; i < count; ++i) {
+        const int apart = a[i] - b[i];
+        sum += apart < 0 ? -apart : apart;
+    }
+    return sum;
+}
+
 template <typename Team>
 STYLEFORGE_PORTABLE void halve(const Team& team, const GrayPicture& from, const GrayPicture& to) {
-    for (int i = team.rank; i < to.height * to.width; i += team.size) {
-        const int row = i / to.width * 2, column = i % to.width * 2;
+    each_pixel(team, to.height, to.width, [=](int i, int j) {
+        const int row = i * 2, column = j * 2;
         const int below = clamp(row + 1, 0, from.height - 1) * from.width;
         const int beside = clamp(column + 1, 0, from.width - 1), here = row * from.width;
-        to.pixels[i] = static_cast<uint8_t>((from.pixels[here + column] +
-                                             from.pixels[here + beside] +
-                                             from.pixels[below + column] +
-                                             from.pixels[below + beside] + 2) >> 2);
-    }
+        to.pixels[i * to.width + j] = static_cast<uint8_t>((from.pixels[here + column] +
+                                                            from.pixels[here + beside] +
+                                                            from.pixels[below + column] +
+                                                            from.pixels[below + beside] + 2) >> 2);
+    });
     team.sync();
 }
 
@@ -80,13 +112,9 @@ STYLEFORGE_PORTABLE Motion searched(const Team& team, const GrayPicture& before,
         unsigned sum = 0;
         for (int row = i % kParts; row < now.height; row += kParts) {
             if (row + y < 0 || row + y >= now.height) continue;
-            const uint8_t *a = before.pixels + row * now.width,
-                          *b = now.pixels + (row + y) * now.width + x;
-            const int end = x > 0 ? now.width - x : now.width;
-            for (int column = x < 0 ? -x : 0; column < end; ++column) {
-                const int apart = a[column] - b[column];
-                sum += apart < 0 ? -apart : apart;
-            }
+            const int begin = x < 0 ? -x : 0, end = x > 0 ? now.width - x : now.width;
+            sum += row_difference(team, before.pixels + row * now.width + begin,
+                                  now.pixels + (row + y) * now.width + x + begin, end - begin);
         }
         team.add(work.costs[which], sum);
     }
@@ -208,7 +236,7 @@ STYLEFORGE_PORTABLE bool measured(const Team& team, const TextureParams& p, cons
     const GrayPicture before_quarter = halved(work.quarter[0], before_half);
     const GrayPicture now_quarter = halved(work.quarter[1], now_half);
     team.sync();
-    for (int i = team.rank; i < height * width; i += team.size) before.pixels[i] = earlier[i];
+    copy_bytes(team, earlier, before.pixels, height * width);
     team.sync();
     halve(team, before, before_half), halve(team, before_half, before_quarter);
     m = searched(team, before_quarter, now_quarter, {m.x / 4, m.y / 4}, work);
@@ -253,7 +281,7 @@ STYLEFORGE_PORTABLE void follow(const Team& team, const TextureParams& p, Motion
     } else {
         const GrayPicture now = {work.full[1], p.small_height, p.small_width};
         const GrayPicture half = halved(work.half[1], now);
-        for (int i = team.rank; i < count; i += team.size) now.pixels[i] = p.tracked[i];
+        copy_bytes(team, p.tracked, now.pixels, count);
         team.sync();
         halve(team, now, half), halve(team, half, halved(work.quarter[1], half));
         const double scale[2] = {static_cast<double>(p.width) / p.small_width,
@@ -262,7 +290,7 @@ STYLEFORGE_PORTABLE void follow(const Team& team, const TextureParams& p, Motion
                     static_cast<float>((s.moved[1] - s.anchor[1]) / scale[1])};
         bool known = measured(team, p, p.reference, work, m);
         if (!known) {  // too far from there, perhaps, but not from the frame before
-            for (int i = team.rank; i < count; i += team.size) p.reference[i] = p.before[i];
+            copy_bytes(team, p.before, p.reference, count);
             s.anchor[0] = s.moved[0], s.anchor[1] = s.moved[1];
             m = {0, 0};
             known = measured(team, p, p.before, work, m);
@@ -280,12 +308,8 @@ STYLEFORGE_PORTABLE void follow(const Team& team, const TextureParams& p, Motion
         newest_is_reference = !known || m.x * m.x + m.y * m.y > most * most;
         if (newest_is_reference) s.anchor[0] = s.moved[0], s.anchor[1] = s.moved[1];
     }
-    if (p.continues)
-        for (int i = team.rank; i < count; i += team.size) {
-            const uint8_t value = p.tracked[i];
-            p.before[i] = value;
-            if (newest_is_reference) p.reference[i] = value;
-        }
+    if (p.continues) copy_bytes(team, p.tracked, p.before, count);
+    if (newest_is_reference && p.continues) copy_bytes(team, p.tracked, p.reference, count);
     place_pattern(s);
     team.sync();  // everybody has read the state
     if (team.rank == 0) state = s;

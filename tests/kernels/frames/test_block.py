@@ -37,6 +37,17 @@ extern "C" __global__ void __launch_bounds__(styleforge::kTeam)
         });
     for (int i = 0; i < 5; ++i) told[rank * 5 + i] = values[i];
 }
+extern "C" __global__ void __launch_bounds__(styleforge::kTeam)
+    emulated_rows(const uint8_t* one, const uint8_t* other, long long count, int* told) {
+    using namespace styleforge;
+    const Block team = {{static_cast<int>(threadIdx.x)}};
+    told[threadIdx.x] = row_difference(team, one, other, count);
+}
+extern "C" __global__ void __launch_bounds__(styleforge::kTeam)
+    emulated_copy(const uint8_t* from, uint8_t* to, long long count) {
+    using namespace styleforge;
+    copy_bytes(Block{{static_cast<int>(threadIdx.x)}}, from, to, count);
+}
 """
 
 
@@ -55,6 +66,28 @@ def test_every_thread_learns_the_sums_of_all_pixels(size, library):
     # The second time, each thread adds to what it learned the first time.
     expected = [float(each) * (1 + TEAM) for each in once]
     assert told.tolist() == [pytest.approx(expected)] * TEAM
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 4, 5, 8, 30, 32])
+def test_rows_are_as_far_apart_as_their_bytes(count, library):
+    random = np.random.default_rng(count)
+    for first, second in np.ndindex(4, 4):
+        one, other = torch.from_numpy(random.integers(0, 256, (2, 64), dtype=np.uint8))
+        told = torch.full((TEAM,), -1, dtype=torch.int32)
+        rows = one[first : first + count], other[second : second + count]
+        Launcher(library)("emulated_rows", 1, TEAM, one[first:], other[second:], count, told)
+        expected = sum(abs(int(a) - int(b)) for a, b in zip(*rows, strict=True))
+        assert told.tolist() == [expected] * TEAM
+
+
+@pytest.mark.parametrize(("first", "count"), [(0, 9216), (0, 9215), (16, 5), (3, 9216), (8, 700)])
+def test_bytes_of_any_alignment_are_copied_and_none_beside_them(first, count, library):
+    given = torch.from_numpy(np.random.default_rng(count).integers(0, 255, 9300, dtype=np.uint8))
+    told = torch.full((9300,), 255, dtype=torch.uint8)
+    Launcher(library)("emulated_copy", 1, TEAM, given[first:], told[first:], count)
+    expected = torch.full((9300,), 255, dtype=torch.uint8)
+    expected[first : first + count] = given[first : first + count]
+    assert torch.equal(told, expected)
 
 
 def test_a_block_follows_a_scene_as_one_thread_does(library, host):

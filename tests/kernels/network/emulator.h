@@ -293,3 +293,13 @@ inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
         word |= unsigned(bytes >> (selector >> i * 4 & 7) * 8 & 0xff) << i * 8;
     return word;
 }
+// The lower word of two that are shifted to the right by less than 32 bits.
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned bits) {
+    return unsigned((uint64_t(high) << 32 | low) >> bits);
+}
+inline unsigned __vsadu4(unsigned x, unsigned y) {
+    unsigned sum = 0;
+    for (int bits = 0; bits < 32; bits += 8)
+        sum += abs(int(x >> bits & 0xff) - int(y >> bits & 0xff));
+    return sum;
+}

@@ -105,10 +105,17 @@ MUTANTS = (
     ),
     Mutant(
         "a block leaves out pixels of which it is to sum",
-        "kernels/include/frame/block.cuh",
+        "kernels/include/frame/motion.h",
         "if (column >= columns) column -= columns, ++row;",
         "if (column > columns) column -= columns, ++row;",
         ("tests/kernels/frames/test_block.py::test_every_thread_learns_the_sums_of_all_pixels",),
+    ),
+    Mutant(
+        "a block compares the pixels after a row as well",
+        "kernels/include/frame/block.cuh",
+        "left < 4 ? (1u << left * 8) - 1 : ~0u",
+        "~0u",
+        ("tests/kernels/frames/test_block.py::test_rows_are_as_far_apart_as_their_bytes",),
     ),
     Mutant(
         "on a GPU the median of changes is a bin too low where a lane's last one holds it",
