@@ -2,6 +2,7 @@
 // input, and the result is enlarged, given the frame's detail and mixed with it. A thread makes a
 // pixel; the arithmetic is in include/frame/, which a C++ compiler for the host takes as well. What
 // smooths a stream is in smooth.cu.
+#include "include/frame/area.cuh"
 #include "include/frame/block.cuh"
 #include "include/frame/team.cuh"
 #include "include/frames.h"
@@ -50,11 +51,17 @@ extern "C" __global__ void frame_finish(const styleforge::FinishParams p) {
 // The four steps of texture. The grid of the first covers the cells, and below them the copy on which
 // motion is measured.
 extern "C" __global__ void frame_texture_cells(const styleforge::TextureParams p) {
+    using namespace styleforge;
     const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
+    const Picture picture = {p.picture, p.height, p.width};
     if (row < p.rows) {
-        if (column < p.columns) styleforge::texture_cell(p, row, column);
+        if (column < p.columns)
+            keep_cell(p, row, column,
+                      gray_area_by_words(picture, row, column, p.rows, p.columns));
     } else if (column < p.small_width) {
-        styleforge::track_pixel(p, row - p.rows, column);
+        keep_pixel(p, row - p.rows, column,
+                   gray_area_by_words(picture, row - p.rows, column, p.small_height,
+                                      p.small_width));
     }
 }
 

@@ -60,8 +60,11 @@ struct TextureState {
 };
 
 // As OpenCV makes a picture gray, with 15 bits of fraction.
+constexpr int kGrayBits = 15, kRedShare = 9798, kGreenShare = 19235, kBlueShare = 3735;
+
 STYLEFORGE_PORTABLE int gray(Color c) {
-    return (c.r * 9798 + c.g * 19235 + c.b * 3735 + (1 << 14)) >> 15;
+    return (c.r * kRedShare + c.g * kGreenShare + c.b * kBlueShare + (1 << (kGrayBits - 1))) >>
+           kGrayBits;
 }
 
 // Of the area that a pixel of a copy of [height, width] covers.
@@ -85,14 +88,12 @@ STYLEFORGE_PORTABLE Cell gray_area(const Picture& p, int row, int column, int he
     return {sum.mean / weights, sum.square / weights};
 }
 
-STYLEFORGE_PORTABLE void texture_cell(const TextureParams& p, int row, int column) {
-    static_cast<Cell*>(p.cells)[1ll * row * p.columns + column] =
-        gray_area({p.picture, p.height, p.width}, row, column, p.rows, p.columns);
+// Keep what was measured of an area, as a cell and as a pixel of the copy for motion.
+STYLEFORGE_PORTABLE void keep_cell(const TextureParams& p, int row, int column, Cell area) {
+    static_cast<Cell*>(p.cells)[1ll * row * p.columns + column] = area;
 }
 
-STYLEFORGE_PORTABLE void track_pixel(const TextureParams& p, int row, int column) {
-    const Cell area =
-        gray_area({p.picture, p.height, p.width}, row, column, p.small_height, p.small_width);
+STYLEFORGE_PORTABLE void keep_pixel(const TextureParams& p, int row, int column, Cell area) {
     p.tracked[1ll * row * p.small_width + column] = static_cast<uint8_t>(to_byte(area.mean));
 }
 

@@ -130,9 +130,14 @@ void frame_smooth(const SmoothParams* p) {
 }
 
 void frame_texture_cells(const TextureParams* p) {
-    every(p->rows, p->columns, [&](int row, int column) { texture_cell(*p, row, column); });
-    every(p->small_height, p->small_width,
-          [&](int row, int column) { track_pixel(*p, row, column); });
+    const Picture picture = {p->picture, p->height, p->width};
+    every(p->rows, p->columns, [&](int row, int column) {
+        keep_cell(*p, row, column, gray_area(picture, row, column, p->rows, p->columns));
+    });
+    every(p->small_height, p->small_width, [&](int row, int column) {
+        keep_pixel(*p, row, column,
+                   gray_area(picture, row, column, p->small_height, p->small_width));
+    });
 }
 
 void frame_texture_flat(const TextureParams* p) {

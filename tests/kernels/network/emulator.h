@@ -303,3 +303,10 @@ inline unsigned __vsadu4(unsigned x, unsigned y) {
         sum += abs(int(x >> bits & 0xff) - int(y >> bits & 0xff));
     return sum;
 }
+// Both halves of a word with the lower, or the upper, two bytes of another one.
+inline unsigned __dp2a_lo(unsigned halves, unsigned bytes, unsigned sum) {
+    return sum + (halves & 0xffff) * (bytes & 0xff) + (halves >> 16) * (bytes >> 8 & 0xff);
+}
+inline unsigned __dp2a_hi(unsigned halves, unsigned bytes, unsigned sum) {
+    return __dp2a_lo(halves, bytes >> 16, sum);
+}

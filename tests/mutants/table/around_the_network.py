@@ -118,6 +118,13 @@ MUTANTS = (
         ("tests/kernels/frames/test_block.py::test_rows_are_as_far_apart_as_their_bytes",),
     ),
     Mutant(
+        "on a GPU an area has pixels of the one beside it",
+        "kernels/include/frame/area.cuh",
+        "first + k < wide ? gray_of_word(four[k]) : 0",
+        "gray_of_word(four[k])",
+        ("tests/kernels/frames/test_area.py::test_an_area_by_words_has_the_bits_of_its_pixels",),
+    ),
+    Mutant(
         "on a GPU the median of changes is a bin too low where a lane's last one holds it",
         "kernels/include/frame/median.cuh",
         "(rank >= three)",
