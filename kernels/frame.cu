@@ -2,6 +2,7 @@
 // input, and the result is enlarged, given the frame's detail and mixed with it. A thread makes a
 // pixel; the arithmetic is in include/frame/, which a C++ compiler for the host takes as well. What
 // smooths a stream is in smooth.cu.
+#include "include/frame/add.cuh"
 #include "include/frame/area.cuh"
 #include "include/frame/block.cuh"
 #include "include/frame/team.cuh"
@@ -82,11 +83,10 @@ extern "C" __global__ void __launch_bounds__(styleforge::kTeam)
     measure_flatness(team, p, tile / across * kTileRows, tile % across * kTileColumns, work.flat);
 }
 
-extern "C" __global__ void frame_texture_add(const styleforge::TextureParams p) {
-    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
-    if (column >= p.width) return;
-    styleforge::store(p.textured, 1ll * row * p.width + column,
-                      styleforge::textured(p, row, column));
+extern "C" __global__ void __launch_bounds__(styleforge::kThreads)
+    frame_texture_add(const styleforge::TextureParams p) {
+    __shared__ int levels[styleforge::kAddPixels];
+    styleforge::add_texture(p, blockIdx.y, blockIdx.x * styleforge::kAddPixels, levels);
 }
 
 extern "C" __global__ void frame_texture_enlarge(const styleforge::EnlargeTextureParams p) {

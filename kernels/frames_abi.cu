@@ -72,7 +72,8 @@ std::string kernels() {
 }
 
 // Of the pictures on which motion is measured, the blurs in cells, the sides of the tiles of noise,
-// the tiles of cells, and the bytes of a cell and of what a frame leaves to the next.
+// the tiles of cells, the pixels of a row to which a block adds texture, and the bytes of a cell and
+// of what a frame leaves to the next.
 std::string texture() {
     return object({{"team", number(kTeam)},
                    {"tracked", number(kTracked)},
@@ -82,6 +83,7 @@ std::string texture() {
                    {"coarse_side", number(kCoarseSide)},
                    {"tile_rows", number(kTileRows)},
                    {"tile_columns", number(kTileColumns)},
+                   {"add_pixels", number(kAddPixels)},
                    {"cell_bytes", number(sizeof(Cell))},
                    {"state_bytes", number(sizeof(TextureState))}});
 }

@@ -189,7 +189,9 @@ class FrameKernels:
         self._launch(self._names["texture_cells"], p, grid)
         team = self._told["texture"]["team"]
         self._launch(self._names["texture_flat"], p, (history.tiles + 1, 1, 1), team)
-        self._cover("texture_add", p, picture)
+        height, width = history.size
+        grid = -(-width // self._told["texture"]["add_pixels"]), height, 1
+        self._launch(self._names["texture_add"], p, grid)
 
     def enlarge_texture(self, history: TextureHistory, picture: Tensor, textured: Tensor) -> None:
         """Add the texture of the newest picture of a stream to a larger copy of it.

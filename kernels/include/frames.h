@@ -10,6 +10,7 @@ namespace styleforge {
 constexpr int kThreads = 128;  // of a block, along a row of pixels
 constexpr int kFlowTeam = 256;  // of a block that estimates the motion of a tile
 constexpr int kTeam = 512;     // of a block that measures motion, or how flat the cells of a tile are
+constexpr int kAddPixels = 512;  // of a row, to which a block of kThreads adds texture
 
 // The frame as the network's input.
 struct ResizeParams {

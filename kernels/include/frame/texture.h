@@ -182,16 +182,16 @@ STYLEFORGE_PORTABLE float texture_at(const TextureParams& p, int row, int column
     return noise * 0.70710678f * flat * (p.amount * kDeviation * s.presence);
 }
 
-STYLEFORGE_PORTABLE Color lighter(Color c, float by) {
-    const int levels = static_cast<int>(rintf(by));
+STYLEFORGE_PORTABLE Color lighter(Color c, int levels) {
     return {clamp(c.r + levels, 0, 255), clamp(c.g + levels, 0, 255),
             clamp(c.b + levels, 0, 255)};
 }
 
-STYLEFORGE_PORTABLE Color textured(const TextureParams& p, int row, int column) {
+// The same in whole levels, once it is kept in the field.
+STYLEFORGE_PORTABLE int levels_at(const TextureParams& p, int row, int column) {
     const float by = texture_at(p, row, column);
     if (p.field != nullptr) p.field[1ll * row * p.width + column] = by;
-    return lighter(pixel({p.picture, p.height, p.width}, row, column), by);
+    return static_cast<int>(rintf(by));
 }
 
 // The field enlarged by cubic interpolation.
@@ -207,7 +207,8 @@ STYLEFORGE_PORTABLE Color textured(const EnlargeTextureParams& p, int row, int c
             sum += columns.taps[j] * line[clamp(columns.first + j, 0, p.small_width - 1)];
         by += rows.taps[i] * sum;
     }
-    return lighter(pixel({p.picture, p.height, p.width}, row, column), by);
+    return lighter(pixel({p.picture, p.height, p.width}, row, column),
+                   static_cast<int>(rintf(by)));
 }
 
 }  // namespace styleforge

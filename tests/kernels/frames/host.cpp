@@ -151,7 +151,9 @@ void frame_texture_flat(const TextureParams* p) {
 
 void frame_texture_add(const TextureParams* p) {
     every(p->height, p->width, [&](int row, int column) {
-        store(p->textured, row * p->width + column, textured(*p, row, column));
+        store(p->textured, row * p->width + column,
+              lighter(pixel({p->picture, p->height, p->width}, row, column),
+                      levels_at(*p, row, column)));
     });
 }
 

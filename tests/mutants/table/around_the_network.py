@@ -125,6 +125,13 @@ MUTANTS = (
         ("tests/kernels/frames/test_area.py::test_an_area_by_words_has_the_bits_of_its_pixels",),
     ),
     Mutant(
+        "on a GPU the texture of a word is that of its first pixel",
+        "kernels/include/frame/add.cuh",
+        "levels[(i * 4 + k) / 3]",
+        "levels[i * 4 / 3]",
+        ("tests/kernels/frames/test_add.py::test_a_block_adds_the_texture_of_single_pixels",),
+    ),
+    Mutant(
         "on a GPU the median of changes is a bin too low where a lane's last one holds it",
         "kernels/include/frame/median.cuh",
         "(rank >= three)",
