@@ -33,9 +33,10 @@ def library(tmp_path_factory):
 def test_a_block_adds_the_texture_of_single_pixels(size, first, library, host):
     host.styleforge_frames_abi.restype = ctypes.c_char_p
     told = json.loads(host.styleforge_frames_abi())["frame"]["texture"]
-    history = TextureHistory(*size, torch.device("cpu"), told)
+    height, width = size
+    history = TextureHistory(height, width, torch.device("cpu"), told)
     history.keep_field()
-    count = size[0] * size[1] * 3
+    count = height * width * 3
     random = np.random.default_rng(count).integers(0, 256, count + first, dtype=np.uint8)
     random[: count // 2] //= 32  # some of which become less than 0
     given = torch.from_numpy(random)[first:]
@@ -49,7 +50,7 @@ def test_a_block_adds_the_texture_of_single_pixels(size, first, library, host):
     field = history.field.clone()
     history.field.zero_()
     p.textured = other.data_ptr()
-    grid = (-(-size[1] // told["add_pixels"]), size[0], 1)
+    grid = (-(-width // told["add_pixels"]), height, 1)
     Launcher(library)("emulated_add", grid, THREADS, p)
     assert torch.equal(one, other)
     assert torch.equal(field, history.field)
