@@ -80,6 +80,22 @@ STYLEFORGE_PORTABLE Color cubic(const Picture& p, const CubicTaps& rows, const C
     return {to_byte(sum.r), to_byte(sum.g), to_byte(sum.b)};
 }
 
+// The most pixels of which the sum of a channel is less than 2^24, so that FP32 has it in any order.
+constexpr int kExactPixels = (1 << 24) / 255;
+
+// INTER_AREA where all weights are 1: of `tall` x `wide` whole pixels.
+STYLEFORGE_PORTABLE Values whole_area(const Picture& p, int row, int column, int tall, int wide) {
+    Color sum = {0, 0, 0};
+    for (int i = 0; i < tall; ++i)
+        for (int j = 0; j < wide; ++j) {
+            const Color c = pixel(p, row * tall + i, column * wide + j);
+            sum.r += c.r, sum.g += c.g, sum.b += c.b;
+        }
+    const float count = static_cast<float>(tall * wide);
+    return {static_cast<float>(sum.r) / count, static_cast<float>(sum.g) / count,
+            static_cast<float>(sum.b) / count};
+}
+
 // INTER_AREA: the mean of the area that a pixel of a smaller picture covers, not rounded.
 STYLEFORGE_PORTABLE Values area(const Picture& p, int row, int column, int height, int width) {
     const float tall = static_cast<float>(p.height) / height;
@@ -108,7 +124,11 @@ STYLEFORGE_PORTABLE Color resized(const Picture& p, int row, int column, int hei
     if (1ll * width * height >= 1ll * p.width * p.height)
         return cubic(p, cubic_taps(source_of(row, height, p.height)),
                      cubic_taps(source_of(column, width, p.width)));
-    const Values v = area(p, row, column, height, width);
+    const int rows = p.height / height, columns = p.width / width;
+    const bool whole = rows * height == p.height && columns * width == p.width;
+    const Values v = whole && rows * columns <= kExactPixels
+                         ? whole_area(p, row, column, rows, columns)
+                         : area(p, row, column, height, width);
     // OpenCV rounds the mean of four pixels half up, others half to even.
     if (p.height == 2 * height && p.width == 2 * width)
         return {static_cast<int>(v.r + 0.5f), static_cast<int>(v.g + 0.5f),

@@ -132,6 +132,15 @@ MUTANTS = (
         ("tests/kernels/frames/test_add.py::test_a_block_adds_the_texture_of_single_pixels",),
     ),
     Mutant(
+        "of an area of whole pixels one counts twice",
+        "kernels/include/frame/sampling.h",
+        "column * wide + j)",
+        "column * wide + (j > 0 ? j : wide - 1))",
+        (
+            "tests/kernels/frames/test_area.py::test_the_mean_of_whole_pixels_has_the_bits_of_weighted_ones",
+        ),
+    ),
+    Mutant(
         "on a GPU the median of changes is a bin too low where a lane's last one holds it",
         "kernels/include/frame/median.cuh",
         "(rank >= three)",
