@@ -238,6 +238,15 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a frame comes too late for the GPU by the time that scaling it takes",
+        "app/live/worker.py",
+        "LEAD * (spent.upload + spent.resize)",
+        "LEAD * spent.upload",
+        (
+            "tests/app/live/test_overlap.py::test_a_frame_that_is_scaled_behind_its_upload_is_due_earlier",
+        ),
+    ),
+    Mutant(
         "a third frame is uploaded over one that is computed",
         "models/inference/frame_styler.py",
         "if slot.in_flight:",
