@@ -39,7 +39,7 @@ class TrainingConfig:
         motion_weight: Of the stability loss for a moving camera.
         teacher_weight: Of the distance from the output of a trained network of the same style;
             has no effect without a teacher.
-        weave_weight: Of the weave loss (models.training.weave).
+        weave_weight: Of the weave loss (models.training.losses).
         style_size: Long side of the style picture, in pixels.
         style_scales: Scales, at most 1, at which output and style picture are compared.
         image_size: Side of the training crops in pixels, a multiple of 4.

@@ -23,10 +23,10 @@ from models.safe_load import is_weight
 from models.training.config import TrainingConfig
 from models.training.data import Crops, Photographs
 from models.training.features import Vgg19Features
+from models.training.losses import WeaveLoss
 from models.training.objective import Objective
 from models.training.projected_clamp import projected_clamp
 from models.training.stability import Disturbance, disturb, inside, stability_loss
-from models.training.weave import WeaveLoss
 from models.transformer_net import TransformerNetBaseline
 
 

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from models.training.features import Vgg19Features
+from models.training.losses import LEAST, WeaveLoss, stripe_energy
 from models.training.run import Run
 from models.training.trainer import train
-from models.training.weave import LEAST, WeaveLoss, stripe_energy
 from tests.models.training.conftest import TINY, photographs, style
 
 CPU = torch.device("cpu")

@@ -14,7 +14,7 @@ MUTANTS = (
     ),
     Mutant(
         "grain without a direction is taken for a mesh",
-        "models/training/weave.py",
+        "models/training/losses.py",
         "LENGTH = 9",
         "LENGTH = 1",
         ("tests/models/training/test_weave.py::test_grain_without_a_direction_is_hardly_a_mesh",),
