@@ -212,7 +212,7 @@ MUTANTS = (
     ),
     Mutant(
         "a frame is held back although the GPU waits for it",
-        "app/live/worker.py",
+        "app/live/frame_loop.py",
         "min(computed - lead, spent.queue)",
         "computed - lead",
         (
