@@ -1,0 +1,66 @@
+"""`styleforge camera`: shows a styled stream to other programs, without a window."""
+
+from __future__ import annotations
+
+import argparse
+import queue
+from contextlib import closing
+
+from app.commands.camera.reporters import make_reporter
+from app.commands.camera.stream import CameraStream
+from app.commands.stop_signal import stop_requested
+from app.engine.config import EngineConfig
+from app.engine.engine import Engine
+from app.errors import StyleForgeError
+from app.options import mixed_parts
+from app.parameters import given_values
+from app.sources import describe, open_source
+from app.styles.library import Library
+from app.virtual_camera.choice import CameraChoice
+from app.virtual_camera.sender import CameraStatus, VirtualCamera
+from kernels.ops.registry import prepare
+from models.precision import Precision
+
+
+def run(args: argparse.Namespace) -> int:
+    """Stream until Ctrl+C.
+
+    Raises:
+        StyleForgeError: The style, the source or the virtual camera cannot be used.
+        KeyboardInterrupt: It was stopped.
+    """
+    reporter = make_reporter(args.progress, quiet=args.quiet)
+    config = _config(args)
+    engine = Engine(Library.default(), on_notice=reporter.note)
+    engine.configure(config)  # reports an invalid style or device first
+    statuses: queue.SimpleQueue[CameraStatus] = queue.SimpleQueue()
+    with closing(VirtualCamera(_choice(args), statuses.put)) as camera:
+        if config.kernels != "baseline":
+            with reporter.waiting("Preparing the native kernels ..."):
+                for operations in engine.family.operations:
+                    prepare(family=operations)
+        stream = CameraStream(engine, camera, statuses, reporter, args.seconds)
+        with reporter.waiting(f"Opening {describe(args.source)} ..."):
+            source = open_source(args.source)
+        with stop_requested() as asked, reporter:
+            stream.run(source, config, asked.is_set)
+        raise KeyboardInterrupt(f"Stopped after {camera.sent} pictures.")
+
+
+def _config(args: argparse.Namespace) -> EngineConfig:
+    try:
+        parts = mixed_parts(args.style, args.mix)
+    except ValueError as exc:
+        raise StyleForgeError(str(exc)) from exc
+    return EngineConfig(
+        **given_values(args),
+        kernels=args.kernels,
+        precision=Precision[args.precision],
+        device=args.device,
+        size=args.network_size,
+    ).mixed(parts)
+
+
+def _choice(args: argparse.Namespace) -> CameraChoice:
+    width, height = args.size
+    return CameraChoice(width, height, args.rate, args.format, args.fit, args.camera, args.always)
