@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from utils.opencv import cv2
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
+MOST_LINEAR = 1.5  # times that a picture is made smaller without averaging
 
 
 def fitted(pixels: Pixels, width: int, height: int, fit: str) -> Pixels:
@@ -62,6 +63,16 @@ def _inside(width: int, height: int, within_width: int, within_height: int) -> t
 
 
 def _scaled(pixels: Pixels, width: int, height: int) -> Pixels:
-    smaller = width < pixels.shape[1]
-    method = cv2.INTER_AREA if smaller else cv2.INTER_LINEAR
+    rows, columns = pixels.shape[:2]
+    whole = min(columns // width, rows // height)
+    if whole > 1:
+        rows, columns = rows // whole, columns // whole
+        even = pixels[: rows * whole, : columns * whole]
+        pixels = _resized(even, columns, rows, cv2.INTER_AREA)
+    # Averaging parts of pixels takes many times as long, and is needed only if pixels are skipped.
+    method = cv2.INTER_AREA if columns > MOST_LINEAR * width else cv2.INTER_LINEAR
+    return _resized(pixels, width, height, method)
+
+
+def _resized(pixels: Pixels, width: int, height: int, method: int) -> Pixels:
     return np.asarray(cv2.resize(pixels, (width, height), interpolation=method), np.uint8)

@@ -14,12 +14,14 @@ from app.engine.engine import Engine
 from app.errors import StyleForgeError
 from app.options import mixed_parts
 from app.parameters import given_values
-from app.sources import describe, open_source
+from app.sources import describe, list_cameras, open_source
+from app.sources.camera import find_camera, is_camera, parse_spec
 from app.styles.library import Library
 from app.virtual_camera.choice import CameraChoice
 from app.virtual_camera.sender import CameraStatus, VirtualCamera
 from kernels.ops.registry import prepare
 from models.precision import Precision
+from utils.text import printable
 
 
 def run(args: argparse.Namespace) -> int:
@@ -39,12 +41,30 @@ def run(args: argparse.Namespace) -> int:
             with reporter.waiting("Preparing the native kernels ..."):
                 for operations in engine.family.operations:
                     prepare(family=operations)
+        _check_source(args.source, camera.status.device)
         stream = CameraStream(engine, camera, statuses, reporter, args.seconds)
         with reporter.waiting(f"Opening {describe(args.source)} ..."):
             source = open_source(args.source)
         with stop_requested() as asked, reporter:
             stream.run(source, config, asked.is_set)
         raise KeyboardInterrupt(f"Stopped after {camera.sent} pictures.")
+
+
+def _check_source(spec: str, device: str) -> None:
+    """Refuse the virtual camera as its own source, which would show itself in itself.
+
+    Args:
+        spec: The source.
+        device: The name of the virtual camera.
+    """
+    if not is_camera(spec):
+        return
+    source = find_camera(parse_spec(spec)[0], list_cameras())
+    if device in (source.name, f"/dev/video{source.index}"):
+        raise StyleForgeError(
+            f"the camera '{printable(source.name)}' is the virtual camera itself; name another "
+            "one with --source"
+        )
 
 
 def _config(args: argparse.Namespace) -> EngineConfig:

@@ -19,6 +19,7 @@ from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.frame import Frame
 from app.sources import open_source
+from app.sources.camera import CameraName
 from app.styles.library import Library
 from app.virtual_camera import sender
 from tests.app.commands.conftest import STYLE
@@ -186,6 +187,18 @@ def test_without_a_camera_the_command_says_so_and_reads_no_source(style, film, c
 def test_a_source_that_cannot_be_opened_closes_the_camera(style, cameras, tmp_path, capsys):
     assert camera(tmp_path / "missing.mp4") == 1
     assert "missing.mp4" in capsys.readouterr().err
+    assert cameras.opened[0].closed.is_set()
+
+
+@pytest.mark.parametrize("device", ["", "/dev/video3"])
+def test_the_virtual_camera_is_refused_as_its_own_source(
+    style, cameras, device, capsys, monkeypatch
+):
+    listed = (CameraName(3, NAME), CameraName(4, "Webcam"))
+    monkeypatch.setattr("app.commands.camera.command.list_cameras", lambda: listed)
+    assert camera("camera:", "--camera", device) == 1
+    said = f"styleforge: the camera '{NAME}' is the virtual camera itself; name another one with"
+    assert capsys.readouterr().err.splitlines()[-1] == f"{said} --source"
     assert cameras.opened[0].closed.is_set()
 
 

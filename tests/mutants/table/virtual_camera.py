@@ -91,11 +91,28 @@ MUTANTS = (
         (f"{_COMMAND}::test_while_no_program_reads_the_source_stands_still",),
     ),
     Mutant(
+        "the virtual camera is taken for its own source",
+        "app/commands/camera/command.py",
+        'if device in (source.name, f"/dev/video{source.index}"):',
+        "if False:",
+        (f"{_COMMAND}::test_the_virtual_camera_is_refused_as_its_own_source",),
+    ),
+    Mutant(
         "frames are styled in full size for a small camera",
         "app/commands/camera/stream.py",
         "self._loop.set_least_size(choice.width, choice.height)",
         "pass",
         (f"{_COMMAND}::test_large_frames_are_styled_in_about_the_cameras_size",),
+    ),
+    Mutant(
+        "a small window makes the virtual camera's pictures small",
+        "app/live/frame_loop.py",
+        "shown = for_display(frame, needed, size)",
+        "shown = for_display(frame, self._display, size)",
+        (
+            "tests/app/live/test_frame_loop.py::"
+            "test_frames_are_as_large_as_the_display_or_another_taker_needs_them",
+        ),
     ),
     Mutant(
         "mirroring the preview does nothing",
