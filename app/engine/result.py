@@ -29,7 +29,8 @@ class Timings:
         blend: Smoothing, upsampling and mixing with the frame.
         comparison: The other network of a comparison, and measuring the difference.
         wait: From the capture until the engine took the frame.
-        resize: Scaling the frame to the network's input.
+        resize: Scaling the frame to the network's input and adding texture; in streams on a GPU
+            beside the frame ahead.
         copy: Making copies in the size of the display.
         other: What is not part of any of these.
     """

@@ -348,9 +348,9 @@ class FrameLoop:
         computed = spent.resize + spent.network + spent.blend
         self._spent_s = (computed + spent.download) / 1e3
         self._ends = time.perf_counter() + self._spent_s  # of the one that was begun meanwhile
-        # Half of the frame that is computed now, or as long as the next one's upload takes; but a
-        # GPU that had to wait for its frame is not made to wait longer.
-        lead = max(computed / 2, LEAD * spent.upload)
+        # Half of the frame that is computed now, or as long as it takes until the next one is there
+        # and scaled; but a GPU that had to wait for its frame is not made to wait longer.
+        lead = max(computed / 2, LEAD * (spent.upload + spent.resize))
         self._due = time.perf_counter() + max(0.0, min(computed - lead, spent.queue)) / 1e3
         self._deliver(styled, taken, refined=False)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -72,7 +73,8 @@ class FrameStyler:
     thread-safe; for inference mode.
 
     While a batch, usually of one frame, is computed, on the stream that is current, the next can
-    be uploaded and the one before is downloaded, each on a stream of its own.
+    be uploaded and made what the networks are given, on a stream of its own, and the one before is
+    downloaded, on another.
 
     Args:
         kernels: On the plans' GPU.
@@ -94,13 +96,14 @@ class FrameStyler:
         with torch.inference_mode(False), torch.cuda.device(detail.device):
             ranges = [plan.ranges for plan in self._plans]
             shape = (detail.samples, *frame, 3)
-            self._slots = [_Slot(shape, ranges, detail.device) for _ in range(DEPTH)]
+            self._slots = [_Slot(shape, size, ranges, detail.device) for _ in range(DEPTH)]
             self._slopes = kernels.new_slopes(*size, detail.device)
             self._history = kernels.new_history(*size, detail.device)
             self._up, self._down = torch.cuda.Stream(), torch.cuda.Stream()
         for stream in (self._up, self._down):  # the buffers are filled with zeros before
             stream.wait_stream(self._compute)
         self._next = 0
+        self._given = RepeatedWork()  # on the stream of uploads, at the same time as the rest
         self._repeated = RepeatedWork()
         self._texture: FrameTexture | None = None  # once there is any
         self._results = detail.pictures  # of the newest batch, before they were smoothed
@@ -122,7 +125,7 @@ class FrameStyler:
 
     def repeats(self, finish: Finish, screen: tuple[int, int] | None = None) -> bool:
         """Whether the newest batches were as one with these options is, for so long that it can be
-        launched as one graph, of which no stage can be timed."""
+        launched as graphs, of which no stage can be timed."""
         begins = finish.smoothing > 0 and self._history.begins
         if finish.texture and (self._texture is None or self._texture.begins):
             begins = True
@@ -141,41 +144,71 @@ class FrameStyler:
             frames: As many as the plan takes, each [H, W, 3] uint8, RGB. Those in the memory of
                 `new_pinned_pixels` are uploaded from there.
             finish: What is made of the network's results, and of what it is given.
-            mark: Called with "start", "upload", "queue", "resize", the groups of layers, "blend"
-                and "download" as each has been submitted, with its stream as the current one. None
-                for one graph where the work `repeats`.
+            mark: Called with "start", "upload", "resize", "queue", again "resize", the groups of
+                layers, "blend" and "download" as each has been submitted, with its stream as the
+                current one. None for one graph of each stream where the work `repeats`.
             screen: (height, width) of a copy of each picture that a window paints; None for none.
 
         Raises:
             RuntimeError: DEPTH batches are under way.
         """
         place = self._next
-        slot, compute = self._slots[place], self._compute
+        slot, compute, key = self._slots[place], self._compute, (finish, screen)
         if slot.in_flight:
             raise RuntimeError(f"{DEPTH} frames are under way; wait for one first")
         self._next = (self._next + 1) % DEPTH
+        repeats, marked = mark is None and self.repeats(finish, screen), mark or _unmarked
         with on_stream(self._up, compute):
-            if mark is not None:
-                mark("start")
+            marked("start")
             for pixels, staging, frame in zip(frames, slot.staging, slot.frames, strict=True):
                 upload(pixels, staging, frame)
-            if mark is not None:
-                mark("upload")
-            slot.uploaded.record(self._up)
-        compute.wait_event(slot.uploaded)
-        if mark is None and self.repeats(finish, screen):
+            marked("upload")
+            if not repeats:
+                self._given.add(key)
+                self._give(slot, finish)
+            elif finish.texture or slot.clean is not slot.batch:
+                self._given.submit(place, lambda: partial(self._give, slot, finish))
+            marked("resize")
+            slot.given.record(self._up)
+        compute.wait_event(slot.given)
+        if repeats:
             self._repeated.submit(place, lambda: self._prepared(slot, finish, screen))
         else:
-            self._repeated.add((finish, screen))
-            self._compute_batch(slot, finish, mark or _unmarked, screen)
-        return self._download(slot, mark or _unmarked, screen)
+            self._repeated.add(key)
+            self._compute_batch(slot, finish, marked, screen)
+        return self._download(slot, marked, screen)
+
+    def _give(self, slot: _Slot, finish: Finish) -> None:
+        """Submit what the networks are given of the frames of a slot, to the stream of uploads. It
+        is made in the slot: the networks may be busy with the batch before."""
+        if slot.clean is not slot.batch:
+            for frame, small in zip(slot.frames, slot.clean, strict=True):
+                self._kernels.resize(frame, small)
+        clean, small = slot.clean, None
+        if self.strokes is not None:
+            small = shrink(clean, *self.strokes.shape[1:])
+        slot.detail, slot.small = slot.textured if finish.texture else clean, small
+        if finish.texture:
+            self._textured.add(
+                *(clean, slot.detail, small), finish.texture, continues=finish.follows
+            )
+        elif self._texture is not None:
+            self._texture.forget()
+
+    @property
+    def _textured(self) -> FrameTexture:
+        """What adds texture; it has buffers, and is made for the first frame that has any, on the
+        stream of uploads, which alone uses it."""
+        if self._texture is None:
+            self._texture = FrameTexture(self._kernels, self.detail, self.strokes)
+        return self._texture
 
     def _compute_batch(
         self, slot: _Slot, finish: Finish, mark: StageCallback, screen: tuple[int, int] | None
     ) -> None:
         """Submit what is computed of the frames of a slot, piece by piece."""
         mark("queue")
-        self._resize(slot, finish)
+        self._take(slot)
         mark("resize")
         for plan in self._plans:
             plan.replay(mark)
@@ -192,38 +225,18 @@ class FrameStyler:
         network = self.detail.submission()
 
         def submit() -> None:
-            self._resize(slot, finish)
+            self._take(slot)
             network()
             self._finish(slot, finish, screen)
 
         return submit
 
-    def _resize(self, slot: _Slot, finish: Finish) -> None:
-        """Submit what the networks are given."""
-        is_small = self.frame != self.detail.shape[1:]
-        clean = self.detail.frames
-        if finish.texture:
-            clean = self._textured.clean if is_small else slot.batch
-        if is_small:
-            for frame, small in zip(slot.frames, clean, strict=True):
-                self._kernels.resize(frame, small)
-        elif not finish.texture:
-            clean.copy_(slot.batch)
-        slot.clean = clean
+    def _take(self, slot: _Slot) -> None:
+        """Submit what brings the networks what they are given."""
+        self.detail.frames.copy_(slot.detail)
         if self.strokes is not None:
-            self.strokes.frames.copy_(shrink(clean, *self.strokes.shape[1:]))
-        if finish.texture:
-            self._textured.add(clean, finish.texture, continues=finish.follows)
-        elif self._texture is not None:
-            self._texture.forget()
-
-    @property
-    def _textured(self) -> FrameTexture:
-        """What adds texture; it has buffers, and is made for the first frame that has any."""
-        if self._texture is None:
-            strokes = None if self.strokes is None else self.strokes.frames
-            self._texture = FrameTexture(self._kernels, self.detail.frames, strokes)
-        return self._texture
+            assert slot.small is not None
+            self.strokes.frames.copy_(slot.small)
 
     def _finish(self, slot: _Slot, finish: Finish, screen: tuple[int, int] | None) -> None:
         """Submit what becomes of the networks' results."""
@@ -331,31 +344,55 @@ class _Slot:
 
     Args:
         shape: N, H, W and 3 of the frames.
+        size: (height, width) of the network's input.
         ranges: Those of the plans.
         device: A CUDA device.
 
     Attributes:
         batch: The frames together.
         frames: Each of them, [H, W, 3] of the memory of `batch`.
-        clean: [N, h, w, 3], the frames in the size of the network's input, without texture.
+        clean: [N, h, w, 3], the frames in the size of the network's input, without texture; `batch`
+            where that is theirs.
+        detail: What the network is given of them.
+        small: What that of the strokes is given; None where there is one size.
+        given: The event after which both are there.
         pictures: What becomes of each.
         told: For each, the [1, 3] of `host_ranges` that tell of it.
     """
 
-    def __init__(self, shape: tuple[int, ...], ranges: list[Tensor], device: torch.device) -> None:
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        size: tuple[int, ...],
+        ranges: list[Tensor],
+        device: torch.device,
+    ) -> None:
         self.batch = torch.zeros(shape, dtype=torch.uint8, device=device)
         self.frames, self.pictures = list(self.batch), list(torch.zeros_like(self.batch))
         self.clean = self.batch
+        if size != shape[1:3]:
+            self.clean = self.batch.new_zeros(shape[0], *size, 3)
+        self.detail = self.clean
+        self.small: Tensor | None = None
         self.ranges = [torch.zeros_like(each) for each in ranges]
         self.staging = [pinned_like(frame) for frame in self.frames]
         self.host_ranges = [pinned_like(each) for each in ranges]
         self.told = [
             [each[place : place + 1] for each in self.host_ranges] for place in range(shape[0])
         ]
-        self.uploaded, self.computed = torch.cuda.Event(), torch.cuda.Event()
+        self.given, self.computed = torch.cuda.Event(), torch.cuda.Event()
         self.finished = torch.cuda.Event()
         self.in_flight = False
         self._screens: list[Tensor] = []
+        self._textured: Tensor | None = None
+
+    @property
+    def textured(self) -> Tensor:
+        """A buffer for `clean` with texture, made when it is first asked for."""
+        if self._textured is None:
+            with torch.inference_mode(False):
+                self._textured = torch.zeros_like(self.clean)
+        return self._textured
 
     def screens_of(self, size: tuple[int, int]) -> list[Tensor]:
         """Buffers for the copies that a window paints, each [height, width, 4] uint8; `size` has

@@ -17,6 +17,7 @@ WEIGHTS = (
     "stability_weight",
     "motion_weight",
     "teacher_weight",
+    "weave_weight",
 )
 TILE = 16  # the smallest input of VGG-19, in pixels
 SQUARE = 9 / 8  # side of the stored photographs over the side of the crops
@@ -38,6 +39,7 @@ class TrainingConfig:
         motion_weight: Of the stability loss for a moving camera.
         teacher_weight: Of the distance from the output of a trained network of the same style;
             has no effect without a teacher.
+        weave_weight: Of the weave loss (models.training.weave).
         style_size: Long side of the style picture, in pixels.
         style_scales: Scales, at most 1, at which output and style picture are compared.
         image_size: Side of the training crops in pixels, a multiple of 4.
@@ -60,6 +62,7 @@ class TrainingConfig:
     stability_weight: float = 0.0
     motion_weight: float = 0.0
     teacher_weight: float = 0.0
+    weave_weight: float = 0.0
     style_size: int = 512
     style_scales: tuple[float, ...] = (1.0,)
     image_size: int = 256

@@ -26,6 +26,7 @@ from models.training.features import Vgg19Features
 from models.training.objective import Objective
 from models.training.projected_clamp import projected_clamp
 from models.training.stability import Disturbance, disturb, inside, stability_loss
+from models.training.weave import WeaveLoss
 from models.transformer_net import TransformerNetBaseline
 
 
@@ -40,6 +41,7 @@ class StepLosses(NamedTuple):
     tv: float
     stability: float
     teacher: float
+    weave: float
 
 
 class StepTerms(NamedTuple):
@@ -51,6 +53,7 @@ class StepTerms(NamedTuple):
     tv: Tensor
     stability: Tensor
     teacher: Tensor
+    weave: Tensor
 
     def read(self, iteration: int) -> StepLosses:
         """Copy the losses to the host, in one transfer; waits for the device."""
@@ -117,6 +120,7 @@ class Run:
         picture = fit(style, config.style_size)
         with self._autocast():
             self._objective = Objective(config, features, _images(picture, device))
+        self._weave = WeaveLoss(_images(picture, device))
         # Compiled for the one shape of the steps; previews have another, and call the network.
         self._forward: Callable[[Tensor], Tensor] = self.network
         if compiled:  # PyTorch: the options of both are not annotated
@@ -154,17 +158,19 @@ class Run:
             teacher_loss = self._distance_from_teacher(photographs, result)
         config = self.config
         stability = terms.total.new_zeros(())
+        weave = self._weave(result) if config.weave_weight else terms.total.new_zeros(())
         if later is not None:
             after = results[len(photographs) :]
             stability = stability_loss(result[: len(after)], after, later.down, later.right)
         moved = config.moves(self.iteration)
         stability_weight = config.motion_weight if moved else config.stability_weight
         loss = terms.total + stability_weight * stability + config.teacher_weight * teacher_loss
+        loss = loss + config.weave_weight * weave
         self._optimizer.zero_grad()
         torch.autograd.backward(loss)
         self._optimizer.step()
         self.iteration += 1
-        losses = (loss, terms.content, terms.style, terms.tv, stability, teacher_loss)
+        losses = (loss, terms.content, terms.style, terms.tv, stability, teacher_loss, weave)
         return StepTerms(*(each.detach() for each in losses))
 
     def _frames(self) -> tuple[Tensor, Tensor, Disturbance | None]:
@@ -288,7 +294,7 @@ class Run:
         Returns:
             One phrase per setting; empty if the run can be resumed.
         """
-        theirs = json.loads(state["identity"])
+        theirs = {"weave_weight": 0.0} | json.loads(state["identity"])  # older ones lack it
         words = {
             "style picture": "another style picture",
             "photographs": "other photographs",
@@ -306,9 +312,11 @@ class Run:
 
 
 def _read_history(stored: Tensor, iteration: int) -> list[StepLosses]:
-    """Decode a history, [N, 7]; ValueError if it is not that of a run of `iteration` steps."""
+    """Decode a history, [N, 8]; ValueError if it is not that of a run of `iteration` steps."""
     if stored.numel() == 0:
         return []
+    if stored.ndim == 2 and stored.shape[1] == len(StepLosses._fields) - 1:
+        stored = nn.functional.pad(stored, (0, 1))  # of an older version, without the weave loss
     if (
         stored.ndim != 2
         or stored.shape[1] != len(StepLosses._fields)

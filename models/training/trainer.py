@@ -37,6 +37,7 @@ class Progress:
         skipped: Number of photographs that could not be used.
         stability: The stability loss; 0 if it has no weight.
         teacher: The distance from the teacher; 0 without one.
+        weave: The weave loss; 0 if it has no weight.
         kept: The iteration of the newest checkpoint on disk; 0 if there is none.
     """
 
@@ -52,6 +53,7 @@ class Progress:
     skipped: int
     stability: float = 0.0
     teacher: float = 0.0
+    weave: float = 0.0
     kept: int = 0
 
 

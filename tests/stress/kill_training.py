@@ -33,7 +33,7 @@ MAX_STARTS = 3  # times as many processes are started as are to be killed
 MAX_SECONDS = 120.0  # of a run that should end by itself
 MOMENTS = ("steps", "writing", "checkpoint", "pack", "start")
 VISIBLE = {"wave", "wave.training.pt", "wave.training.previous.pt", "wave.preview.png"}
-LOSSES = ("iteration", "loss", "content", "style", "tv", "stability", "teacher")
+LOSSES = ("iteration", "loss", "content", "style", "tv", "stability", "teacher", "weave")
 
 
 @dataclass(slots=True)

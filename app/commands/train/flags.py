@@ -64,6 +64,7 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
         ("stability_weight", float, "weight of the stability loss for a static camera"),
         ("motion_weight", float, "weight of the stability loss for a moving camera"),
         ("teacher_weight", float, "weight of the distillation loss to the --teacher"),
+        ("weave_weight", float, "weight of the loss of fine stripes along the axes"),
         ("style_size", int, "long side of the style picture, in pixels"),
         ("image_size", int, "side of the training crops, in pixels"),
         ("batch_size", int, "photographs per step"),

@@ -151,7 +151,7 @@ def training_metadata(
     """Return the metadata of a pack: the recipe, the final losses, and how it was made."""
     facts: dict[str, Value] = dict(asdict(training.config)) | {"clamped": True}
     last = training.history[-AVERAGED_STEPS:]
-    for name in ("loss", "content", "style", "tv", "stability", "teacher") if last else ():
+    for name in ("loss", "content", "style", "tv", "stability", "teacher", "weave") if last else ():
         mean = fmean(getattr(reading, name) for reading in last)
         facts[f"final_{name}"] = float(f"{mean:.4g}")
     facts |= {

@@ -220,3 +220,16 @@ def test_the_next_frame_is_due_when_half_of_the_one_under_way_is_computed(
     loop.step()
     loop.step()
     assert loop._due - time.perf_counter() == pytest.approx(later / 1e3, abs=0.05)
+
+
+def test_a_frame_that_is_scaled_behind_its_upload_is_due_earlier(
+    loop, engine, source, latest, monkeypatch
+):
+    complete = engine.complete
+    timings = Timings(upload=200.0, resize=300.0, network=1000.0, queue=900.0)
+    monkeypatch.setattr(engine, "complete", lambda given: replace(complete(given), timings=timings))
+    source.frames = [Frame(picture(), 0)]
+    loop.step()
+    loop.step()
+    # Both twice before the end of the one ahead, which takes 1.3 s.
+    assert loop._due - time.perf_counter() == pytest.approx(0.3, abs=0.05)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import weakref
+from collections import deque
 
 import numpy as np
 import pytest
@@ -14,18 +15,20 @@ from app.engine.display_path import finish_of
 from app.engine.post.blending import PostProcessor, fit_to
 from app.engine.texture.reference import TextureReference
 from app.sources.scene import render
+from kernels.frames.launchers import frame_kernels
+from kernels.network.dispatch import plan_for
 from models.inference import frame_styler, repeated_work
-from models.inference.frame_styler import Finish, FrameStyler
+from models.inference.frame_styler import Finish, FrameStyler, Painted, Submission
 from models.inference.layerwise_plan import LayerwisePlan
 from models.inference.two_resolution import shrink
-from models.network_config import LITE
+from models.network_config import LITE, network_config
 from models.transformer_net import TransformerNetBaseline
 from tests.kernels.frames.emulated import EmulatedFrameKernels, compiled
 
 FRAME = 96, 160  # height, width
 CONFIG = {"num_residual_blocks": 1, "widths": LITE.widths, "end_kernel": LITE.end_kernel}
 GROUPS = ["encoder", "residual blocks", "decoder"]
-MARKS = ["start", "upload", "queue", "resize", *GROUPS, "blend", "download"]
+MARKS = ["start", "upload", "resize", "queue", "resize", *GROUPS, "blend", "download"]
 
 
 @pytest.fixture(scope="module")
@@ -348,7 +351,7 @@ def captures(monkeypatch):
     ids=["plain", "all"],
 )
 @torch.inference_mode()
-def test_frames_that_repeat_are_one_graph_and_become_the_same_pictures(
+def test_frames_that_repeat_are_graphs_and_become_the_same_pictures(
     finish, size, kernels, captures
 ):
     screen = (24, 40)
@@ -363,7 +366,9 @@ def test_frames_that_repeat_are_one_graph_and_become_the_same_pictures(
         assert (picture.pixels == expected.pixels).all()
         assert (picture.screen == expected.screen).all()
     assert launched == 7
-    assert captures == {"captured": 2, "replayed": 5}  # one for each set of buffers
+    graphs = 1 if size == FRAME else 2  # frames are scaled by one beside
+    # For each set of buffers.
+    assert captures == {"captured": 2 * graphs, "replayed": 5 * graphs}
 
 
 @torch.inference_mode()
@@ -472,7 +477,7 @@ def test_texture_begins_anew_after_frames_without_and_with_a_new_stream(kernels)
 
 
 @torch.inference_mode()
-def test_frames_with_texture_are_one_graph_from_the_second_of_a_stream_on(kernels, captures):
+def test_frames_with_texture_are_graphs_from_the_second_of_a_stream_on(kernels, captures):
     finish = Finish(texture=0.5, follows=True)
     alone, styler = (FrameStyler(kernels, FRAME, plan(48, 80)) for _ in range(2))
     launched = 0
@@ -486,3 +491,129 @@ def test_frames_with_texture_are_one_graph_from_the_second_of_a_stream_on(kernel
     styler.forget()
     assert not styler.repeats(finish), "the first frame of a stream has no motion"
     assert not styler.repeats(Finish(texture=0.6, follows=True))
+
+
+@pytest.mark.parametrize("size", [FRAME, (48, 80)], ids=["the same size", "half the size"])
+@torch.inference_mode()
+def test_what_the_network_is_given_is_made_on_the_stream_of_uploads(
+    size, kernels, captures, monkeypatch
+):
+    made = plan(*size)
+    styler, finish = FrameStyler(kernels, FRAME, made), Finish(strength=0.5, texture=0.5)
+    current, launched, before = [styler._compute], [], made.frames.clone()
+    monkeypatch.setattr(torch.cuda, "set_stream", lambda stream: current.append(stream))
+    launch = kernels._launch
+
+    def waited(event):
+        assert event.recorded
+        assert torch.equal(made.frames, before), "the network may read them until then"
+
+    def noted(name, *arguments):
+        launched.append((name, current[-1]))
+        launch(name, *arguments)
+
+    monkeypatch.setattr(kernels, "_launch", noted)
+    monkeypatch.setattr(styler._compute, "wait_event", waited)
+    for number, frame in enumerate(walls(6, 1)):
+        launched.clear()
+        mark = None if styler.repeats(finish) else lambda _: None
+        assert (mark is None) == (number >= repeated_work.REPEATS)
+        styler.submit([frame], finish, mark).wait()
+        given = ["frame_texture_cells", "frame_texture_flat", "frame_texture_add"]
+        given = given if size == FRAME else ["frame_resize", *given]
+        assert launched == [(name, styler._up) for name in given] + [
+            ("frame_finish", styler._compute)
+        ]
+        assert not torch.equal(made.frames, before)
+        before.copy_(made.frames)
+
+
+@torch.inference_mode()
+def test_frames_with_other_options_are_other_graphs_on_either_stream(kernels, captures):
+    alone, styler = (FrameStyler(kernels, FRAME, plan(48, 80)) for _ in range(2))
+    for amount in (0.5, 1.0):
+        finish, launched = Finish(texture=amount, follows=True), 0
+        for frame in walls(6, 2):
+            expected = style(alone, frame, finish)
+            repeats = styler.repeats(finish)
+            launched += repeats
+            (picture,) = styler.submit([frame], finish, None if repeats else lambda _: None).wait()
+            assert (picture.pixels == expected).all()
+        assert launched == 4
+    assert captures["captured"] == 8
+
+
+# What changes in the streams of the next test.
+STREAMS = (
+    Finish(texture=1.0, follows=True),
+    Finish(strength=0.7, keep_colors=True, guided=True, smoothing=0.6, texture=0.5, follows=True),
+    Finish(smoothing=0.5),
+    Finish(texture=0.5),
+)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("samples", [1, 3])
+@pytest.mark.parametrize(
+    "sizes",
+    [((288, 512),), ((144, 256),), ((288, 512), (144, 256)), ((144, 256), (72, 128))],
+    ids=["the same size", "half the size", "strokes of half", "half, strokes of a quarter"],
+)
+@torch.inference_mode()
+def test_on_a_gpu_a_stream_that_overlaps_has_the_bits_of_frames_alone(
+    sizes, samples, native_kernels, monkeypatch
+):
+    monkeypatch.setattr(repeated_work, "REPEATS", 6)
+    device, screen = torch.device("cuda", torch.cuda.current_device()), (144, 256)
+    kernels = frame_kernels(device)
+    assert kernels is not None
+    torch.manual_seed(0)
+    state = TransformerNetBaseline().requires_grad_(False).state_dict()
+    state["deconv3.conv2d.weight"].mul_(60)
+    state["deconv3.conv2d.bias"].add_(128)
+
+    def styler() -> FrameStyler:
+        plans = [
+            plan_for(state, network_config(state), (samples, *size), torch.float16, device)
+            for size in sizes
+        ]
+        return FrameStyler(kernels, (288, 512), *plans)
+
+    alone, overlapping = styler(), styler()
+    seen = [np.ascontiguousarray(render(number / 60, 512, 288)) for number in range(32)]
+    random = np.random.default_rng(1)
+    expected: deque[tuple[int, list[Painted]]] = deque()
+    under_way: deque[Submission] = deque()
+
+    def compare() -> None:
+        number, wanted = expected.popleft()
+        for one, other in zip(wanted, under_way.popleft().wait(), strict=True):
+            assert np.array_equal(one.pixels, other.pixels), number
+            assert one.screen is not None
+            assert other.screen is not None
+            assert np.array_equal(one.screen, other.screen), number
+
+    finish, launched = STREAMS[0], 0
+    for number in range(200):
+        if number % 20 == 19:
+            finish = STREAMS[random.integers(len(STREAMS))]
+        if random.random() < 0.02:
+            alone.forget()
+            overlapping.forget()
+        batch = [seen[(number * samples + place) % len(seen)] for place in range(samples)]
+        expected.append((number, alone.submit(batch, finish, lambda _: None, screen).wait()))
+        # One stream or the other is late, so that neither happens to wait for its turn.
+        late = random.choice(["uploads", "computing", "none"])
+        with torch.cuda.stream(
+            overlapping._up if late == "uploads" else torch.cuda.current_stream()
+        ):
+            torch.cuda._sleep(0 if late == "none" else 2_000_000)  # cycles: 1 ms
+        repeats = number % 8 and overlapping.repeats(finish, screen)
+        launched += bool(repeats)
+        mark = None if repeats else lambda _: None
+        under_way.append(overlapping.submit(batch, finish, mark, screen))
+        if len(under_way) == frame_styler.DEPTH:
+            compare()
+    while under_way:
+        compare()
+    assert (launched > 50) == (len(sizes) == 1), "strokes of their own are launched one by one"

@@ -272,7 +272,7 @@ def test_a_resumed_run_tells_the_same_losses_and_the_same_outcome(
     capsys.readouterr()
     assert begun.go_on() == 0
     (resumed,) = events("resumed")
-    losses = ("iteration", "loss", "content", "style", "tv", "stability", "teacher")
+    losses = ("iteration", "loss", "content", "style", "tv", "stability", "teacher", "weave")
     assert resumed["history"] == [[event[name] for name in losses] for event in whole[:5]]
     assert resumed["iteration"] == 5
     assert outcome() == facts
@@ -344,6 +344,21 @@ def test_a_damaged_checkpoint_is_replaced_before_the_next_is_written(
     assert third.iteration == 1
 
 
+def test_a_run_of_a_version_without_the_weave_loss_goes_on(
+    features: Vgg19Features, tmp_path: Path
+) -> None:
+    path, run = tmp_path / "run.pt", tiny_run(features)
+    list(train(run, path))
+    state = torch.load(path, weights_only=True)
+    identity = json.loads(state["identity"])
+    del identity["weave_weight"]
+    older = {"identity": json.dumps(identity), "history": state["history"][:, :-1]}
+    torch.save(state | older, path)
+    again = tiny_run(features)
+    assert resume_run(path, again) == ""
+    assert again.history == run.history
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -351,8 +366,8 @@ def test_a_damaged_checkpoint_is_replaced_before_the_next_is_written(
         {"iteration": True},
         {"seconds": float("inf")},
         {"history": torch.ones(2, 3)},
-        {"history": torch.ones(2, 7)},
-        {"history": torch.full((1, 7), torch.nan)},
+        {"history": torch.ones(2, 8)},
+        {"history": torch.full((1, 8), torch.nan)},
         {"history": "text"},
         {"seconds": 10**400},
         {"network": {"conv1.conv2d.weight": torch.zeros(2, dtype=torch.complex64)}},

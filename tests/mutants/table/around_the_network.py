@@ -166,6 +166,24 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "texture is written to the input of a network that still reads the frame before",
+        "models/inference/frame_styler.py",
+        "slot.textured if finish.texture else clean",
+        "self.detail.frames if finish.texture else clean",
+        (
+            "tests/models/inference/test_frame_styler.py::test_what_the_network_is_given_is_made_on_the_stream_of_uploads",
+        ),
+    ),
+    Mutant(
+        "texture of another amount is launched as the graph of the one before",
+        "models/inference/frame_styler.py",
+        "                self._given.add(key)\n",
+        "",
+        (
+            "tests/models/inference/test_frame_styler.py::test_frames_with_other_options_are_other_graphs_on_either_stream",
+        ),
+    ),
+    Mutant(
         "frames under way are timed by one clock",
         "app/engine/display_path.py",
         "idle.pop() if idle",
@@ -217,6 +235,15 @@ MUTANTS = (
         "computed - lead",
         (
             "tests/app/live/test_overlap.py::test_the_next_frame_is_due_when_half_of_the_one_under_way_is_computed",
+        ),
+    ),
+    Mutant(
+        "a frame comes too late for the GPU by the time that scaling it takes",
+        "app/live/frame_loop.py",
+        "LEAD * (spent.upload + spent.resize)",
+        "LEAD * spent.upload",
+        (
+            "tests/app/live/test_overlap.py::test_a_frame_that_is_scaled_behind_its_upload_is_due_earlier",
         ),
     ),
     Mutant(

@@ -6,6 +6,20 @@ from tests.mutants.mutant import Mutant
 
 MUTANTS = (
     Mutant(
+        "the weave loss is left out of what is learned",
+        "models/training/run.py",
+        "loss = loss + config.weave_weight * weave",
+        "loss = loss + 0 * weave",
+        ("tests/models/training/test_weave.py::test_the_weave_loss_is_learned",),
+    ),
+    Mutant(
+        "grain without a direction is taken for a mesh",
+        "models/training/weave.py",
+        "LENGTH = 9",
+        "LENGTH = 1",
+        ("tests/models/training/test_weave.py::test_grain_without_a_direction_is_hardly_a_mesh",),
+    ),
+    Mutant(
         "the checkpoint before the newest is not kept",
         "models/training/checkpoint.py",
         "if path.is_file():\n            _keep_as_previous(path)",
