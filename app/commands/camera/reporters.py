@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from rich.console import Console
 from rich.status import Status
+from rich.text import Text
 
 from app.virtual_camera.sender import CameraStatus
 
@@ -93,7 +94,8 @@ class LineReporter(Reporter):
 
     def waiting(self, text: str) -> AbstractContextManager[object]:
         """Show it beside a spinner."""
-        return nullcontext() if self._quiet else self._console.status(text)
+        # Names of files and styles may contain markup such as [b].
+        return nullcontext() if self._quiet else self._console.status(Text(text))
 
     def camera(self, status: CameraStatus) -> None:
         """Print it."""
@@ -102,7 +104,7 @@ class LineReporter(Reporter):
     def rate(self, styled: float, sent: int, running: str) -> None:
         """Change the line."""
         if self._line is not None:
-            self._line.update(f"{styled:.1f} frames/s styled, {sent} sent ({running})")
+            self._line.update(Text(f"{styled:.1f} frames/s styled, {sent} sent ({running})"))
 
 
 class JsonReporter(Reporter):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 
 from app.cli import main
 from app.commands.camera import stream
+from app.commands.camera.reporters import make_reporter
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.frame import Frame
@@ -141,6 +143,18 @@ def test_quiet_says_nothing_but_that_it_was_stopped(style, film, cameras, capsys
     out, err = capsys.readouterr()
     assert out == ""
     assert err == f"\nStopped after {len(cameras.opened[0].frames)} pictures.\n"
+
+
+def test_names_that_look_like_markup_stay_as_they_are_on_a_terminal(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # makes a terminal of the stream
+    reporter = make_reporter("line", quiet=False)
+    with reporter.waiting("Opening 'a[b].mp4' ..."):
+        pass
+    with reporter:
+        reporter.rate(12.34, 7, "Candy [b] 60 %, CPU")
+    err = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
+    assert "Opening 'a[b].mp4' ..." in err
+    assert "12.3 frames/s styled, 7 sent (Candy [b] 60 %, CPU)" in err
 
 
 def test_the_pictures_of_a_folder_follow_each_other(style, cameras, tmp_path):

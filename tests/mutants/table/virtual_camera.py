@@ -98,6 +98,13 @@ MUTANTS = (
         (f"{_COMMAND}::test_the_virtual_camera_is_refused_as_its_own_source",),
     ),
     Mutant(
+        "what looks like markup in a name is taken for it",
+        "app/commands/camera/reporters.py",
+        "self._console.status(Text(text))",
+        "self._console.status(text)",
+        (f"{_COMMAND}::test_names_that_look_like_markup_stay_as_they_are_on_a_terminal",),
+    ),
+    Mutant(
         "frames are styled in full size for a small camera",
         "app/commands/camera/stream.py",
         "self._loop.set_least_size(choice.width, choice.height)",
