@@ -24,6 +24,7 @@ from utils.threads import limit_openmp_spin
 # so that `--help` and `--version` need not wait for PyTorch.
 COMMANDS = {
     "stylize": "stylize pictures and folders of pictures",
+    "camera": "show a styled stream to other programs, as a camera",
     "queue": "keep jobs of stylize that survive quitting and crashes, and watch folders",
     "merge-manifests": "say what is missing of a run that several processes shared",
     "bench": "measure the network's variants on this machine",

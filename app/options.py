@@ -1,4 +1,5 @@
-"""Tables of the named options (network, strokes, upsampling), and the notation of a style mix.
+"""Tables of the named options (network, strokes, upsampling, virtual camera), and the notation of a
+style mix.
 
 Imports nothing slow, since `--help` reads it. Menus, flags and settings list these options; the
 engine implements them.
@@ -48,6 +49,22 @@ UPSAMPLING: dict[str, Option] = {
     "guided": Option("Sharpen to frame", "Restores edges and fine detail from the frame"),
     "smooth": Option("Smooth", "Only scales the result up"),
 }
+
+CAMERA_FORMATS: dict[str, Option] = {
+    "auto": Option("Automatic", "What the system's virtual camera takes, as I420 on Linux"),
+    "yuyv": Option("YUYV", "As most webcams; for a program that shows nothing otherwise"),
+    "uyvy": Option("UYVY", "As capture cards"),
+    "nv12": Option("NV12", "As hardware encoders take it"),
+    "gray": Option("Gray", "Black and white"),
+}
+
+CAMERA_FITS: dict[str, Option] = {
+    "whole": Option("Whole picture", "With black bars where its shape is another"),
+    "fill": Option("Fill the frame", "What sticks out is cut off"),
+}
+
+CAMERA_SIZES = ("640x360", "640x480", "960x540", "1280x720", "1920x1080")
+CAMERA_RATES = (10, 15, 24, 25, 30, 50, 60)  # pictures per second
 
 DEFAULT_MIX_AMOUNT = 0.5  # share of the second style
 MOST_MIXED = 4  # styles of one any-style network; two of networks of their own

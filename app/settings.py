@@ -12,6 +12,7 @@ from typing import Any
 
 import platformdirs
 
+from app.options import CAMERA_FITS, CAMERA_FORMATS, CAMERA_RATES, CAMERA_SIZES
 from app.parameters import PARAMETERS, AmountParameter, Parameters
 from utils.files.atomic import replacing
 from utils.files.regular import read_regular
@@ -46,6 +47,13 @@ class Settings(Parameters):
         overlay: whether the figures are shown over the picture.
         layers: whether they tell the time of every layer of the network.
         theme: "system", "light" or "dark".
+        mirror: whether the picture on screen is mirrored.
+        camera_size: of the virtual camera, one of CAMERA_SIZES.
+        camera_rate: its pictures per second.
+        camera_format: a key of CAMERA_FORMATS.
+        camera_fit: a key of CAMERA_FITS.
+        camera_device: its name; empty for the first there is.
+        camera_always: whether it is sent pictures although no program reads them.
         geometry: Qt's window geometry in base64.
         photographs: folder of the last training dataset.
         vgg: file with VGG-19's weights; empty for torchvision's.
@@ -67,6 +75,13 @@ class Settings(Parameters):
     theme: str = "system"
     show_gallery: bool = True
     show_panel: bool = True
+    mirror: bool = False
+    camera_size: str = "1280x720"
+    camera_rate: int = 30
+    camera_format: str = "auto"
+    camera_fit: str = "whole"
+    camera_device: str = ""
+    camera_always: bool = False
     geometry: str = ""
     photographs: str = ""
     vgg: str = ""
@@ -126,10 +141,14 @@ _PERSISTED = tuple(
 _CHOICES: dict[str, tuple[str, ...]] = {
     "view": ("styled", "split", "compare"),
     "theme": ("system", "light", "dark"),
+    "camera_size": CAMERA_SIZES,
+    "camera_format": tuple(CAMERA_FORMATS),
+    "camera_fit": tuple(CAMERA_FITS),
 }
 _RANGES = {
     "split": (0.0, 1.0),
     "size": (0, 8192),
+    "camera_rate": (min(CAMERA_RATES), max(CAMERA_RATES)),
     "budget_ms": (10.0, 10_000.0),
 }
 

@@ -95,6 +95,7 @@ class Session(QObject):
     _evict = Signal(str)
     _compile_kernels = Signal(bool)
     _set_display_size = Signal(int, int)
+    _set_least_size = Signal(int, int)
     _hold = Signal(bool)
     _time_layers = Signal(bool)
 
@@ -152,6 +153,7 @@ class Session(QObject):
         self._evict.connect(worker.evict)
         self._compile_kernels.connect(worker.compile_kernels)
         self._set_display_size.connect(worker.set_display_size)
+        self._set_least_size.connect(worker.set_least_size)
         self._hold.connect(worker.hold)
         self._time_layers.connect(worker.time_layers)
         worker.ready.connect(self._deliver)
@@ -197,7 +199,7 @@ class Session(QObject):
             self.style_jobs.prepare(keys, prepared, failed)
             return
         self._sent = config
-        self._worker.wanted = config
+        self._worker.loop.wanted = config
         self._configure.emit(config)
 
     @Slot(object)
@@ -255,7 +257,7 @@ class Session(QObject):
         number = self._opening
         name = describe(spec)
         self.opening_changed.emit(f"Opening {name}...")
-        pending = self._worker.pending
+        pending = self._worker.loop.pending
 
         def work() -> FrameSource | None:
             source = open_source(spec)
@@ -285,12 +287,12 @@ class Session(QObject):
 
     def play(self, source: FrameSource) -> None:
         """Stream from an open source; the engine's thread takes ownership of it."""
-        if not self._worker.pending.add(source):
+        if not self._worker.loop.pending.add(source):
             return
         self.paused = False
         self.metrics.start(source.kind)
         self._live = source.live
-        self._worker.interrupted.set()
+        self._worker.loop.interrupted.set()
         self._open.emit(source)
 
     def set_display_size(self, width: int, height: int) -> None:
@@ -301,6 +303,15 @@ class Session(QObject):
             height: The same.
         """
         self._set_display_size.emit(width, height)
+
+    def set_least_size(self, width: int, height: int) -> None:
+        """Keep streams of large frames about as large as this, where the display is smaller.
+
+        Args:
+            width: In pixels; 0 where nobody but the display takes the results.
+            height: The same.
+        """
+        self._set_least_size.emit(width, height)
 
     def hold(self, held: bool) -> None:
         """Keep the automatic size and network while `held` (a recording), and give results the
@@ -316,17 +327,17 @@ class Session(QObject):
 
     def seek(self, position: float) -> None:
         """Go to a position of the source: seconds, or the index of a picture."""
-        self._worker.interrupted.set()
+        self._worker.loop.interrupted.set()
         self._seek.emit(position)
 
     def step(self, count: int) -> None:
         """Go `count` frames or pictures forward; backward if negative."""
-        self._worker.interrupted.set()
+        self._worker.loop.interrupted.set()
         self._step.emit(count)
 
     def cancel(self) -> None:
         """Give up a picture that is computed in bands of rows; what is on screen stays."""
-        self._worker.interrupted.set()
+        self._worker.loop.interrupted.set()
         self._cancel.emit()
 
     @Slot(object)
@@ -495,10 +506,10 @@ class Session(QObject):
         self.studio.close()
         self.style_jobs.close()
         self._jobs.close()
-        self._worker.interrupted.set()
+        self._worker.loop.interrupted.set()
         self._thread.quit()
         self._thread.wait()
-        self._worker.pending.close()
+        self._worker.loop.pending.close()
 
 
 def _prepared(operations: str, device: str, library: Library) -> tuple[KernelStatus, ...]:

@@ -112,6 +112,22 @@ ACTIONS: tuple[ActionEntry, ...] = (
         "record",
         checkable=True,
     ),
+    ActionEntry(
+        "virtual_camera",
+        "Virtual camera",
+        ("W",),
+        "Show the stream to other programs, as a camera",
+        "Picture",
+        "webcam",
+        checkable=True,
+    ),
+    ActionEntry(
+        "camera_settings",
+        "Virtual camera settings...",
+        ("Shift+W",),
+        "Choose size, rate and format of the virtual camera",
+        "Picture",
+    ),
     ActionEntry("save", "Save as...", ("Ctrl+S",), "Save the picture as a file", "Picture", "save"),
     ActionEntry(
         "export_film",
@@ -244,6 +260,14 @@ ACTIONS: tuple[ActionEntry, ...] = (
     ),
     ActionEntry(
         "cycle_view", "Next view", ("V",), "Switch between styled, split and compare", "View"
+    ),
+    ActionEntry(
+        "mirror",
+        "Mirror",
+        ("H",),
+        "Mirror the picture on screen; files and the virtual camera stay as they are",
+        "View",
+        checkable=True,
     ),
     ActionEntry(
         "overlay",

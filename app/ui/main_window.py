@@ -47,6 +47,7 @@ from app.ui.theme.tokens import SPACE
 from app.ui.training.launcher import TrainingLauncher
 from app.ui.viewport.stats_overlay import Overlay
 from app.ui.viewport.viewport import VIEWS, Viewport
+from app.ui.virtual_camera.switch import CameraSwitch
 from app.ui.widgets.control_panel import ControlPanel
 from app.ui.widgets.job_bar import FilmBar, JobBar, PaintingBar
 from app.ui.widgets.message_bars import NoticeBar, ProblemBar
@@ -133,6 +134,15 @@ class MainWindow(QMainWindow):
             self.notices.show_notice,
             self.file_dialogs,
             self.actions_by_key["record"].setChecked,
+        )
+        self.virtual_camera = CameraSwitch(
+            self.session,
+            self.actions_by_key["virtual_camera"],
+            lambda: self.viewport.styled,
+            lambda: self._settings,
+            self._update_settings,
+            self.status.show_camera,
+            self,
         )
         self.film_exporter = FilmExporter(self.session, self.notices.show_notice, self.file_dialogs)
         self.training_launcher = TrainingLauncher(
@@ -251,6 +261,8 @@ class MainWindow(QMainWindow):
             "next": lambda: self._seek_or_step(1),
             "snapshot": lambda: self.exporter.snapshot(),
             "record": lambda: self.exporter.record(),
+            "virtual_camera": lambda: self.virtual_camera.toggle(),
+            "camera_settings": lambda: self.virtual_camera.ask(),
             "save": lambda: self.exporter.save_as(self),
             "export_film": lambda: self.film_exporter.ask(self, films_folder()),
             "copy": lambda: self.exporter.copy(),
@@ -259,6 +271,7 @@ class MainWindow(QMainWindow):
             **{f"view_{view}": lambda view=view: self.set_view(view) for view in VIEWS},
             "compare": self._toggle_compare,
             "cycle_view": lambda: self.set_view(_next_in(VIEWS, self.viewport.view)),
+            "mirror": lambda: self._store_checked("mirror", "mirror"),
             "overlay": lambda: self._store_checked("overlay", "overlay"),
             "layers": self._toggle_layers,
             "gallery": lambda: self._store_checked("gallery", "show_gallery"),
@@ -369,12 +382,14 @@ class MainWindow(QMainWindow):
         settings = self._settings
         layers = settings.overlay and settings.layers
         for action, on in (
+            ("mirror", settings.mirror),
             ("overlay", settings.overlay),
             ("layers", layers),
             ("gallery", settings.show_gallery),
             ("fullscreen", full),
         ):
             self.actions_by_key[action].setChecked(on)
+        self.viewport.mirrored = settings.mirror
         self.session.time_layers(layers)
         self.overlay.show_layers(layers)
         self.overlay.setVisible(settings.overlay)
@@ -500,6 +515,7 @@ class MainWindow(QMainWindow):
             event.ignore()
             return
         self.exporter.finish()
+        self.virtual_camera.close()
         self.film_exporter.close()
         self._save_later.stop()
         try:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from app import cli
+from app.commands.camera.reporters import EVENTS as CAMERA_EVENTS
 from app.commands.completion.command import SHELLS
 from app.commands.parser_tree import Command
 from app.commands.stylize.naming import FIELDS
@@ -24,11 +27,14 @@ def program() -> Command:
     return Command((), "", cli._parser("man"))
 
 
-def test_every_event_is_described_with_its_keys():
-    described = rows("| `event` |")
-    assert list(described) == list(EVENTS)
+@pytest.mark.parametrize(
+    ("head", "events"), [("| `event` |", EVENTS), ("| `event` of `camera` |", CAMERA_EVENTS)]
+)
+def test_every_event_is_described_with_its_keys(head, events):
+    described = rows(head)
+    assert list(described) == list(events)
     for event, text in described.items():
-        assert re.findall(r"`(\w+)`", text) == list(EVENTS[event])
+        assert re.findall(r"`(\w+)`", text) == list(events[event])
 
 
 def test_every_field_of_a_name_is_described():

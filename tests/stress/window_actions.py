@@ -24,6 +24,7 @@ LARGEST = 384  # long side the network sees; on a CPU, more can take minutes a f
 NOT_PRESSED = {
     "quit", "remove_style", "install_style", "train", "help", "menu", "sources", "paste",
     "style_picture", "paste_style", "export_style", "train_picture",
+    "virtual_camera", "camera_settings",
 }  # fmt: skip
 
 

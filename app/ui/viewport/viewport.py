@@ -48,6 +48,7 @@ class Viewport(QWidget):
         self._unpainted = False  # the newest result has not been painted yet
         self._view = "styled"
         self._split = 0.5
+        self._mirrored = False
         self._title = "the style"
         self._empty_text = ("", "")
         self._waiting_text = ""
@@ -116,6 +117,18 @@ class Viewport(QWidget):
             self._split = split
             self._update_description()
             self.split_changed.emit(split)
+            self.update()
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether pictures are painted with left and right exchanged; may be set."""
+        return self._mirrored
+
+    @mirrored.setter
+    def mirrored(self, mirrored: bool) -> None:
+        if mirrored != self._mirrored:
+            self._mirrored = mirrored
+            self._scaled.clear()
             self.update()
 
     def set_headroom(self, headroom: int) -> None:
@@ -272,16 +285,21 @@ class Viewport(QWidget):
             pixels = frame.screen
             if pixels is None or pixels.shape[:2] != (height, width):
                 if self._scaling_ms > SCALING_BUDGET_MS:
-                    painter.drawImage(place, as_image((frame.preview or frame).pixels))
+                    pixels = self._facing((frame.preview or frame).pixels)
+                    painter.drawImage(place, as_image(pixels))
                     self.update()
                     return
                 start = time.perf_counter()
                 pixels = scale_frame(frame, width, height).pixels
                 self._scaling_ms += (time.perf_counter() - start) * 1e3
+            pixels = self._facing(pixels)
             image = as_image(pixels)
             image.setDevicePixelRatio(ratio)
             kept = self._scaled[id(frame)] = (frame, pixels, image)
         painter.drawImage(place.topLeft(), kept[2])
+
+    def _facing(self, pixels: Pixels) -> Pixels:
+        return np.asarray(cv2.flip(pixels, 1), np.uint8) if self._mirrored else pixels
 
     def _evict_unused(self, styled: StyledFrame) -> None:
         used = {id(styled.frame), id(styled.source)}

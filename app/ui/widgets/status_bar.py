@@ -58,11 +58,14 @@ class StatusBar(QFrame):
         super().__init__(parent)
         self.setObjectName("status")
         self.running = self._label("What runs where", Qt.AlignmentFlag.AlignLeft)
+        self.camera = self._label("Virtual camera", Qt.AlignmentFlag.AlignHCenter)
+        self.camera.hide()
         self.source = self._label("Source", Qt.AlignmentFlag.AlignRight)
         row = QHBoxLayout(self)
         row.setContentsMargins(2 * SPACE, SPACE // 2, 2 * SPACE, SPACE // 2)
         row.setSpacing(3 * SPACE)
         row.addWidget(self.running, 3)
+        row.addWidget(self.camera, 2)
         row.addWidget(self.source, 2)
 
     def _label(self, name: str, side: Qt.AlignmentFlag) -> QLabel:
@@ -80,6 +83,12 @@ class StatusBar(QFrame):
         if running != self.running.text():
             self.running.setText(running)
             self.running.setToolTip(running)
+
+    def show_camera(self, text: str) -> None:
+        """Show what the virtual camera does; "" while it is off."""
+        self.camera.setText(text)
+        self.camera.setToolTip(text)
+        self.camera.setVisible(bool(text))
 
     def show_source(self, info: SourceInfo | None) -> None:
         """Show the properties of the source."""

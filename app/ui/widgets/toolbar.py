@@ -14,7 +14,7 @@ from app.ui.theme.tokens import SPACE
 _LEFT = (
     ("open", "sources", "paste"),
     ("pause",),
-    ("snapshot", "record", "save", "copy"),
+    ("snapshot", "record", "virtual_camera", "save", "copy"),
     ("train",),
 )
 _VIEWS = ("view_styled", "view_split", "view_compare")

@@ -14,9 +14,9 @@ from app.engine.process_mode import ProcessMode
 from app.engine.result import Timings
 from app.errors import Problem
 from app.frame import Frame, FrameSource, SourceInfo
+from app.live.frame_loop import EARLY_S, LONGEST_S, FrameLoop, LoopEvents
 from app.live.latest_value import LatestValue
 from app.live.stream_metrics import StreamMetrics
-from app.live.worker import EARLY_S, LONGEST_S, Worker
 from tests.conftest import picture
 
 
@@ -77,22 +77,27 @@ def source() -> Given:
 
 
 @pytest.fixture
-def worker(qtbot, engine, latest, config, source) -> Iterator[Worker]:
-    """On the test's own thread, which calls `_step` itself."""
-    worker = Worker(engine, latest, StreamMetrics())
-    worker.wanted = config
-    worker.configure(config)
-    worker.open(source)
-    worker._tick.stop()
-    yield worker
-    worker.close()
+def problems() -> list[Problem]:
+    return []
 
 
-def test_the_next_frame_is_begun_before_the_one_ahead_is_waited_for(worker, engine, source, latest):
+@pytest.fixture
+def loop(engine, latest, config, source, problems) -> Iterator[FrameLoop]:
+    """On the test's own thread."""
+    events = LoopEvents(problem=problems.append)
+    loop = FrameLoop(engine, latest, StreamMetrics(), events)
+    loop.wanted = config
+    loop.configure(config)
+    loop.open(source)
+    yield loop
+    loop.close()
+
+
+def test_the_next_frame_is_begun_before_the_one_ahead_is_waited_for(loop, engine, source, latest):
     source.frames = [Frame(picture(seed=n), n) for n in range(3)]
     shown = []
     for _ in range(4):
-        worker._step()
+        loop.step()
         if (result := latest.take()) is not None:
             shown.append(result.frame.index)
     order = [("begin", 0), ("begin", 1), ("complete", 0), ("begin", 2), ("complete", 1)]
@@ -100,14 +105,14 @@ def test_the_next_frame_is_begun_before_the_one_ahead_is_waited_for(worker, engi
     assert shown == [0, 1, 2]
 
 
-def test_a_frame_that_no_other_follows_is_not_held_back(worker, engine, source, latest):
+def test_a_frame_that_no_other_follows_is_not_held_back(loop, engine, source, latest):
     source.frames = [Frame(picture(), 0)]
-    worker._step()
+    loop.step()
     assert latest.take() is None
-    worker._step()
+    loop.step()
     assert latest.take() is not None
     assert source.waits[1] == 0, "nothing is waited for before it is known what a frame takes"
-    worker._step()
+    loop.step()
     assert source.waits[2] > 0
 
 
@@ -115,28 +120,28 @@ def test_a_frame_that_no_other_follows_is_not_held_back(worker, engine, source, 
     ("computed", "waited"), [(8.0, 0.008), (900.0, LONGEST_S)], ids=["a short frame", "a long one"]
 )
 def test_the_next_frame_may_come_until_the_one_under_way_is_done(
-    computed, waited, worker, engine, source, latest, monkeypatch
+    computed, waited, loop, engine, source, latest, monkeypatch
 ):
     complete = engine.complete
     spent = Timings(network=computed / 2, blend=computed / 4, download=computed / 4)
     monkeypatch.setattr(engine, "complete", lambda given: replace(complete(given), timings=spent))
     source.frames = [Frame(picture(), 0)]
-    worker._step()
-    worker._step()
+    loop.step()
+    loop.step()
     source.frames = [Frame(picture(), 1)]
-    worker._step()
-    monkeypatch.setattr(worker, "_due", 0.0)
+    loop.step()
+    monkeypatch.setattr(loop, "_due", 0.0)
     now = time.perf_counter()
     monkeypatch.setattr(time, "perf_counter", lambda: now)
-    monkeypatch.setattr(worker, "_ends", now + computed / 1e3)
-    worker._step()
+    monkeypatch.setattr(loop, "_ends", now + computed / 1e3)
+    loop.step()
     assert source.waits[-1] == pytest.approx(waited, abs=2 * EARLY_S)
 
 
-def test_its_times_add_up_to_the_time_since_its_capture(worker, source, latest):
+def test_its_times_add_up_to_the_time_since_its_capture(loop, source, latest):
     source.frames = [Frame(picture(), 0)]
-    worker._step()
-    worker._step()
+    loop.step()
+    loop.step()
     result = latest.take()
     assert result is not None
     spent = (result.finished_at - result.source.captured_at) * 1e3
@@ -148,54 +153,53 @@ def test_its_times_add_up_to_the_time_since_its_capture(worker, source, latest):
     ids=["seek", "step", "another source"],
 )  # fmt: skip
 def test_a_frame_under_way_is_given_up_with_its_place_in_the_stream(
-    act, worker, engine, source, latest
+    act, loop, engine, source, latest
 ):
     source.frames = [Frame(picture(), 7)]
-    worker._step()
-    act(worker)
+    loop.step()
+    act(loop)
     assert engine.log == [("begin", 7), ("discard", 7)]
-    worker._tick.stop()
-    worker._step()
+    loop.step()
     assert latest.take() is None
 
 
 def test_a_frame_that_fails_is_told_and_the_next_one_is_given_up(
-    worker, engine, source, latest, qtbot
+    loop, engine, source, latest, problems
 ):
     engine.fails_at = 0
     source.frames = [Frame(picture(), 0), Frame(picture(), 1)]
-    worker._step()
-    with qtbot.waitSignal(worker.problem) as told:
-        worker._step()
-    assert isinstance(told.args[0], Problem)
+    loop.step()
+    loop.step()
+    assert len(problems) == 1
+    assert not loop.running
     assert engine.log[-1] == ("discard", 1)
     assert latest.take() is None
 
 
-def test_while_paused_and_for_pictures_frames_do_not_overlap(worker, engine, source, latest):
-    worker.pause(True)
+def test_while_paused_and_for_pictures_frames_do_not_overlap(loop, engine, source, latest):
+    loop.pause(True)
     source.frames = [Frame(picture(), 0)]
-    worker._step()
+    loop.step()
     assert latest.take() is not None
-    worker.pause(False)
+    loop.pause(False)
     source.live = False
     source.frames = [Frame(picture(), 1)]
-    worker._step()
+    loop.step()
     assert latest.take() is not None
     assert engine.log == []
 
 
 def test_the_next_frame_is_read_late_enough_to_be_young_when_it_is_painted(
-    worker, source, monkeypatch
+    loop, source, monkeypatch
 ):
     slept = []
     monkeypatch.setattr(time, "sleep", slept.append)
-    worker._under_way = object()
-    worker._due = time.perf_counter() + 0.5
-    monkeypatch.setattr(worker, "_complete_under_way", lambda: None)
-    worker._step()
+    loop._under_way = object()
+    loop._due = time.perf_counter() + 0.5
+    monkeypatch.setattr(loop, "_complete_under_way", lambda: None)
+    loop.step()
     assert slept == [pytest.approx(0.5, abs=0.2)]
-    worker._under_way = None
+    loop._under_way = None
 
 
 @pytest.mark.parametrize(
@@ -203,7 +207,7 @@ def test_the_next_frame_is_read_late_enough_to_be_young_when_it_is_painted(
     ids=["the GPU waited", "a short queue", "a long queue"],
 )  # fmt: skip
 def test_the_next_frame_is_due_when_half_of_the_one_under_way_is_computed(
-    queue, later, worker, engine, source, latest, monkeypatch
+    queue, later, loop, engine, source, latest, monkeypatch
 ):
     complete = engine.complete
 
@@ -213,19 +217,19 @@ def test_the_next_frame_is_due_when_half_of_the_one_under_way_is_computed(
 
     monkeypatch.setattr(engine, "complete", slow)
     source.frames = [Frame(picture(), 0)]
-    worker._step()
-    worker._step()
-    assert worker._due - time.perf_counter() == pytest.approx(later / 1e3, abs=0.05)
+    loop.step()
+    loop.step()
+    assert loop._due - time.perf_counter() == pytest.approx(later / 1e3, abs=0.05)
 
 
 def test_a_frame_that_is_scaled_behind_its_upload_is_due_earlier(
-    worker, engine, source, latest, monkeypatch
+    loop, engine, source, latest, monkeypatch
 ):
     complete = engine.complete
     timings = Timings(upload=200.0, resize=300.0, network=1000.0, queue=900.0)
     monkeypatch.setattr(engine, "complete", lambda given: replace(complete(given), timings=timings))
     source.frames = [Frame(picture(), 0)]
-    worker._step()
-    worker._step()
+    loop.step()
+    loop.step()
     # Both twice before the end of the one ahead, which takes 1.3 s.
-    assert worker._due - time.perf_counter() == pytest.approx(0.3, abs=0.05)
+    assert loop._due - time.perf_counter() == pytest.approx(0.3, abs=0.05)

@@ -34,7 +34,7 @@ def engine(library: Library, native_kernels) -> Engine:
 def worker(qtbot, engine: Engine, latest: LatestValue, config: EngineConfig) -> Iterator[Worker]:
     """On the test's own thread, configured and without a source."""
     worker = Worker(engine, latest, StreamMetrics())
-    worker.wanted = config
+    worker.loop.wanted = config
     worker.configure(config)
     yield worker
     worker.close()
@@ -58,7 +58,7 @@ def test_a_slider_moved_during_a_frame_is_in_that_frame(
 
     def infer_while_it_moves(frame, mode):
         inferred = infer(frame, mode)
-        worker.wanted = moved
+        worker.loop.wanted = moved
         return inferred
 
     monkeypatch.setattr(engine, "infer", infer_while_it_moves)
@@ -87,7 +87,7 @@ def test_a_picture_is_styled_again_to_time_its_layers(worker, latest, qtbot, tmp
 
 def test_only_the_newest_of_several_configs_takes_effect(worker, engine, config):
     older, newest = replace(config, strength=0.5), replace(config, strength=0.25)
-    worker.wanted = newest
+    worker.loop.wanted = newest
     worker.configure(older)
     assert engine.config == config
     worker.configure(newest)

@@ -22,6 +22,7 @@ from tests.mutants.table import (
     picture_styles,
     training,
     tuning,
+    virtual_camera,
     window,
 )
 
@@ -37,6 +38,7 @@ MUTANTS = (
     *kernels.MUTANTS,
     *model_parts.MUTANTS,
     *window.MUTANTS,
+    *virtual_camera.MUTANTS,
     *packaging.MUTANTS,
     *around_the_network.MUTANTS,
     *frame_rates.MUTANTS,

@@ -11,14 +11,14 @@ _LARGE = "tests/app/live/test_large_pictures.py"
 MUTANTS = (
     Mutant(
         "a picture in bands keeps another choice waiting",
-        "app/live/worker.py",
+        "app/live/frame_loop.py",
         "if changed or self.interrupted.is_set():",
         "if self.interrupted.is_set():",
         (f"{_LARGE}::test_another_choice_does_not_wait_for_the_picture_under_way",),
     ),
     Mutant(
         "a canceled picture is begun again",
-        "app/live/worker.py",
+        "app/live/frame_loop.py",
         "self._styled, self._refined, self._reduced = self._engine.config, True, False",
         "self._styled, self._refined, self._reduced = None, True, False",
         (f"{_LARGE}::test_a_canceled_picture_is_not_begun_again",),
@@ -53,14 +53,14 @@ MUTANTS = (
     ),
     Mutant(
         "a slider moved while a frame is computed waits for the next frame",
-        "app/live/worker.py",
+        "app/live/frame_loop.py",
         "self._engine.finish(inferred, self.wanted)",
         "self._engine.finish(inferred)",
         ("tests/app/live/test_worker.py::test_a_slider_moved_during_a_frame_is_in_that_frame",),
     ),
     Mutant(
         "the engine takes an older config although a newer one is on its way",
-        "app/live/worker.py",
+        "app/live/frame_loop.py",
         "return  # a newer one is already on its way",
         "pass",
         ("tests/app/live/test_worker.py::test_only_the_newest_of_several_configs_takes_effect",),
@@ -74,15 +74,15 @@ MUTANTS = (
     ),
     Mutant(
         "a source that is replaced stays open",
-        "app/live/worker.py",
+        "app/live/frame_loop.py",
         "self._source.close()",
         "pass",
         (f"{_SESSION}::test_everything_on_a_source_happens_on_the_engines_thread",),
     ),
     Mutant(
         "a source that failed is still said to be open",
-        "app/live/worker.py",
-        "self.ended.emit()",
+        "app/live/frame_loop.py",
+        "self._events.ended()",
         "pass",
         (
             f"{_SESSION}::"

@@ -1,0 +1,416 @@
+"""The frame loop: reads, styles and delivers frames. It is independent of Qt and of threads."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from app.engine.config import EngineConfig, same_network
+from app.engine.engine import Engine
+from app.engine.inferred import Pending
+from app.engine.process_mode import ProcessMode
+from app.engine.result import StyledFrame
+from app.errors import Problem
+from app.frame import Frame, FrameSource, SourceInfo
+from app.live.display_copy import for_display, screen_size, with_preview, with_previews
+from app.live.latest_value import LatestValue
+from app.live.pending_sources import PendingSources
+from app.live.stream_metrics import StreamMetrics
+
+log = logging.getLogger(__name__)
+
+OVERHEAD_S = 0.5  # between updates of the engine's overhead
+LEAD = 2  # times that an upload takes, before the end of the frame ahead
+LONGEST_S = 0.02  # that commands wait for a frame under way
+EARLY_S = 0.0002  # what a sleeping thread may wake up late
+
+
+class Interrupted(Exception):
+    """The picture under way is not wanted any more."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Taken:
+    """A frame that the engine's thread took.
+
+    Attributes:
+        frame: As it was captured.
+        shown: What is styled: the frame, or its copy in the size of the display.
+        begun: When it was taken, as `time.perf_counter()`.
+        copied: When there was that copy.
+    """
+
+    frame: Frame
+    shown: Frame
+    begun: float
+    copied: float
+
+
+def _nothing(*_: object) -> None:
+    """Nobody wants to know."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopEvents:
+    """Whom a loop tells what; all are called on the thread that steps it.
+
+    Attributes:
+        ready: There is a new result in `latest`.
+        problem: Something failed.
+        info_changed: The properties of a new source, and whenever they have changed.
+        ended: The source delivers no more frames.
+        status: The source's status, when it changes.
+        position_changed: The source's position, when it changes.
+        config_rejected: The config that stays in force, or None.
+        progress: The share of a picture that is computed in bands of rows; 1 at its end.
+    """
+
+    ready: Callable[[], object] = _nothing
+    problem: Callable[[Problem], object] = _nothing
+    info_changed: Callable[[SourceInfo], object] = _nothing
+    ended: Callable[[], object] = _nothing
+    status: Callable[[str], object] = _nothing
+    position_changed: Callable[[float], object] = _nothing
+    config_rejected: Callable[[EngineConfig | None], object] = _nothing
+    progress: Callable[[float], object] = _nothing
+
+
+class FrameLoop:
+    """Reads, styles and delivers a frame with each `step`; commands take effect between two steps.
+    For one thread, which calls `step` again and again while the loop is `running`.
+
+    Where frames stay on a GPU, the next frame of a stream is uploaded while one is computed.
+
+    If the source delivers no new frame (a picture, a pause), the last one is styled again when the
+    config has changed, once more in better quality when nothing changes any more, and repeatedly
+    while networks are compared.
+
+    Args:
+        engine: Used by the loop's thread only.
+        latest: Where results are put.
+        metrics: Records the times of frames.
+        events: Whom it tells what happens.
+
+    Attributes:
+        wanted: The newest config, which another thread may set before `configure` is called.
+        pending: Sources on their way to `open`.
+        interrupted: Set by another thread to give up a picture that is computed in bands of rows,
+            before a command that clears it.
+        running: Whether a step has something to do: there are a source and a config, and no frame
+            has failed.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        latest: LatestValue,
+        metrics: StreamMetrics,
+        events: LoopEvents = LoopEvents(),
+    ) -> None:
+        self.wanted: EngineConfig | None = None
+        self.pending = PendingSources()
+        self.interrupted = threading.Event()
+        self.running = False
+        self._events = events
+        self._engine = engine
+        engine.on_progress = self._on_progress
+        self._latest = latest
+        self._metrics = metrics
+        self._source: FrameSource | None = None
+        self._info: SourceInfo | None = None
+        self._frame: Frame | None = None
+        self._paused = False
+        self._styled: EngineConfig | None = None  # the config of the newest result
+        self._refined = False  # whether the newest result is in the better quality
+        self._reduced = False  # whether the newest result is in the size of the display
+        self._display = self._least = (0, 0)
+        self._held = False
+        self._status = ""
+        self._position = 0.0
+        self._overhead_at = 0.0
+        self._under_way: tuple[Taken, Pending] | None = None  # on the GPU
+        self._due = 0.0  # when to read the next frame, at the earliest
+        self._spent_s = 0.0  # what the newest frame took, from its upload to its download
+        self._ends = 0.0  # when the frame under way is expected to be done
+
+    def open(self, source: FrameSource) -> None:
+        """Replace the source, and take ownership of the new one."""
+        self.interrupted.clear()
+        self.close()
+        self._engine.reset_history()
+        self._source = source
+        self.pending.remove(source)
+        self._paused = False
+        self._info = source.info
+        self._events.info_changed(self._info)
+        self._start()
+
+    def configure(self, config: EngineConfig) -> None:
+        """Use a config, unless a newer one is on its way; `config_rejected` follows if it cannot be
+        used."""
+        kept = self._engine.config
+        if kept is not None and self.wanted is not None and config != self.wanted:
+            return  # a newer one is already on its way
+        try:
+            self._engine.configure(config)
+        except Exception as exc:
+            log.info("configure failed", exc_info=True)
+            self._events.problem(Problem.of(exc, doing="use that choice"))
+            self._events.config_rejected(kept)
+        self._start()
+
+    def seek(self, position: float) -> None:
+        """Go to a position of the source: seconds, or the index of a picture."""
+        self.interrupted.clear()
+        if self._source:
+            self._discard()
+            self._source.seek(position)
+            self._engine.reset_history()
+
+    def step_source(self, count: int) -> None:
+        """Go `count` frames or pictures forward; backward if negative."""
+        self.interrupted.clear()
+        if self._source:
+            self._discard()
+            self._source.step(count)
+            self._engine.reset_history()
+
+    def cancel(self) -> None:
+        """End an interruption that nothing follows: what is on screen stays."""
+        self.interrupted.clear()
+
+    def pause(self, paused: bool) -> None:
+        """Pause or resume the source."""
+        self._paused = paused
+        if self._source:
+            self._source.pause(paused)
+
+    def evict(self, style: str) -> None:
+        """Drop the cached weights of a style that was removed or replaced."""
+        self._engine.evict(style)
+
+    def compile_kernels(self, compiling: bool) -> None:
+        """Tell whether kernels are being compiled. When they are ready, the last frame is styled
+        again, since its result may differ although the config is the same."""
+        self._engine.compile_kernels(compiling)
+        if not compiling:
+            self._styled = None
+
+    def time_layers(self, on: bool) -> None:
+        """Time every layer of the network, or not. The last frame is styled again, so that a
+        picture or a pause is timed too."""
+        self._engine.time_layers(on)
+        self._styled = None
+
+    def set_display_size(self, width: int, height: int) -> None:
+        """Process the frames of streams in about the size of the display, in pixels; (0, 0) for
+        their own size."""
+        self._display = width, height
+
+    def set_least_size(self, width: int, height: int) -> None:
+        """Keep the frames of streams about as large as this, in pixels, where the display is
+        smaller or there is none: somebody else takes the results too; (0, 0) for nobody."""
+        self._least = width, height
+
+    def hold(self, held: bool) -> None:
+        """Keep the automatic size and network while `held`, and give results the frame's size."""
+        self._held = held
+        self._engine.hold(held)
+
+    def close(self) -> None:
+        """Close the source."""
+        self.running = False
+        self._discard()
+        if self._source:
+            self._source.close()
+            self._source = None
+        self._frame = self._styled = None
+        self._latest.take()
+        self._set_status("")
+
+    def _start(self) -> None:
+        if self._source and self._engine.config:
+            self._styled = None
+            self.running = True
+
+    def step(self) -> None:
+        """Read a frame, which is waited for LONGEST_S at most, style it and deliver a result; does
+        nothing unless the loop is running."""
+        source = self._source
+        if source is None or not self.running:
+            return
+        if self._under_way is not None and (early := self._due - time.perf_counter()) > 0:
+            time.sleep(early)  # a frame read later is younger when it is painted
+        try:
+            frame = self._read(source)
+        except Exception as exc:
+            log.info("source failed", exc_info=True)
+            self.close()
+            self._events.problem(Problem.of(exc, doing=f"read {source.info.title}"))
+            self._events.ended()
+            return
+        self._set_status(source.status)
+        if source.info != self._info:  # a measured rate, another picture of the strip
+            self._info = source.info
+            self._events.info_changed(self._info)
+        if source.position != self._position:
+            self._position = source.position
+            self._events.position_changed(self._position)
+        refine = False
+        if frame is not None:
+            self._frame = frame
+        elif self._under_way is not None:
+            self._complete_under_way()
+            return
+        elif (refine := self._needs_reprocess(source)) is None or self._frame is None:
+            return
+        self._style(source, self._frame, refine)
+
+    def _read(self, source: FrameSource) -> Frame | None:
+        """The source's next frame. While one is under way, it may come as late as that is done: to
+        wait for the one under way first would leave the GPU idle until the next is uploaded."""
+        if self._under_way is None:
+            return source.read()
+        left = self._ends - EARLY_S - time.perf_counter()
+        return source.read(timeout=min(max(left, 0.0), LONGEST_S))
+
+    def _needs_reprocess(self, source: FrameSource) -> bool | None:
+        """Whether to style the last frame again: None for no, True for better quality."""
+        config = self._engine.config
+        if self._frame is None or config is None:
+            return None
+        if self._styled != config:
+            return False
+        stands_still = not source.live or self._paused
+        if stands_still and (config.compare or self._reduced):
+            return False
+        if stands_still and not self._refined and config.size is None:
+            return True
+        return None
+
+    def _style(self, source: FrameSource, frame: Frame, refine: bool) -> None:
+        streaming = source.live and not self._paused
+        if not streaming:
+            # The latency of a still picture counts from the command, not from its capture.
+            frame = replace(with_preview(frame), captured_at=time.perf_counter())
+            self._frame = frame
+        begun = time.perf_counter()
+        self._report_overhead(begun)
+        config = self._engine.config
+        size = None if config is None else config.size
+        needed = max(self._display[0], self._least[0]), max(self._display[1], self._least[1])
+        shown = for_display(frame, needed, size) if streaming and not self._held else frame
+        taken = Taken(frame, shown, begun, time.perf_counter())
+        mode = _mode(source, refine)
+        try:
+            screen = screen_size(shown, self._display)
+            pending = self._engine.begin(shown, mode, self.wanted, screen) if streaming else None
+            before, self._under_way = self._under_way, pending and (taken, pending)
+            self._ends = time.perf_counter() + self._spent_s
+            if before is not None:
+                self._complete(*before)
+            if pending is None:
+                inferred = self._engine.infer(shown, mode)
+                self._deliver(self._engine.finish(inferred, self.wanted), taken, refined=refine)
+        except Interrupted:  # nothing is styled until the next command
+            self._styled, self._refined, self._reduced = self._engine.config, True, False
+            self._events.progress(1.0)
+        except Exception as exc:
+            log.info("frame failed", exc_info=True)
+            self._fail(exc)
+
+    def _on_progress(self, share: float) -> None:
+        """Tell how much of a picture is done, unless it is not wanted any more."""
+        config, wanted = self._engine.config, self.wanted
+        changed = config is not None and wanted is not None and not same_network(config, wanted)
+        if changed or self.interrupted.is_set():
+            raise Interrupted
+        self._events.progress(share)
+
+    def _complete_under_way(self) -> None:
+        """Deliver the frame that is on the GPU, since no other follows it at once."""
+        before, self._under_way = self._under_way, None
+        if before is None:
+            return
+        try:
+            self._complete(*before)
+        except Exception as exc:
+            log.info("frame failed", exc_info=True)
+            self._fail(exc)
+
+    def _complete(self, taken: Taken, pending: Pending) -> None:
+        """Wait for a frame that is on the GPU and deliver its result."""
+        styled = self._engine.complete(pending)
+        spent = styled.timings
+        computed = spent.resize + spent.network + spent.blend
+        self._spent_s = (computed + spent.download) / 1e3
+        self._ends = time.perf_counter() + self._spent_s  # of the one that was begun meanwhile
+        # Half of the frame that is computed now, or as long as it takes until the next one is there
+        # and scaled; but a GPU that had to wait for its frame is not made to wait longer.
+        lead = max(computed / 2, LEAD * (spent.upload + spent.resize))
+        self._due = time.perf_counter() + max(0.0, min(computed - lead, spent.queue)) / 1e3
+        self._deliver(styled, taken, refined=False)
+
+    def _deliver(self, styled: StyledFrame, taken: Taken, *, refined: bool) -> None:
+        finished = time.perf_counter()
+        reduced = taken.shown is not taken.frame
+        if reduced:
+            styled = replace(styled, captured=taken.frame)
+        styled = _timed(with_previews(styled), taken, finished)
+        self._styled, self._refined, self._reduced = styled.config, refined, reduced
+        if self._latest.put(styled):
+            self._events.ready()
+        self._metrics.processed(styled, time.perf_counter())  # which the window does not wait for
+
+    def _discard(self) -> None:
+        """Give up the frame that is on the GPU, if there is one."""
+        given_up, self._under_way = self._under_way, None
+        if given_up is not None:
+            self._engine.discard(given_up[1])
+
+    def _fail(self, error: Exception) -> None:
+        """Tell that a frame failed; nothing is styled until the next config or source, since every
+        frame would fail the same."""
+        self.running = False
+        self._discard()
+        self._events.problem(Problem.of(error, doing="style this frame"))
+
+    def _report_overhead(self, now: float) -> None:
+        """Update the overhead that the automatic size takes into account, every OVERHEAD_S."""
+        if now - self._overhead_at >= OVERHEAD_S:
+            self._overhead_at = now
+            self._engine.set_overhead(self._metrics.overhead_ms(now))
+
+    def _set_status(self, status: str) -> None:
+        if status != self._status:
+            self._status = status
+            self._events.status(status)
+
+
+def _mode(source: FrameSource, refine: bool) -> ProcessMode:
+    if refine:  # a stream that is paused keeps its history
+        return ProcessMode.SEQUENCE if source.live else ProcessMode.REFINE
+    return ProcessMode.LIVE if source.live else ProcessMode.SINGLE
+
+
+def _timed(styled: StyledFrame, taken: Taken, finished: float) -> StyledFrame:
+    """Complete the timings of a result, so that they add up to the time since its capture.
+
+    Args:
+        styled: The result.
+        taken: What it was made from.
+        finished: When the engine was done; since then, copies of the result were made.
+    """
+    now = time.perf_counter()
+    copy_ms = (taken.copied - taken.begun + now - finished) * 1e3
+    other_ms = (now - taken.begun) * 1e3 - styled.timings.total - copy_ms
+    timings = replace(
+        styled.timings,
+        wait=max(0.0, taken.begun - styled.source.captured_at) * 1e3,
+        copy=copy_ms,
+        other=max(0.0, other_ms),
+    )
+    return replace(styled, timings=timings, finished_at=now)

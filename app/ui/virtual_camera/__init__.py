@@ -1,0 +1,1 @@
+"""The virtual camera in the window: its switch and its settings."""

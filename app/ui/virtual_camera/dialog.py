@@ -1,0 +1,113 @@
+"""The settings of the virtual camera, in a small window that can stay open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from app.options import CAMERA_FITS, CAMERA_FORMATS, CAMERA_RATES, CAMERA_SIZES, Option
+from app.settings import Settings
+from app.ui.theme.tokens import SPACE
+from app.ui.widgets.form_layout import FormLayout
+from app.ui.widgets.message_bars import make_button
+from app.ui.widgets.option_box import Choice, OptionBox
+from app.ui.widgets.remark_label import RemarkLabel
+from app.ui.window_geometry import WindowGeometry
+
+WIDTH = 420  # pixels, in which every remark has two lines at most
+
+
+class CameraDialog(QDialog):
+    """A modeless dialog; what is chosen takes effect at once.
+
+    Args:
+        settings: What is chosen now.
+        parent: The main window.
+    """
+
+    picked = Signal(str, object)  # a field of Settings, and its new value
+
+    def __init__(self, settings: Settings, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("StyleForge: virtual camera")
+        self.setModal(False)
+        sizes = [Choice(size, size.replace("x", " x ")) for size in CAMERA_SIZES]
+        rates = [Choice(rate, f"{rate} per second") for rate in CAMERA_RATES]
+        self.size_box = self._box("camera_size", "Size", "Size of the virtual camera", sizes)
+        self.rate = self._box("camera_rate", "Rate", "Pictures per second that it is sent", rates)
+        self.format = self._box(
+            "camera_format", "Format", "How its pixels are stored", _choices(CAMERA_FORMATS)
+        )
+        self.fit = self._box(
+            "camera_fit", "Fit", "What becomes of pictures of another shape", _choices(CAMERA_FITS)
+        )
+        self.device = QLineEdit()
+        self.device.setAccessibleName("Device")
+        self.device.setPlaceholderText("The first there is")
+        self.device.setToolTip("Name of the virtual camera: /dev/video2, OBS Virtual Camera")
+        self.device.editingFinished.connect(self._pick_device)
+        self.always = QCheckBox("Send &also while no program reads it")
+        self.always.setAccessibleName("Send also while no program reads it")
+        self.always.setToolTip(
+            "Do not pause while nobody reads, which v4l2loopback tells from version 0.13 on"
+        )
+        self.always.clicked.connect(lambda on: self.picked.emit("camera_always", on))
+        self.format_remark, self.fit_remark, self.status = (RemarkLabel() for _ in range(3))
+        self._lay_out()
+        self.show_settings(settings)
+        WindowGeometry(self)
+
+    def show_settings(self, settings: Settings) -> None:
+        """Show what is chosen, without emitting signals."""
+        self.size_box.show_choice(settings.camera_size)
+        self.rate.show_choice(settings.camera_rate)
+        self.format.show_choice(settings.camera_format)
+        self.fit.show_choice(settings.camera_fit)
+        self.device.setText(settings.camera_device)
+        self.always.setChecked(settings.camera_always)
+        self.format_remark.show_text(self.format.remark)
+        self.fit_remark.show_text(self.fit.remark)
+
+    def show_status(self, text: str) -> None:
+        """Show what the camera does; "" while it is off."""
+        self.status.show_text(text)
+
+    def _box(self, field: str, name: str, tip: str, choices: list[Choice]) -> OptionBox:
+        box = OptionBox(name, tip)
+        box.set_options(choices)
+        box.picked.connect(lambda value: self.picked.emit(field, value))
+        return box
+
+    def _pick_device(self) -> None:
+        self.picked.emit("camera_device", self.device.text().strip())
+
+    def _lay_out(self) -> None:
+        content = QWidget()
+        form = FormLayout(content)
+        form.add("&Size", self.size_box)
+        form.add("&Rate", self.rate)
+        form.add("&Format", self.format)
+        form.add_below(self.format_remark)
+        form.add("F&it", self.fit)
+        form.add_below(self.fit_remark)
+        form.add("&Device", self.device)
+        form.add_below(self.always)
+        form.add_below(self.status, whole=True)
+        form.add_stretch_row()
+        close = make_button("&Close", "Close this window (Esc)", self.reject)
+        close.setAutoDefault(False)
+        foot = QHBoxLayout()
+        foot.setContentsMargins(2 * SPACE, 0, 2 * SPACE, 0)
+        foot.addStretch(1)
+        foot.addWidget(close)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 2 * SPACE)
+        column.addWidget(content, 1)
+        column.addLayout(foot)
+        self.setMinimumWidth(WIDTH)
+
+
+def _choices(options: Mapping[str, Option]) -> list[Choice]:
+    return [Choice(key, each.title, each.remark) for key, each in options.items()]

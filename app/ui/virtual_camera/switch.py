@@ -1,0 +1,175 @@
+"""Switches the virtual camera on and off, and gives it the stream of the window."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QWidget
+
+from app.engine.result import StyledFrame
+from app.errors import Problem, StyleForgeError
+from app.live.session import Session
+from app.settings import Settings
+from app.ui.virtual_camera.dialog import CameraDialog
+from app.virtual_camera.choice import CameraChoice, parse_size
+from app.virtual_camera.sender import CameraStatus, State, VirtualCamera
+
+DOING = "switch the virtual camera on"
+
+
+def choice_from_settings(settings: Settings) -> CameraChoice:
+    """Return what is chosen of the virtual camera."""
+    width, height = parse_size(settings.camera_size)
+    return CameraChoice(
+        width,
+        height,
+        settings.camera_rate,
+        settings.camera_format,
+        settings.camera_fit,
+        settings.camera_device,
+        settings.camera_always,
+    )
+
+
+class CameraSwitch(QObject):
+    """Gives every result of the session to a virtual camera while it is on.
+
+    Args:
+        session: The live session.
+        action: The switch; checked while the camera is on.
+        current: Returns the result on screen.
+        settings: Returns the settings.
+        update: `update(camera_size=...)` stores settings.
+        say: Shows what the camera does; "" while it is off.
+        parent: The main window.
+    """
+
+    _told = Signal(object)  # CameraStatus, from the camera's thread
+
+    def __init__(
+        self,
+        session: Session,
+        action: QAction,
+        current: Callable[[], StyledFrame | None],
+        settings: Callable[[], Settings],
+        update: Callable[..., None],
+        say: Callable[[str], None],
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self._session, self._action, self._current = session, action, current
+        self._settings, self._update, self._say = settings, update, say
+        self._window = parent
+        self._camera: VirtualCamera | None = None
+        self._wanted = 0  # the number of the opening that is wanted; 0 while the camera is off
+        self._openings = 0
+        self._opening = threading.Lock()  # one job after the other opens a camera
+        self._lock = threading.Lock()  # of the camera and what is wanted
+        self._dialog: CameraDialog | None = None
+        self._text = ""
+        self._told.connect(self._on_status)
+        session.styled.connect(self._on_styled)
+
+    @property
+    def camera(self) -> VirtualCamera | None:
+        """The camera that is open; None while it is off or being opened."""
+        return self._camera
+
+    def toggle(self) -> None:
+        """Follow the action: switch the camera on or off."""
+        if self._action.isChecked():
+            self._open()
+        else:
+            self.close()
+
+    def ask(self) -> None:
+        """Show the settings of the camera."""
+        if self._dialog is None:
+            self._dialog = CameraDialog(self._settings(), self._window)
+            self._dialog.picked.connect(self._pick)
+            self._dialog.show_status(self._text)
+        self._dialog.show()
+        self._dialog.raise_()
+        self._dialog.activateWindow()
+
+    def close(self) -> None:
+        """Switch the camera off, also one that is being opened."""
+        with self._lock:
+            self._wanted = 0
+            camera, self._camera = self._camera, None
+        if camera is not None:
+            camera.close()
+            self._session.set_least_size(0, 0)
+        self._action.setChecked(False)
+        self._show("")
+
+    def _open(self) -> None:
+        self._openings += 1
+        number = self._wanted = self._openings
+        choice = choice_from_settings(self._settings())
+        self._show("opening ...")
+
+        def work() -> VirtualCamera | Problem | None:
+            with self._opening:
+                if number != self._wanted:
+                    return None
+                try:
+                    camera = VirtualCamera(choice, self._told.emit)
+                except StyleForgeError as exc:
+                    return Problem.of(exc, doing=DOING)
+                with self._lock:
+                    if number == self._wanted:
+                        self._camera = camera
+                        return camera
+                camera.close()  # it was switched off meanwhile
+                return None
+
+        def done(opened: VirtualCamera | Problem | None) -> None:
+            if number != self._wanted:
+                return
+            if isinstance(opened, Problem):
+                self.close()
+                self._session.problem.emit(opened)
+            elif opened is not None:
+                self._on_status(opened.status)
+                self._session.set_least_size(choice.width, choice.height)
+                if (styled := self._current()) is not None:
+                    self._on_styled(styled)
+
+        self._session.run(work, done, doing=DOING)
+
+    def _pick(self, field: str, value: Any) -> None:
+        if getattr(self._settings(), field) == value:
+            return
+        self._update(**{field: value})
+        if self._dialog is not None:
+            self._dialog.show_settings(self._settings())
+        if self._wanted:  # nothing of a camera changes while it is open
+            self.close()
+            self._action.setChecked(True)
+            self._open()
+
+    @Slot(object)
+    def _on_styled(self, styled: StyledFrame) -> None:
+        if self._camera is not None:
+            self._camera.show(styled.frame.pixels)
+
+    @Slot(object)
+    def _on_status(self, status: CameraStatus) -> None:
+        if self._camera is None or status != self._camera.status:
+            return  # of a camera that is closed, or an older one
+        if status.state is State.FAILED:
+            self.close()
+            self._session.problem.emit(Problem(f"The virtual camera {status}"))
+            return
+        self._show(str(status))
+
+    def _show(self, text: str) -> None:
+        self._text = f"Virtual camera: {text}" if text else ""
+        self._say(self._text)
+        if self._dialog is not None:
+            self._dialog.show_status(self._text)

@@ -1,0 +1,1 @@
+"""A camera of this machine that shows the styled stream to other programs."""

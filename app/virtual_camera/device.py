@@ -1,0 +1,126 @@
+"""Opens a virtual camera with pyvirtualcam, an extra, which is imported here alone."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.virtual_camera.choice import CameraChoice, VirtualCameraError
+from app.virtual_camera.formats import FORMATS
+from utils.text import printable
+
+log = logging.getLogger(__name__)
+
+LOOPBACK = "v4l2loopback"  # pyvirtualcam's backend, and the driver, of Linux
+DEVICES = Path("/sys/devices/virtual/video4linux")
+MODPROBE = "sudo modprobe v4l2loopback exclusive_caps=1 card_label=StyleForge"
+INSTALL = {
+    "linux": "install the driver v4l2loopback (of Debian, Ubuntu and Arch the package "
+    f"v4l2loopback-dkms, of RPM Fusion akmod-v4l2loopback) and run `{MODPROBE}`",
+    "darwin": "install OBS Studio 30 or newer from https://obsproject.com, and start and stop its "
+    "virtual camera once",
+    "win32": "install OBS Studio from https://obsproject.com, which brings a virtual camera",
+}
+
+
+class Camera(Protocol):
+    """The part of pyvirtualcam.Camera that is used."""
+
+    @property
+    def backend(self) -> str:
+        """What the camera is made by."""
+        ...
+
+    @property
+    def device(self) -> str:
+        """The name of the camera."""
+        ...
+
+    def send(self, frame: NDArray[np.uint8]) -> None:
+        """Show a picture."""
+        ...
+
+    def close(self) -> None:
+        """Release the camera."""
+        ...
+
+
+class Readers(Protocol):
+    """The programs that read from a camera."""
+
+    @property
+    def reading(self) -> bool | None:
+        """Whether there are any; None where that is not known yet."""
+        ...
+
+    def close(self) -> None:
+        """End watching them."""
+        ...
+
+
+def open_camera(choice: CameraChoice) -> Camera:
+    """Open a virtual camera.
+
+    Raises:
+        VirtualCameraError: pyvirtualcam is not installed, there is no camera, or it is in use; the
+            message says what to install.
+    """
+    library = _library()
+    format = library.PixelFormat[FORMATS[choice.format].name]
+    size = choice.width, choice.height
+    try:
+        return library.Camera(*size, choice.rate, fmt=format, device=choice.device or None)
+    except RuntimeError as exc:  # of every fault of every backend
+        raise VirtualCameraError(why_not(str(exc))) from exc
+
+
+def why_not(said: str, system: str = sys.platform, devices: Path = DEVICES) -> str:
+    """Say in one sentence why there is no virtual camera, and what to do.
+
+    Args:
+        said: What pyvirtualcam said: for each of its backends a line, of one sentence or more.
+        system: As `sys.platform`.
+        devices: Where Linux lists devices that are no hardware.
+    """
+    if system == "linux" and not any(devices.glob("video*")):
+        return f"there is no virtual camera: {INSTALL[system]}"
+    lines = [re.sub(r"^'\w+' backend: ", "", line) for line in said.splitlines() if line.strip()]
+    sentences = [re.sub(r"[.?!]\s+(?=[A-Z])", "; ", line).rstrip(".?! ") for line in lines]
+    reason = printable("; ".join(sentences)) or "pyvirtualcam knows none of this system"
+    advice = INSTALL.get(system, "") if system != "linux" else ""
+    return "; ".join(filter(None, (f"the virtual camera cannot be opened: {reason}", advice)))
+
+
+def readers_of(camera: Camera) -> Readers | None:
+    """Watch the programs that read from a camera; None where that cannot be told: on Windows and
+    macOS, and with versions of v4l2loopback below 0.13."""
+    if sys.platform != "linux" or camera.backend != LOOPBACK:
+        return None
+    from app.virtual_camera.loopback import LoopbackReaders
+
+    with suppress(OSError):
+        return LoopbackReaders(camera.device)
+    log.info("%s does not tell who reads from it", camera.device)
+    return None
+
+
+def _library() -> ModuleType:
+    try:
+        import pyvirtualcam  # pyright: ignore[reportMissingImports]  (an extra)
+    except ModuleNotFoundError as exc:
+        if exc.name != "pyvirtualcam":
+            raise VirtualCameraError(f"pyvirtualcam cannot be loaded: {exc}") from exc
+        raise VirtualCameraError(
+            'the virtual camera needs the extra "camera": pip install "styleforge[camera]"'
+        ) from exc
+    except ImportError as exc:
+        raise VirtualCameraError(f"pyvirtualcam cannot be loaded: {exc}") from exc
+    return pyvirtualcam

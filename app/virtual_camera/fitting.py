@@ -1,0 +1,78 @@
+"""Fits pictures of any size into the one size of a virtual camera."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from utils.opencv import cv2
+
+Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
+MOST_LINEAR = 1.5  # times that a picture is made smaller without averaging
+
+
+def fitted(pixels: Pixels, width: int, height: int, fit: str) -> Pixels:
+    """Scale a picture to the size of a camera, without distorting it.
+
+    Args:
+        pixels: [H, W, 3] uint8 RGB.
+        width: Of the camera, in pixels.
+        height: Of the camera, in pixels.
+        fit: "whole" for all of the picture, in the middle of black bars, or "fill" for the middle
+            of the picture, which fills the camera.
+
+    Returns:
+        [height, width, 3] uint8; `pixels` themselves if they have that size.
+    """
+    rows, columns = pixels.shape[:2]
+    if (columns, rows) == (width, height):
+        return pixels
+    if fit == "fill":
+        kept = _inside(width, height, columns, rows)
+        left, top = (columns - kept[0]) // 2, (rows - kept[1]) // 2
+        return _scaled(pixels[top : top + kept[1], left : left + kept[0]], width, height)
+    inner = _inside(columns, rows, width, height)
+    if inner == (width, height):
+        return _scaled(pixels, width, height)
+    canvas = np.zeros((height, width, 3), np.uint8)
+    left, top = (width - inner[0]) // 2, (height - inner[1]) // 2
+    canvas[top : top + inner[1], left : left + inner[0]] = _scaled(pixels, *inner)
+    return canvas
+
+
+def fitting_text(columns: int, rows: int, width: int, height: int, fit: str) -> str:
+    """Say how pictures of one size are fitted into a camera, as a clause; "" where they have its
+    size."""
+    if (columns, rows) == (width, height):
+        return ""
+    said = f"{columns}x{rows} is scaled to {width}x{height}"
+    inner = _inside(columns, rows, width, height)
+    if inner == (width, height):
+        return said
+    sides = inner[0] < width  # whether the picture is narrower than the camera
+    if fit == "fill":
+        return f"{said}, cut off {'above and below' if sides else 'at the sides'}"
+    return f"{said}, with black bars {'at the sides' if sides else 'above and below'}"
+
+
+def _inside(width: int, height: int, within_width: int, within_height: int) -> tuple[int, int]:
+    """The largest size of a shape within another size."""
+    if width * within_height >= height * within_width:
+        return within_width, max(1, round(height * within_width / width))
+    return max(1, round(width * within_height / height)), within_height
+
+
+def _scaled(pixels: Pixels, width: int, height: int) -> Pixels:
+    rows, columns = pixels.shape[:2]
+    whole = min(columns // width, rows // height)
+    if whole > 1:
+        rows, columns = rows // whole, columns // whole
+        even = pixels[: rows * whole, : columns * whole]
+        pixels = _resized(even, columns, rows, cv2.INTER_AREA)
+    # Averaging parts of pixels takes many times as long, and is needed only if pixels are skipped.
+    method = cv2.INTER_AREA if columns > MOST_LINEAR * width else cv2.INTER_LINEAR
+    return _resized(pixels, width, height, method)
+
+
+def _resized(pixels: Pixels, width: int, height: int, method: int) -> Pixels:
+    return np.asarray(cv2.resize(pixels, (width, height), interpolation=method), np.uint8)

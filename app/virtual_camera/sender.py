@@ -1,0 +1,162 @@
+"""Sends pictures to a virtual camera at its rate, on a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from app.virtual_camera.choice import CameraChoice
+from app.virtual_camera.device import open_camera, readers_of
+from app.virtual_camera.fitting import Pixels, fitted, fitting_text
+from app.virtual_camera.formats import FORMATS
+
+GRACE_S = 2.0  # that nobody has to read before sending pauses; a program may open a camera twice
+WAKE_S = 0.1  # between looks for a reader while it is paused
+
+
+class State(Enum):
+    """What a virtual camera does."""
+
+    SENDING = "sending"
+    PAUSED = "paused"  # since no program reads it
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class CameraStatus:
+    """What is told of a virtual camera; str() says it as a clause.
+
+    Attributes:
+        state: What it does.
+        device: Its name.
+        choice: How it was opened.
+        fitting: How the pictures are fitted into it; "" where they have its size.
+        fault: Why it failed.
+    """
+
+    state: State
+    device: str
+    choice: CameraChoice
+    fitting: str = ""
+    fault: str = ""
+
+    def __str__(self) -> str:
+        if self.state is State.FAILED:
+            return f"{self.device} failed: {self.fault}"
+        if self.state is State.PAUSED:
+            return f"paused, since no program reads {self.device}"
+        said = f"{self.device}, {self.choice.size}, {self.choice.rate} fps"
+        return f"{said}; {self.fitting}" if self.fitting else said
+
+
+class VirtualCamera:
+    """Shows the newest picture to other programs, again and again at the camera's rate; black
+    before the first one. Open once constructed.
+
+    While no program reads, where that can be told, nothing is sent. A camera that fails is closed.
+
+    Args:
+        choice: What to open.
+        changed: Told the status whenever it has changed, on the thread of the camera; it must not
+            call `close`.
+
+    Raises:
+        VirtualCameraError: The camera cannot be opened.
+    """
+
+    def __init__(
+        self, choice: CameraChoice, changed: Callable[[CameraStatus], object] = lambda _: None
+    ) -> None:
+        self.choice = choice
+        self._changed = changed
+        self._camera = open_camera(choice)
+        self._readers = None if choice.always else readers_of(self._camera)
+        self._status = CameraStatus(State.SENDING, self._camera.device, choice)
+        self._lock = threading.Lock()
+        self._newest: Pixels | None = np.zeros((choice.height, choice.width, 3), np.uint8)
+        self._fitting = ""
+        self._sent = 0
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="virtual camera", daemon=True)
+        self._thread.start()
+
+    @property
+    def status(self) -> CameraStatus:
+        """What it does now."""
+        return self._status
+
+    @property
+    def sent(self) -> int:
+        """How many pictures were sent, repeated ones included."""
+        return self._sent
+
+    def show(self, pixels: Pixels) -> None:
+        """Show a picture from now on, in place of one that was not sent yet; does not wait.
+
+        Args:
+            pixels: [H, W, 3] uint8 RGB; not copied, so nobody may write to it afterwards.
+        """
+        with self._lock:
+            self._newest = pixels
+
+    def close(self) -> None:
+        """Stop and release the camera; may be called twice."""
+        self._stopped.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        interval = 1 / self.choice.rate
+        due = self._read_at = time.perf_counter()
+        picture = self._next_picture()
+        assert picture is not None
+        self._changed(self._status)
+        try:
+            while not self._stopped.wait(max(0.0, due - time.perf_counter())):
+                now = time.perf_counter()
+                if self._nobody_reads(now):
+                    self._tell(State.PAUSED)
+                    due = now + WAKE_S
+                    continue
+                if (newer := self._next_picture()) is not None:
+                    picture = newer
+                self._tell(State.SENDING)
+                self._camera.send(picture)
+                self._sent += 1
+                # A picture that is late is not made up for.
+                due = max(due + interval, time.perf_counter())
+        except (RuntimeError, ValueError, OSError) as exc:
+            self._tell(State.FAILED, str(exc))
+        finally:
+            if self._readers is not None:
+                self._readers.close()
+            self._camera.close()
+
+    def _nobody_reads(self, now: float) -> bool:
+        """Whether no program has read for a while; False where that cannot be told."""
+        if self._readers is None or self._readers.reading is not False:
+            self._read_at = now
+            return False
+        return now - self._read_at >= GRACE_S
+
+    def _next_picture(self) -> Pixels | None:
+        """The newest picture as the camera takes it; None if it was sent already."""
+        with self._lock:
+            pixels, self._newest = self._newest, None
+        if pixels is None:
+            return None
+        width, height, fit = self.choice.width, self.choice.height, self.choice.fit
+        rows, columns = pixels.shape[:2]
+        self._fitting = fitting_text(columns, rows, width, height, fit)
+        return FORMATS[self.choice.format].convert(fitted(pixels, width, height, fit))
+
+    def _tell(self, state: State, fault: str = "") -> None:
+        device = self._status.device
+        status = CameraStatus(state, device, self.choice, self._fitting, fault)
+        if status != self._status:
+            self._status = status
+            self._changed(status)

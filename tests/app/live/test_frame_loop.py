@@ -1,0 +1,107 @@
+"""The frame loop runs without Qt, a step at a time, and tells what happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from app.engine.config import EngineConfig
+from app.errors import StyleForgeError
+from app.frame import Frame, FrameSource, SourceInfo
+from app.live.frame_loop import FrameLoop, LoopEvents
+from app.live.latest_value import LatestValue
+from app.live.stream_metrics import StreamMetrics
+from tests.conftest import picture
+from tests.helpers.fakes import Negative
+
+
+class Given(FrameSource):
+    """Delivers one frame with every read."""
+
+    def __init__(self, width: int = 640, height: int = 480) -> None:
+        self.info = SourceInfo("a test", width, height)
+        self.frame = Frame(picture(width, height))
+        self.fault = ""
+        self.closed = False
+
+    def read(self, timeout: float = 0.02) -> Frame | None:
+        if self.fault:
+            raise StyleForgeError(self.fault)
+        return self.frame
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def latest() -> LatestValue:
+    return LatestValue()
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def loop(latest, said) -> Iterator[FrameLoop]:
+    events = LoopEvents(
+        problem=lambda problem: said.append(problem.summary),
+        info_changed=lambda info: said.append(info.title),
+        ended=lambda: said.append("ended"),
+    )
+    loop = FrameLoop(Negative(), latest, StreamMetrics(), events)  # type: ignore[arg-type]
+    yield loop
+    loop.close()
+
+
+def size(latest: LatestValue) -> tuple[int, int]:
+    result = latest.take()
+    assert result is not None
+    return result.frame.width, result.frame.height
+
+
+def test_a_step_does_nothing_before_there_are_a_source_and_a_config(loop, latest):
+    loop.step()
+    loop.open(Given())
+    loop.step()
+    assert not loop.running
+    assert latest.take() is None
+    loop.configure(EngineConfig())
+    assert loop.running
+    loop.step()
+    assert size(latest) == (640, 480)
+
+
+@pytest.mark.parametrize(
+    ("display", "least", "made"),
+    [
+        ((0, 0), (0, 0), (640, 480)),
+        ((160, 120), (0, 0), (160, 120)),
+        ((160, 120), (320, 240), (320, 240)),
+        ((320, 240), (160, 120), (320, 240)),
+        ((0, 0), (160, 120), (160, 120)),
+        ((160, 120), (1280, 720), (640, 480)),
+    ],
+)
+def test_frames_are_as_large_as_the_display_or_another_taker_needs_them(
+    loop, latest, display, least, made
+):
+    loop.set_display_size(*display)
+    loop.set_least_size(*least)
+    loop.configure(EngineConfig())
+    loop.open(Given())
+    loop.step()
+    assert size(latest) == made
+
+
+def test_a_source_that_fails_is_closed_and_told(loop, said):
+    source = Given()
+    loop.configure(EngineConfig())
+    loop.open(source)
+    source.fault = "it broke"
+    loop.step()
+    assert said == ["a test", "Could not read a test: it broke", "ended"]
+    assert source.closed
+    assert not loop.running

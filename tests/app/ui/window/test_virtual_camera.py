@@ -1,0 +1,281 @@
+"""The switch of the virtual camera: other programs see what the window shows, but not mirrored."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QLineEdit
+
+from app.settings import Settings
+from app.ui.main_window import MainWindow
+from app.ui.virtual_camera.dialog import CameraDialog
+from app.ui.virtual_camera.switch import choice_from_settings
+from app.virtual_camera import sender
+from app.virtual_camera.choice import CameraChoice
+from tests.app.ui.window.conftest import press
+from tests.app.ui.window.test_keys import controls
+from tests.helpers.virtual_cameras import NAME, FakeCameras, FakeReaders, fake_cameras
+from utils.images.writing import write_pixels
+
+
+@pytest.fixture
+def cameras() -> Iterator[FakeCameras]:
+    with fake_cameras() as cameras:
+        yield cameras
+
+
+@pytest.fixture
+def on(streaming, cameras, qtbot) -> MainWindow:
+    """The window with a red picture, whose negative the camera shows."""
+    press(streaming, "virtual_camera")
+    qtbot.waitUntil(lambda: bool(cameras.opened) and len(cameras.opened[0].frames) > 0)
+    return streaming
+
+
+def is_checked(window: MainWindow) -> bool:
+    return window.actions_by_key["virtual_camera"].isChecked()
+
+
+def middle(cameras: FakeCameras) -> list[int]:
+    picture = cameras.opened[-1].pictures()[-1]
+    return picture[picture.shape[0] // 2, picture.shape[1] // 2].tolist()
+
+
+def test_the_switch_shows_the_picture_on_screen_to_other_programs(on, cameras, qtbot):
+    assert is_checked(on)
+    qtbot.waitUntil(lambda: middle(cameras) == [0, 255, 255])
+    assert cameras.opened[0].asked["width"] == 1280
+    sent = cameras.opened[0].pictures()[-1]
+    assert not sent[:, :150].any(), "64x48 stands between black bars"
+
+
+def test_a_stream_is_sent_as_the_engine_makes_it(moving, cameras, qtbot, session):
+    moving._update_settings(camera_size="640x480")
+    made: set[bytes] = set()
+    session.styled.connect(lambda styled: made.add(styled.frame.pixels[::2, ::2].tobytes()))
+    press(moving, "virtual_camera")
+    qtbot.waitUntil(lambda: len(made) > 5)
+    press(moving, "virtual_camera")
+    sent = {p[::8, ::8].tobytes() for p in cameras.opened[0].pictures() if p.any()}
+    assert len(sent) > 2
+
+
+def test_the_switch_again_closes_the_camera(on, cameras):
+    press(on, "virtual_camera")
+    assert cameras.opened[0].closed.is_set()
+    assert not is_checked(on)
+    assert not on.status.camera.isVisible()
+
+
+def test_closing_the_window_closes_the_camera(on, cameras):
+    on.close()
+    assert cameras.opened[0].closed.is_set()
+
+
+def test_a_camera_that_is_switched_off_while_it_is_opened_is_closed(
+    streaming, cameras, qtbot, monkeypatch
+):
+    go_on = threading.Event()
+    real = sender.open_camera
+
+    def slow(choice):
+        go_on.wait(10)
+        return real(choice)
+
+    monkeypatch.setattr(sender, "open_camera", slow)
+    press(streaming, "virtual_camera")
+    assert streaming.status.camera.text() == "Virtual camera: opening ..."
+    press(streaming, "virtual_camera")
+    go_on.set()
+    qtbot.waitUntil(lambda: bool(cameras.opened) and cameras.opened[0].closed.is_set())
+    assert streaming.virtual_camera.camera is None
+    assert not is_checked(streaming)
+
+
+def test_without_a_camera_the_window_says_what_to_install_and_the_switch_goes_back(
+    streaming, cameras, qtbot
+):
+    cameras.fault = "there is none"
+    press(streaming, "virtual_camera")
+    qtbot.waitUntil(lambda: bool(streaming.problems.problems))
+    summary = streaming.problems.problems[0].summary
+    assert summary.startswith("Could not switch the virtual camera on: ")
+    assert not is_checked(streaming)
+    assert not streaming.status.camera.isVisible()
+
+
+def test_a_camera_that_fails_is_a_problem_and_the_switch_goes_back(on, cameras, qtbot):
+    def fail(_: object) -> None:
+        raise RuntimeError("the device is gone")
+
+    cameras.before_send = fail
+    qtbot.waitUntil(lambda: bool(on.problems.problems))
+    assert on.problems.problems[0].summary == (
+        f"The virtual camera {NAME} failed: the device is gone"
+    )
+    assert not is_checked(on)
+    assert cameras.opened[0].closed.is_set()
+
+
+def test_what_the_camera_does_is_said(on, qtbot):
+    assert on.status.camera.isVisible()
+    expected = (
+        f"Virtual camera: {NAME}, 1280x720, 30 fps; 64x48 is scaled to 1280x720, with black bars "
+        "at the sides"
+    )
+    qtbot.waitUntil(lambda: on.status.camera.text() == expected)
+    assert on.status.camera.toolTip() == expected
+    assert on.status.camera.accessibleName() == "Virtual camera"
+
+
+def test_a_camera_that_nobody_reads_is_said_to_be_paused(streaming, cameras, qtbot, monkeypatch):
+    monkeypatch.setattr(sender, "GRACE_S", 0.0)
+    readers = FakeReaders(False)
+    monkeypatch.setattr(sender, "readers_of", lambda camera: readers)
+    press(streaming, "virtual_camera")
+    paused = f"Virtual camera: paused, since no program reads {NAME}"
+    qtbot.waitUntil(lambda: streaming.status.camera.text() == paused)
+    readers.reading = True
+    qtbot.waitUntil(lambda: streaming.status.camera.text() != paused)
+
+
+# The preview
+
+
+def on_screen(window: MainWindow) -> np.ndarray:
+    """[H, W, 3]: what the viewport paints."""
+    image = window.viewport.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
+    rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), -1)
+    return rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3).copy()
+
+
+def bright_side(pixels: np.ndarray) -> str:
+    half = pixels.shape[1] // 2
+    return "left" if pixels[:, :half].mean() > pixels[:, half:].mean() else "right"
+
+
+@pytest.mark.parametrize("view", ["view_styled", "view_split", "view_compare"])
+def test_the_preview_is_mirrored_and_what_is_sent_is_not(
+    window, session, cameras, qtbot, tmp_path, view
+):
+    pixels = np.zeros((48, 64, 3), np.uint8)
+    pixels[:, 32:] = 255  # its negative is bright at the left
+    write_pixels(tmp_path / "half.png", pixels)
+    window._update_settings(overlay=False)
+    window._update_visibility()
+    with qtbot.waitSignal(session.styled, timeout=5000):
+        session.open(str(tmp_path / "half.png"))
+    qtbot.waitUntil(lambda: window.viewport.styled is not None)
+    window.viewport.split = 0.0
+    press(window, view)
+    if view == "view_compare":
+        qtbot.waitUntil(lambda: window.viewport.styled.comparison is not None)
+    press(window, "virtual_camera")
+    place = window.viewport._picture.adjusted(4, 4, -4, -4)
+    if view == "view_compare":
+        place = window.viewport.rect().adjusted(0, 100, -window.viewport.width() // 2, -100)
+
+    def seen() -> str:
+        shown = on_screen(window)
+        return bright_side(shown[place.top() : place.bottom(), place.left() : place.right()])
+
+    assert seen() == "left"
+    press(window, "mirror")
+    assert seen() == "right"
+    qtbot.waitUntil(lambda: bool(cameras.opened) and cameras.opened[0].pictures()[-1].any())
+    assert bright_side(cameras.opened[0].pictures()[-1]) == "left"
+    press(window, "mirror")
+    assert seen() == "left"
+
+
+def test_mirroring_is_remembered(window, saved, session, qtbot):
+    press(window, "mirror")
+    window.close()
+    assert saved[-1].mirror
+    again = MainWindow(session, saved[-1], saved.append)
+    qtbot.addWidget(again)
+    assert again.actions_by_key["mirror"].isChecked()
+    assert again.viewport.mirrored
+
+
+# The settings
+
+
+@pytest.fixture
+def dialog(window) -> CameraDialog:
+    window.actions_by_key["camera_settings"].trigger()
+    dialog = window.virtual_camera._dialog
+    assert dialog is not None
+    return dialog
+
+
+def pick(box, value: object) -> None:
+    """As a user does it."""
+    box.show_choice(value)
+    box.activated.emit(box.currentIndex())
+
+
+def test_what_is_chosen_is_remembered_and_used(window, dialog, cameras, saved, qtbot):
+    pick(dialog.size_box, "640x480")
+    pick(dialog.rate, 25)
+    pick(dialog.format, "yuyv")
+    pick(dialog.fit, "fill")
+    dialog.device.setText("/dev/video7")
+    dialog.device.editingFinished.emit()
+    dialog.always.click()
+    window.actions_by_key["virtual_camera"].trigger()  # the dialog has the keys
+    qtbot.waitUntil(lambda: bool(cameras.opened))
+    asked = cameras.opened[0].asked
+    assert (asked["width"], asked["height"], asked["fps"]) == (640, 480, 25)
+    assert asked["device"] == "/dev/video7"
+    window.close()
+    chosen = CameraChoice(640, 480, 25, "yuyv", "fill", "/dev/video7", always=True)
+    assert choice_from_settings(saved[-1]) == chosen
+
+
+def test_the_defaults_of_the_window_and_of_the_command_are_the_same():
+    assert choice_from_settings(Settings()) == CameraChoice()
+
+
+def test_a_change_while_the_camera_is_on_opens_it_anew(on, cameras, qtbot):
+    press(on, "camera_settings")
+    dialog = on.virtual_camera._dialog
+    pick(dialog.rate, 15)
+    qtbot.waitUntil(lambda: len(cameras.opened) == 2)
+    assert cameras.opened[0].closed.is_set()
+    assert cameras.opened[1].asked["fps"] == 15
+    assert is_checked(on)
+    qtbot.waitUntil(lambda: len(cameras.opened[1].frames) > 0 and middle(cameras) == [0, 255, 255])
+
+
+def test_the_same_choice_again_changes_nothing(on, cameras):
+    press(on, "camera_settings")
+    pick(on.virtual_camera._dialog.rate, 30)
+    assert len(cameras.opened) == 1
+    assert not cameras.opened[0].closed.is_set()
+
+
+def test_every_control_of_the_settings_has_a_name_and_a_tip(dialog):
+    found = controls(dialog)
+    assert len(found) >= 7
+    assert not [w for w in found if not w.accessibleName() or not w.toolTip()]
+    assert dialog.findChildren(QLineEdit)
+
+
+def test_the_settings_say_what_the_camera_does(on, qtbot):
+    press(on, "camera_settings")
+    dialog = on.virtual_camera._dialog
+    qtbot.waitUntil(lambda: dialog.status.text() == on.status.camera.text() != "")
+    press(on, "virtual_camera")
+    assert not dialog.status.isVisible()
+
+
+def test_while_the_camera_is_on_results_are_not_smaller_than_it(on, session, qtbot):
+    loop = session._worker.loop
+    qtbot.waitUntil(lambda: loop._least == (1280, 720))
+    press(on, "virtual_camera")
+    qtbot.waitUntil(lambda: loop._least == (0, 0))

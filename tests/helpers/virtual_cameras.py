@@ -1,0 +1,96 @@
+"""A virtual camera that keeps what it is sent: a backend of pyvirtualcam's own interface."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+NAME = "Test Camera"
+
+
+class FakeBackend:
+    """One camera that was opened.
+
+    Attributes:
+        asked: The keyword arguments with which it was opened.
+        frames: What it was sent, flat as backends get it.
+        closed: Set when it was closed.
+    """
+
+    def __init__(self, cameras: FakeCameras, asked: dict[str, Any]) -> None:
+        self.asked = asked
+        self.frames: list[NDArray[np.uint8]] = []
+        self.closed = threading.Event()
+        self._cameras = cameras
+
+    def send(self, frame: NDArray[np.uint8]) -> None:
+        assert frame.ndim == 1
+        assert frame.flags.c_contiguous
+        self._cameras.before_send(self)
+        self.frames.append(frame.copy())
+
+    def pictures(self) -> list[NDArray[np.uint8]]:
+        """The frames as [H, W, 3] RGB, of a camera that was opened with the automatic format."""
+        height, width = self.asked["height"], self.asked["width"]
+        return [frame.reshape(height, width, 3) for frame in self.frames]
+
+    def device(self) -> str:
+        return self.asked["device"] or NAME
+
+    def native_fourcc(self) -> None:
+        return None
+
+    def close(self) -> None:
+        assert not self.closed.is_set(), "a backend is closed exactly once"
+        self.closed.set()
+
+
+class FakeCameras:
+    """The cameras of a machine.
+
+    Attributes:
+        opened: In their order.
+        fault: What opening a camera says; "" if there is one.
+        before_send: Called with the backend that is about to be sent a frame.
+    """
+
+    def __init__(self) -> None:
+        self.opened: list[FakeBackend] = []
+        self.fault = ""
+        self.before_send: Callable[[FakeBackend], object] = lambda _: None
+
+    def open(self, **asked: Any) -> FakeBackend:
+        if self.fault:
+            raise RuntimeError(self.fault)
+        if self.opened and not self.opened[-1].closed.is_set():
+            raise RuntimeError("virtual camera is in use")
+        self.opened.append(FakeBackend(self, asked))
+        return self.opened[-1]
+
+
+class FakeReaders:
+    """The programs that read from a camera, as a test has it."""
+
+    def __init__(self, reading: bool | None = True) -> None:
+        self.reading = reading
+        self.closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@contextmanager
+def fake_cameras() -> Iterator[FakeCameras]:
+    """Have pyvirtualcam know no camera but the test's."""
+    library = pytest.importorskip("pyvirtualcam")
+    cameras = FakeCameras()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(library.camera, "BACKENDS", {})
+        library.register_backend("fake", cameras.open)
+        yield cameras
