@@ -26,6 +26,7 @@ COMMANDS = {
     "stylize": "stylize pictures and folders of pictures",
     "queue": "keep jobs of stylize that survive quitting and crashes, and watch folders",
     "merge-manifests": "say what is missing of a run that several processes shared",
+    "serve": "style pictures for programs and a web page on this machine",
     "bench": "measure the network's variants on this machine",
     "train": "train a style from a picture",
     "train-vit": "train the network that takes any picture as style",
