@@ -53,7 +53,8 @@ def listen(addresses: Sequence[str], port: int) -> list[socket.socket]:
                 f"port {port} is taken by another program; --port 0 takes one that is free"
             ) from exc
         raise AddressError(
-            f"the server cannot listen at port {port} of {address}: {exc.strerror or exc}"
+            f"the server cannot listen at port {port} of {' or '.join(addresses)}: "
+            f"{exc.strerror or exc}"
         ) from exc
     except AddressError:
         _close(opened)

@@ -14,19 +14,15 @@ from starlette.exceptions import HTTPException
 
 from app.batch.job import QueueError
 from app.errors import StyleForgeError
-from app.server.look import OptionError
 from app.server.problem import MEDIA_TYPE, problem
 from app.server.refusal import Refused
 from app.server.routes import about, jobs, page, pictures
 from app.server.studio import Studio
-from app.styles.pack import StyleError
 from app.version import styleforge_version
 from utils.images.opening import ImageError
 
 # What an error is to whoever asks: the first row that fits.
 STATUSES: dict[type[Exception], HTTPStatus] = {
-    OptionError: HTTPStatus.BAD_REQUEST,
-    StyleError: HTTPStatus.BAD_REQUEST,
     QueueError: HTTPStatus.CONFLICT,
     ImageError: HTTPStatus.UNPROCESSABLE_ENTITY,
     StyleForgeError: HTTPStatus.UNPROCESSABLE_ENTITY,

@@ -135,20 +135,20 @@ def _text(text: str) -> str:
     return text
 
 
-def _share(text: str, what: str, besides: str = "") -> float:
+def _share(text: str, name: str, besides: str = "") -> float:
     try:
         value = float(text)
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise ValueError(f"the {what} is {besides}a number of 0 to 1, not '{text}'")
+        raise ValueError(f"{name} is {besides}a number of 0 to 1, not '{text}'")
     return value
 
 
-def _one_of(known: Iterable[str], text: str, what: str) -> str:
+def _one_of(known: Iterable[str], text: str, name: str) -> str:
     known = list(known)
     if text not in known:
-        raise ValueError(f"the {what} is one of {', '.join(known)}, not '{text}'")
+        raise ValueError(f"{name} is one of {', '.join(known)}, not '{text}'")
     return text
 
 
@@ -157,7 +157,7 @@ def _size(text: str) -> int | str:
         return FULL
     if not (text.isascii() and text.isdecimal() and SHORTEST <= int(text[:9]) <= MOST_SIZE):
         raise ValueError(
-            f"the size is {FULL} or a whole number of {SHORTEST} to {MOST_SIZE}, not '{text}'"
+            f"size is {FULL} or a whole number of {SHORTEST} to {MOST_SIZE}, not '{text}'"
         )
     return int(text)
 
@@ -169,17 +169,17 @@ def _titled(titles: Mapping[str, str]) -> list[dict[str, str]]:
 
 def _of_row(name: str, row: Parameter) -> LookOption:
     """The option of a row of the table of parameters."""
-    what, share = name.replace("_", " "), {"type": "number", "minimum": 0, "maximum": 1}
+    share = {"type": "number", "minimum": 0, "maximum": 1}
     about = {"title": row.title, "description": row.tip, "default": getattr(_DEFAULTS, name)}
     if isinstance(row, FractionParameter):
-        return LookOption(name, row.help, about | share, lambda text: _share(text, what))
+        return LookOption(name, row.help, about | share, lambda text: _share(text, name))
     if isinstance(row, AmountParameter):
         either = {"anyOf": [{"const": AUTO}, share]}
         return LookOption(
             name,
             row.help,
             about | either,
-            lambda text: AUTO if text == AUTO else _share(text, what, f"{AUTO} or "),
+            lambda text: AUTO if text == AUTO else _share(text, name, f"{AUTO} or "),
         )
     if isinstance(row, ChoiceParameter):
         titles = {key: option.title for key, option in row.options.items()}
@@ -187,11 +187,11 @@ def _of_row(name: str, row: Parameter) -> LookOption:
         if row.checked:
             listed["x-checked"] = row.checked  # for a check box in place of a list
         return LookOption(
-            name, row.help, about | listed, lambda text: _one_of(row.options, text, what)
+            name, row.help, about | listed, lambda text: _one_of(row.options, text, name)
         )
     switch = {"type": "boolean"}
     return LookOption(
-        name, row.help, about | switch, lambda text: _SWITCH[_one_of(_SWITCH, text, what)]
+        name, row.help, about | switch, lambda text: _SWITCH[_one_of(_SWITCH, text, name)]
     )
 
 

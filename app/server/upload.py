@@ -48,8 +48,8 @@ async def receive(request: Request, path: Path, limits: Limits, look: Look) -> N
     limits.check_pixels(width, height)
     if look.size is not None and look.size != FULL:
         scale = int(look.size) / max(width, height)
-        sides = (max(1, round(side * scale)) for side in (width, height))
-        limits.check_pixels(*sides, f"at size {look.size} the network's input")
+        width, height = max(1, round(width * scale)), max(1, round(height * scale))
+        limits.check_pixels(width, height, f"at size {look.size} the network's input")
 
 
 async def _write(request: Request, path: Path, limits: Limits) -> int:

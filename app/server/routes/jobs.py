@@ -13,9 +13,9 @@ from pydantic import BaseModel
 
 from app.batch.job import JobState, QueuedJob, QueueError
 from app.server.jobs import UPLOAD
-from app.server.look import FORMATS, parse_look
+from app.server.look import FORMATS
 from app.server.refusal import Refused
-from app.server.routes.pictures import ASKS, PICTURE
+from app.server.routes.pictures import ASKS, PICTURE, look_of
 from app.server.studio import Studio
 from app.server.upload import receive
 
@@ -36,8 +36,7 @@ def router(studio: Studio) -> APIRouter:
 
     @routes.post("", summary="Add a job that styles a picture", status_code=202, openapi_extra=ASKS)
     async def add(request: Request, response: Response) -> Job:
-        look = parse_look(request.query_params.multi_items())
-        studio.painter.check(look)
+        look = look_of(request, studio)
         with studio.line.place() as place, ExitStack() as undone:
             folder = await asyncio.to_thread(studio.jobs.new_folder)
             undone.callback(shutil.rmtree, folder, ignore_errors=True)

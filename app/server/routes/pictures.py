@@ -16,9 +16,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, Response
 from starlette.background import BackgroundTask
 
+from app.errors import StyleForgeError
 from app.server.jobs import RESULT, UPLOAD
 from app.server.line import STOPPING
-from app.server.look import FORMATS, QUERY, parse_look
+from app.server.look import FORMATS, QUERY, Look, parse_look
 from app.server.painting import Painted, Stopped
 from app.server.refusal import Refused
 from app.server.studio import Studio
@@ -60,8 +61,7 @@ def router(studio: Studio) -> APIRouter:
         responses={200: PICTURE},
     )
     async def style(request: Request) -> Response:
-        look = parse_look(request.query_params.multi_items())
-        studio.painter.check(look)
+        look = look_of(request, studio)
         with studio.line.place() as place, ExitStack() as undone:
             folder = Path(tempfile.mkdtemp(dir=studio.folder))
             undone.callback(_discard, folder)
@@ -83,6 +83,16 @@ def router(studio: Studio) -> APIRouter:
         )
 
     return routes
+
+
+def look_of(request: Request, studio: Studio) -> Look:
+    """Read the options of a request. Raises Refused where they are not possible."""
+    try:
+        look = parse_look(request.query_params.multi_items())
+        studio.painter.check(look)
+    except StyleForgeError as exc:
+        raise Refused(HTTPStatus.BAD_REQUEST, str(exc)) from exc
+    return look
 
 
 async def _waited(request: Request, turn: Future[Painted], left: threading.Event) -> Painted:
