@@ -137,10 +137,12 @@ addEventListener("paste", (event) => {
   const file = event.clipboardData?.files[0];
   if (file) take(file);
 });
-addEventListener("dragover", (event) => {
-  event.preventDefault();
-  document.body.classList.add("dropping");
-});
+for (const moment of ["dragenter", "dragover"]) {
+  addEventListener(moment, (event) => {
+    event.preventDefault();
+    document.body.classList.add("dropping");
+  });
+}
 addEventListener("dragleave", (event) => {
   if (!event.relatedTarget) document.body.classList.remove("dropping");
 });
