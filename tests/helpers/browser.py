@@ -11,9 +11,8 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
-# Names of the browser; of the first that there is, the driver has to be of the same version.
-BROWSERS = ("chromium", "google-chrome", "chromium-browser")
-DRIVER = "chromedriver"
+from utils.system import BROWSERS, DRIVER
+
 ARGUMENTS = (
     "--headless=new",
     "--no-sandbox",  # a container has no rights for one, and the pages are ours
