@@ -56,7 +56,7 @@ class Line:
             if self._taken >= self._most and not always:
                 raise Refused(
                     HTTPStatus.SERVICE_UNAVAILABLE,
-                    f"{self._taken} pictures wait already; try again later",
+                    "as many pictures wait as may; try again later",
                     {"Retry-After": str(RETRY_S)},
                 )
             self._taken += 1

@@ -87,6 +87,8 @@ def serving(
         try:
             yield Serving(urls, queue.resume(), thread)
         finally:
-            line.close()
-            server.should_exit = True
-            thread.join()
+            try:
+                line.close()
+            finally:  # a second Ctrl+C does not wait for the picture
+                server.should_exit = True
+                thread.join()

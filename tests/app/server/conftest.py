@@ -24,7 +24,7 @@ from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
 
 TOKEN = "a-token-that-only-these-tests-know-of"
-PATIENCE_S = 60.0
+PATIENCE_S = 30.0
 
 Start = Callable[..., httpx.Client]
 

@@ -202,7 +202,7 @@ def test_a_full_line_is_said_at_once(start, paper, photo):
         until(lambda: bool(paper.begun))
         for path in ("/api/pictures", "/api/jobs"):
             full = client.post(path, content=photo)
-            assert sentence(full, 503) == "1 pictures wait already; try again later"
+            assert sentence(full, 503) == "as many pictures wait as may; try again later"
             assert int(full.headers["Retry-After"]) > 0
         paper.go.release()
         assert first.result().status_code == 200

@@ -134,11 +134,11 @@ MUTANTS = (
         (f"{_ABOUT}::test_a_thumbnail_is_sent_as_a_picture_or_not_at_all",),
     ),
     Mutant(
-        "the hint takes the picture that is dropped on it",
+        "the gallery makes the page of a phone wider than its screen",
         "app/server/page/page.css",
-        " pointer-events: none; inset",
-        " inset",
-        (f"{_PAGE}::test_a_picture_that_is_dropped_is_shown_styled_beside_itself",),
+        " border: 0; min-width: 0; }",
+        " border: 0; }",
+        (f"{_PAGE}::test_nothing_is_cut_off_on_a_screen[390-844]",),
     ),
     Mutant(
         "the page keeps the token in its address",
