@@ -27,6 +27,7 @@ COMMANDS = {
     "camera": "show a styled stream to other programs, as a camera",
     "queue": "keep jobs of stylize that survive quitting and crashes, and watch folders",
     "merge-manifests": "say what is missing of a run that several processes shared",
+    "serve": "style pictures for programs and a web page on this machine",
     "bench": "measure the network's variants on this machine",
     "train": "train a style from a picture",
     "train-vit": "train the network that takes any picture as style",

@@ -174,6 +174,7 @@ def test_the_window_is_imported_only_by_the_command_that_opens_it():
         "stylize",
         "queue",
         "merge_manifests",
+        "serve",
         "bench",
         "train",
         "quality",

@@ -48,6 +48,10 @@ QT_LIBRARIES = {
 }
 FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
 WINDOW = "the window"
+# Names of a browser, and its driver, which test the web page.
+BROWSERS = ("chromium", "google-chrome", "chromium-browser")
+DRIVER = "chromedriver"
+PAGE = "testing the web page"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,10 @@ def missing(*, compiler: bool = False, tests: bool = False) -> tuple[Missing, ..
         found.append(Missing("a C++ compiler", "g++", "native kernels"))
     if tests and not shutil.which("Xvfb"):
         found.append(Missing("Xvfb", "xvfb", "testing the window on X11"))
+    if tests and not any(shutil.which(name) for name in BROWSERS):
+        found.append(Missing("Chromium", "chromium", PAGE))
+    if tests and not shutil.which(DRIVER):
+        found.append(Missing(DRIVER, "chromium-driver", PAGE))
     return tuple(found)
 
 
@@ -110,14 +118,21 @@ def sentence(found: Sequence[Missing]) -> str:
 def install(found: Sequence[Missing]) -> bool:
     """Install the packages of `found` by apt-get, which needs root.
 
+    What serves one purpose is installed together: apt-get installs nothing where it does not know
+    one of the packages, and Ubuntu has no browser among them.
+
     Returns:
-        Whether apt-get succeeded.
+        Whether apt-get succeeded each time.
     """
     apt = ["apt-get", "-o", "DPkg::Lock::Timeout=120"]
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    packages = list(dict.fromkeys(item.package for item in found))
-    steps = [[*apt, "update"], [*apt, "install", "-y", "--no-install-recommends", *packages]]
-    return all(subprocess.run(step, env=environment, check=False).returncode == 0 for step in steps)
+    purposes: dict[str, dict[str, None]] = {}
+    for item in found:
+        purposes.setdefault(item.purpose, {})[item.package] = None
+    steps = [[*apt, "update"]]
+    steps += [[*apt, "install", "-y", "--no-install-recommends", *p] for p in purposes.values()]
+    done = [subprocess.run(step, env=environment, check=False) for step in steps]
+    return all(step.returncode == 0 for step in done)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -106,16 +106,22 @@ class JobQueue:
         for job in jobs:
             if job.state not in (JobState.WAITING, JobState.RUNNING):
                 continue
-            with ExitStack() as held:
-                try:
-                    held.enter_context(locked(self._path(job.number), GLANCE_S, keep=True))
-                except LockedError:
-                    continue
-                taken = self._taken(job.number)
+            with self.take(job.number) as taken:
                 if taken is not None:
                     yield taken
                     return
         yield None
+
+    @contextmanager
+    def take(self, number: int) -> Iterator[QueuedJob | None]:
+        """As `next_job`, of one job; None if it is not to be run, or another process runs it."""
+        with ExitStack() as held:
+            try:
+                held.enter_context(locked(self._path(number), GLANCE_S, keep=True))
+            except LockedError:
+                yield None
+                return
+            yield self._taken(number)
 
     def finish(self, job: QueuedJob, error: str = "") -> None:
         """Say that a job has ended; `error` says why it failed. Raises OSError."""

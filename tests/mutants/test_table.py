@@ -14,6 +14,7 @@ from tests.mutants.mutant import ROOT, Mutant
 from tests.mutants.table import MUTANTS
 
 NATIVE = ".cpp", ".h", ".cu", ".cuh"  # compiled by what tests them
+PAGE = ".css", ".js"  # read by a browser
 
 
 def named(text: str) -> Mutant:
@@ -26,7 +27,7 @@ def named(text: str) -> Mutant:
 def test_a_mutant_applies_and_its_tests_exist(mutant):
     assert mutant.fault(ROOT) == ""
     assert mutant.new != mutant.old
-    assert mutant.file.endswith((".py", *NATIVE))
+    assert mutant.file.endswith((".py", *NATIVE, *PAGE))
     if mutant.file.endswith(".py"):
         ast.parse((ROOT / mutant.file).read_text("utf-8").replace(mutant.old, mutant.new))
     assert mutant.tests

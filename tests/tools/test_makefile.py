@@ -58,3 +58,32 @@ def test_a_compiler_is_missing_only_where_it_is_asked_for(monkeypatch, tmp_path)
     }
     assert "a C++ compiler" not in names[()]
     assert "a C++ compiler" in names[("compiler",)] & names[("tests",)]
+
+
+def test_a_browser_is_missing_only_where_tests_are_to_run(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(system.sys, "platform", "linux")
+    packages = {item.package for item in system.missing(tests=True)}
+    assert {"chromium", "chromium-driver"} <= packages
+    assert not {"chromium", "chromium-driver"} & {item.package for item in system.missing()}
+
+
+def test_a_package_that_a_system_does_not_have_keeps_no_other_from_being_installed(monkeypatch):
+    asked: list[list[str]] = []
+
+    def run(step: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        asked.append(step)
+        return subprocess.CompletedProcess(step, int("chromium" in step))
+
+    monkeypatch.setattr(system.subprocess, "run", run)
+    found = (
+        system.Missing("Chromium", "chromium", system.PAGE),
+        system.Missing("libGL.so.1", "libgl1", system.WINDOW),
+        system.Missing("libEGL.so.1", "libegl1", system.WINDOW),
+    )
+    assert not system.install(found)
+    assert [step[-2:] for step in asked[1:]] == [
+        ["--no-install-recommends", "chromium"],
+        ["libgl1", "libegl1"],
+    ]
+    assert system.install(found[1:])

@@ -195,14 +195,23 @@ def test_every_asset_and_every_native_source_is_in_the_wheel(wheels):
     held = contents(wheels[0])
     listed = [
         path.relative_to(CHECKOUT).as_posix()
-        for room in ("assets", "kernels")
+        for room in ("app", "assets", "kernels")
         for path in (CHECKOUT / room).rglob("*")
-        if path.suffix in {".cu", ".cuh", ".h", ".cpp", ".svg", ".png", ".toml", ".safetensors"}
+        if path.suffix
+        in {".cu", ".cuh", ".h", ".cpp", ".svg", ".png", ".toml", ".safetensors"}
+        | {".html", ".css", ".js"}
         and path.parent != WEIGHTS
     ]
     listed = [name.replace(".safetensors", ".planes") for name in listed]
     assert len(listed) > 60
     assert not [name for name in listed if f"styleforge/{name}" not in held]
+
+
+def test_the_installed_server_has_its_page(place):
+    place.python(
+        "from styleforge.app.server.routes.page import FILES, router\n"
+        "assert len(router().routes) == len(FILES) > 5"
+    )
 
 
 def test_packages_with_the_names_of_our_folders_stay_theirs(place):

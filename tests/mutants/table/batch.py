@@ -82,8 +82,8 @@ MUTANTS = (
     Mutant(
         "a job is run again by a process that saw it before it was done",
         "app/batch/job_queue.py",
-        "taken = self._taken(job.number)",
-        "taken = job",
+        "yield self._taken(number)",
+        "yield self.get(number)",
         (f"{_JOBS}::test_processes_that_run_at_once_do_no_job_twice",),
     ),
     Mutant(

@@ -1,0 +1,138 @@
+"""`styleforge serve`: a REST server and a web page, for this machine alone."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from app.commands.argument_types import int_in_range
+from app.commands.common_flags import add_device, add_kernels, add_precision
+from app.commands.stop_signal import stop_requested
+from app.errors import StyleForgeError
+from app.server.address import LOOPBACK, AddressError, loopback
+from app.server.limits import Limits
+
+PORT = 8765
+WAIT_S = 0.5  # how often the end of the server's own thread is looked for
+MOST = 1_000_000  # of each limit
+DEFAULTS = Limits()
+
+
+class ServeError(StyleForgeError):
+    """The server cannot be started, or has ended by itself."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the command `serve` and its flags."""
+    parser = subparsers.add_parser(
+        "serve",
+        help="style pictures for programs and a web page on this machine",
+        description="Answer HTTP requests of this machine alone: a page that styles pictures in a "
+        "browser, and a REST interface that /docs describes. The address with the token is "
+        "printed; whoever has the token may use the server. Ctrl+C completes the picture that is "
+        'being styled and ends it. Needs the extra "serve": pip install "styleforge[serve]".',
+    )
+    parser.add_argument(
+        "--host",
+        action="append",
+        type=_address,
+        metavar="ADDRESS",
+        help=f"{' or '.join(LOOPBACK)}, or each with a --host of its own (default: {LOOPBACK[0]})",
+    )
+    parser.add_argument(
+        "--port",
+        type=lambda text: int_in_range(text, 0, 65535, "the port"),
+        default=PORT,
+        help=f"0 for one that is free (default: {PORT})",
+    )
+    parser.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help="the token, for programs; made with a new one if it does not exist, and then not "
+        "printed (default: a new token with each start)",
+    )
+    parser.add_argument(
+        "--queue",
+        type=Path,
+        metavar="FOLDER",
+        help="folder of the jobs and their results (default: one of the user's)",
+    )
+    _add_limit(parser, "--max-megabytes", DEFAULTS.bytes >> 20, "megabytes of a picture's file")
+    _add_limit(parser, "--max-megapixels", DEFAULTS.pixels // 10**6, "megapixels of a picture")
+    _add_limit(parser, "--max-requests", DEFAULTS.per_minute, "requests in a minute")
+    _add_limit(parser, "--max-waiting", DEFAULTS.waiting, "pictures that wait at once")
+    add_kernels(parser)
+    add_precision(parser)
+    add_device(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until SIGINT or SIGTERM.
+
+    Raises:
+        StyleForgeError: The server cannot be started.
+        KeyboardInterrupt: It was stopped, with what it has done.
+    """
+    try:
+        from app.server.server import serving
+    except ImportError as exc:
+        raise ServeError(
+            f'`styleforge serve` needs the extra "serve" (pip install "styleforge[serve]"): {exc}'
+        ) from exc
+    from app.commands.serve.painter import EnginePainter
+    from app.server.access import new_token, token_of
+    from app.server.jobs import Jobs
+    from app.styles.library import Library
+    from models.precision import Precision
+
+    token = new_token() if args.token_file is None else token_of(args.token_file)
+    limits = Limits(
+        args.max_megabytes << 20, args.max_megapixels * 10**6, args.max_requests, args.max_waiting
+    )
+    with stop_requested() as asked:
+        with Console(stderr=True).status("Preparing the native kernels ..."):
+            painter = EnginePainter(
+                Library.default(),
+                kernels=args.kernels,
+                precision=Precision[args.precision],
+                device=args.device,
+            )
+        with serving(
+            painter,
+            token,
+            addresses=args.host or LOOPBACK[:1],
+            port=args.port,
+            limits=limits,
+            jobs=(args.queue or Jobs.default_folder()).absolute(),
+        ) as server:
+            for url in server.urls:
+                end = "" if args.token_file else f"#token={token}"
+                sys.stdout.write(f"{url}{end}\n")
+            sys.stdout.flush()
+            while server.thread.is_alive() and not asked.wait(WAIT_S):
+                pass
+            died = not server.thread.is_alive()
+    if died:
+        raise ServeError("the server ended by itself")
+    raise KeyboardInterrupt("Stopped.")
+
+
+def _add_limit(parser: argparse.ArgumentParser, flag: str, default: int, what: str) -> None:
+    parser.add_argument(
+        flag,
+        type=lambda text: int_in_range(text, 1, MOST, "the limit"),
+        default=default,
+        metavar="N",
+        help=f"most {what} (default: {default})",
+    )
+
+
+def _address(text: str) -> str:
+    try:
+        return loopback(text)
+    except AddressError as exc:
+        raise argparse.ArgumentTypeError(str(exc)) from exc

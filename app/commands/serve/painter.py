@@ -1,0 +1,109 @@
+"""Styles pictures for the server: the engine, and what `stylize` reads, limits and writes with."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from app.commands.doctor import check_kernels, check_speed, check_torch, run_check
+from app.commands.stylize.files import read, write
+from app.commands.stylize.jobs import Job
+from app.commands.stylize.limits import Limits
+from app.commands.stylize.style_images import mix_of
+from app.commands.stylize.styling import Failed, Styling
+from app.engine.config import EngineConfig
+from app.engine.engine import Engine
+from app.server.look import FULL, Look
+from app.server.painting import Painted, Stopped
+from app.styles.library import Library
+from kernels.ops.registry import prepare
+from models.precision import Precision
+from utils.free_memory import free_bytes
+
+
+class EnginePainter:
+    """A painter, see app.server.painting.Painter.
+
+    Args:
+        library: The styles.
+        kernels: One of models.transformer_net.VARIANTS.
+        precision: What is computed in.
+        device: "auto", "cpu", "cuda:0" ...
+
+    Raises:
+        StyleForgeError: The device or the precision is not available.
+    """
+
+    def __init__(
+        self, library: Library, *, kernels: str, precision: Precision, device: str
+    ) -> None:
+        self._library, self._notices = library, list[str]()
+        self._config = EngineConfig(kernels=kernels, precision=precision, device=device)
+        self._engine = Engine(library, on_notice=self._notices.append, free=free_bytes)
+        self._engine.configure(self._config)
+        self._prepared: set[str] = set()
+        self._prepare()
+        checks = {
+            "PyTorch": check_torch,
+            "Kernels": lambda: check_kernels(build=False),
+            "Speed": check_speed,
+        }
+        self._findings = {
+            topic: [(found.state, found.says) for found in run_check(check)]
+            for topic, check in checks.items()
+        }
+
+    @property
+    def library(self) -> Library:
+        """The styles there are."""
+        return self._library
+
+    @property
+    def findings(self) -> Mapping[str, Sequence[tuple[str, str]]]:
+        """What runs where, as `styleforge doctor` says it."""
+        return self._findings
+
+    def check(self, look: Look) -> None:
+        """Raise StyleForgeError where no picture could be styled so."""
+        for key, _ in mix_of(look.style, look.mix):
+            self._library.get(key)
+
+    def paint(self, source: Path, target: Path, look: Look, stop: Callable[[], bool]) -> Painted:
+        """Style a picture, as app.server.painting.Painter has it."""
+        _go_on(stop)
+        began = time.perf_counter()
+        full = look.size == FULL
+        config = EngineConfig(
+            **look.values,
+            kernels=self._config.kernels,
+            precision=self._config.precision,
+            device=self._config.device,
+            size=None if full or look.size is None else int(look.size),
+        ).mixed(mix_of(look.style, look.mix))
+        self._engine.configure(config)
+        self._prepare()
+        self._engine.on_progress = lambda share: _go_on(stop)
+        limits = Limits.now(config, 1, self._engine, full=full)
+        styling = Styling(self._engine, limits, self._notices)
+        picture = read(Job(source, target), look.depth)
+        (result,) = [*styling.begin([picture]), *styling.complete_all()]
+        if isinstance(result, Failed):
+            raise result.error
+        styled = result.result
+        remark = "; ".join(filter(None, (write(picture, styled, config.size), *result.notices)))
+        return Painted(str(styled.running), time.perf_counter() - began, remark)
+
+    def _prepare(self) -> None:
+        """Have the kernels ready that the style in force runs on."""
+        if self._config.kernels == "baseline":
+            return
+        for operations in self._engine.family.operations:
+            if operations not in self._prepared:
+                prepare(family=operations)
+                self._prepared.add(operations)
+
+
+def _go_on(stop: Callable[[], bool]) -> None:
+    if stop():
+        raise Stopped("the picture was given up")

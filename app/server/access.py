@@ -1,0 +1,70 @@
+"""The token: whoever knows it may use the server. Other users of the machine reach loopback too."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import stat
+from pathlib import Path
+
+from app.errors import StyleForgeError
+from utils.files.regular import read_regular
+from utils.text import printable
+
+BYTES = 32  # of a new token
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{32,512}")
+_MAX_BYTES = 1024  # of the file
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+class TokenError(StyleForgeError):
+    """The file of the token cannot be used."""
+
+
+def new_token() -> str:
+    """Make a token that nobody can guess."""
+    return secrets.token_urlsafe(BYTES)
+
+
+def token_of(path: Path) -> str:
+    """Read the token from its file, which is made with a new token where it does not exist.
+
+    Raises:
+        TokenError: The file cannot be read or written, holds no token, or is readable by others.
+    """
+    shown = printable(str(path))
+    try:
+        if not path.exists():
+            _write(path, new_token())
+        others = os.name != "nt" and path.stat().st_mode & _OTHERS
+        token = read_regular(path, _MAX_BYTES).decode("ascii", "replace").strip()
+    except OSError as exc:
+        raise TokenError(f"the token file '{shown}' cannot be used: {exc.strerror or exc}") from exc
+    if others:
+        raise TokenError(f"the token file '{shown}' is open to other users; chmod 600 closes it")
+    if not _TOKEN.fullmatch(token):
+        raise TokenError(
+            f"'{shown}' holds no token: 32 letters, digits, - and _ or more; without the file, a "
+            "new token is made"
+        )
+    return token
+
+
+def is_allowed(authorization: str | None, token: str) -> bool:
+    """Whether an Authorization header holds the token. Takes as long for any token that is wrong.
+
+    Args:
+        authorization: The header; None if there is none.
+        token: The one that is right.
+    """
+    scheme, _, given = (authorization or "").partition(" ")
+    right = secrets.compare_digest(given.strip().encode(), token.encode())
+    return right and scheme.lower() == "bearer"
+
+
+def _write(path: Path, token: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(f"{token}\n")

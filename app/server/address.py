@@ -1,0 +1,80 @@
+"""Loopback: where the server listens, and by which names it may be called."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Sequence
+
+from app.errors import StyleForgeError
+
+LOOPBACK = ("127.0.0.1", "::1")
+NAMES = ("127.0.0.1", "localhost", "[::1]")  # in the Host header
+_HTTP_PORT = 80  # which a browser leaves out
+
+
+class AddressError(StyleForgeError):
+    """The server cannot listen at an address."""
+
+
+def loopback(address: str) -> str:
+    """Return an address at which nobody but this machine can reach the server.
+
+    Raises:
+        AddressError: Others could, or it is no address.
+    """
+    if address not in LOOPBACK:
+        raise AddressError(
+            f"the server answers this machine alone, at {' or '.join(LOOPBACK)}, not at '{address}'"
+        )
+    return address
+
+
+def listen(addresses: Sequence[str], port: int) -> list[socket.socket]:
+    """Open the sockets, all on one port.
+
+    Args:
+        addresses: Of LOOPBACK.
+        port: 0 for one that is free.
+
+    Raises:
+        AddressError: An address is not loopback, or the port is taken.
+    """
+    opened: list[socket.socket] = []
+    try:
+        for address in addresses:
+            family = socket.AF_INET6 if ":" in loopback(address) else socket.AF_INET
+            opened.append(socket.create_server((address, port), family=family))
+            port = opened[0].getsockname()[1]
+    except OSError as exc:
+        _close(opened)
+        if exc.errno == errno.EADDRINUSE:
+            raise AddressError(
+                f"port {port} is taken by another program; --port 0 takes one that is free"
+            ) from exc
+        raise AddressError(
+            f"the server cannot listen at port {port} of {' or '.join(addresses)}: "
+            f"{exc.strerror or exc}"
+        ) from exc
+    except AddressError:
+        _close(opened)
+        raise
+    return opened
+
+
+def hosts(port: int) -> frozenset[str]:
+    """What the Host header may be: another name that leads here is that of a foreign site whose
+    owner has pointed it at loopback (DNS rebinding)."""
+    named = {f"{name}:{port}" for name in NAMES}
+    return frozenset(named | ({*NAMES} if port == _HTTP_PORT else set()))
+
+
+def url(opened: socket.socket) -> str:
+    """The address of the page."""
+    address, port = opened.getsockname()[:2]
+    return f"http://{f'[{address}]' if ':' in address else address}:{port}/"
+
+
+def _close(opened: Sequence[socket.socket]) -> None:
+    for each in opened:
+        each.close()

@@ -1,0 +1,78 @@
+"""What every request passes: names of the host, origin, token, rate; and the headers of answers."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.server.access import is_allowed
+from app.server.limits import Rate
+from app.server.problem import problem
+from app.server.refusal import Refused
+
+API = "/api/"  # what is below needs the token
+PUBLIC = ("/api/health",)  # but for this, which tells nothing
+HEADERS = {
+    # The page has files of its own alone. Pictures are blobs, since they come with the token.
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class Gate:
+    """Passes a request to the application, or refuses it before its body is read.
+
+    Args:
+        application: What is behind it.
+        hosts: What the Host header may be.
+        token: That requests need.
+        rate: Counts those that have it.
+    """
+
+    def __init__(self, application: ASGIApp, hosts: frozenset[str], token: str, rate: Rate) -> None:
+        self._application, self._hosts, self._token, self._rate = application, hosts, token, rate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request (ASGI)."""
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        try:
+            self._check(Headers(scope=scope), scope["path"])
+        except Refused as exc:
+            answer = problem(exc.status, str(exc), exc.headers)
+            await answer(scope, receive, send_guarded)
+            return
+        await self._application(scope, receive, send_guarded)
+
+    def _check(self, headers: Headers, path: str) -> None:
+        host = headers.get("host", "").lower()
+        if host not in self._hosts:
+            raise Refused(
+                HTTPStatus.MISDIRECTED_REQUEST,
+                f"this server is called {', '.join(sorted(self._hosts))}, not '{host}'",
+            )
+        origin = headers.get("origin")
+        if origin is not None and origin.lower() not in {f"http://{name}" for name in self._hosts}:
+            raise Refused(HTTPStatus.FORBIDDEN, f"pages of '{origin}' may not use this server")
+        if not path.startswith(API) or path in PUBLIC:
+            return
+        if not is_allowed(headers.get("authorization"), self._token):
+            raise Refused(
+                HTTPStatus.UNAUTHORIZED,
+                "the request needs the token that `styleforge serve` printed, as in "
+                "'Authorization: Bearer TOKEN'",
+                {"WWW-Authenticate": "Bearer"},
+            )
+        self._rate.count()

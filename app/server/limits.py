@@ -1,0 +1,78 @@
+"""What a request may cost: bytes, pixels, requests a minute, places in the line."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from app.server.refusal import Refused
+
+MINUTE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of a server.
+
+    Attributes:
+        bytes: Of a picture's file.
+        pixels: Of a picture, and of what the network is given for it.
+        per_minute: Requests in any minute.
+        waiting: Pictures that are uploaded, wait or are styled.
+    """
+
+    bytes: int = 64 << 20
+    pixels: int = 50_000_000
+    per_minute: int = 600
+    waiting: int = 16
+
+    def check_bytes(self, count: int) -> None:
+        """Refuse a picture's file of more bytes."""
+        if count > self.bytes:
+            raise Refused(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                f"the picture's file is larger than {_number(self.bytes / (1 << 20))} MB",
+            )
+
+    def check_pixels(self, width: int, height: int, what: str = "the picture") -> None:
+        """Refuse a picture of more pixels; `what` names it."""
+        if width * height > self.pixels:
+            raise Refused(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                f"{what} has {width}x{height} pixels, more than "
+                f"{_number(self.pixels / 1e6)} megapixels",
+            )
+
+
+class Rate:
+    """Counts requests. For one thread.
+
+    Args:
+        most: Requests in any minute.
+        now: The time in seconds.
+    """
+
+    def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:
+        self._most, self._now = most, now
+        self._times: deque[float] = deque()
+
+    def count(self) -> None:
+        """Count a request, or refuse it."""
+        now = self._now()
+        while self._times and now - self._times[0] >= MINUTE_S:
+            self._times.popleft()
+        if len(self._times) >= self._most:
+            seconds = int(MINUTE_S - (now - self._times[0])) + 1
+            raise Refused(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                f"there were more than {self._most} requests in a minute; try again in {seconds} s",
+                {"Retry-After": str(seconds)},
+            )
+        self._times.append(now)
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}" if value < 1 else f"{value:g}"

@@ -1,0 +1,112 @@
+"""The line before the engine: one thread does what waits in it, in its order."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from http import HTTPStatus
+from types import TracebackType
+from typing import TypeVar
+
+from app.server.refusal import Refused
+
+T = TypeVar("T")
+STOPPING = "the server is being stopped"
+RETRY_S = 5  # when a full line may have room
+log = logging.getLogger(__name__)
+
+
+class Line:
+    """The engine's thread, and a bounded number of places in the line before it. `close` ends it.
+
+    Args:
+        most: Places, of what is done now too.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._taken = most, 0
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._thread = ThreadPoolExecutor(1, "engine")
+
+    @property
+    def taken(self) -> int:
+        """How many places are taken."""
+        return self._taken
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether it takes nothing more, and what is under way should end early."""
+        return self._closing.is_set()
+
+    def place(self, *, always: bool = False) -> Place:
+        """Take a place, before there is something to do.
+
+        Args:
+            always: Whether to take one even if all are taken: for jobs of an earlier process.
+
+        Raises:
+            Refused: All are taken, or the server is being stopped.
+        """
+        with self._lock:
+            if self.is_closing:
+                raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, STOPPING)
+            if self._taken >= self._most and not always:
+                raise Refused(
+                    HTTPStatus.SERVICE_UNAVAILABLE,
+                    "as many pictures wait as may; try again later",
+                    {"Retry-After": str(RETRY_S)},
+                )
+            self._taken += 1
+        return Place(self)
+
+    def close(self) -> None:
+        """Complete what is being done, and give up what waits."""
+        with self._lock:  # or something could be put into it after that
+            self._closing.set()
+        self._thread.shutdown(wait=True, cancel_futures=True)
+
+    def begin(self, work: Callable[[], T]) -> Future[T]:
+        """Have the thread do something; for a place. Raises Refused at the end."""
+        with self._lock:
+            if self.is_closing:
+                raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, STOPPING)
+            return self._thread.submit(work)
+
+    def give_back(self) -> None:
+        """Give back a place; for a place."""
+        with self._lock:
+            self._taken -= 1
+
+
+class Place:
+    """A place in the line. As a context, it is given back at the end unless something was put
+    there; that gives it back when it is done or cancelled."""
+
+    def __init__(self, line: Line) -> None:
+        self._line, self._is_used = line, False
+
+    def put(self, work: Callable[[], T]) -> Future[T]:
+        """Have the engine's thread do something when its turn comes.
+
+        Raises:
+            Refused: The server is being stopped.
+        """
+        future = self._line.begin(work)
+        self._is_used = True
+        future.add_done_callback(lambda _: self._line.give_back())
+        return future
+
+    def __enter__(self) -> Place:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exc: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self._is_used:
+            self._line.give_back()

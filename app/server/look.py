@@ -1,0 +1,257 @@
+"""The options of a request: made of the table of parameters, checked, kept as words of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.engine.resolution import SHORTEST
+from app.errors import StyleForgeError
+from app.options import parse_mix
+from app.parameters import (
+    AUTO,
+    PARAMETERS,
+    AmountParameter,
+    ChoiceParameter,
+    FractionParameter,
+    Parameter,
+    Parameters,
+)
+from utils.text import printable
+
+FULL = "full"  # in place of a number of pixels: all of them
+MOST_SIZE = 65536
+DEPTHS = ("8", "16")
+FORMATS = {"png": "image/png", "jpeg": "image/jpeg", "webp": "image/webp"}
+_FORMAT_TITLES = {"png": "PNG", "jpeg": "JPEG", "webp": "WebP"}
+_DEFAULTS = Parameters()
+# Rows of the table that concern streams, or are part of another option.
+_NO_OPTIONS = ("smoothing", "mix_amount")
+_SWITCH = {"true": True, "false": False}
+
+
+class OptionError(StyleForgeError):
+    """An option of a request, or the words of a job, are not possible."""
+
+
+@dataclass(frozen=True, slots=True)
+class LookOption:
+    """An option of a request.
+
+    Attributes:
+        name: In the query.
+        help: What it does.
+        schema: Its values, as JSON Schema.
+        parse: Makes a value of a text, or raises ValueError with a sentence.
+    """
+
+    name: str
+    help: str
+    schema: Mapping[str, Any]
+    parse: Callable[[str], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a picture is to be styled, and as what the result is written.
+
+    Attributes:
+        style: The key of a style.
+        mix: The keys of further styles with their shares; None where none is given.
+        size: The long side of the network's input, or FULL; None for automatic.
+        depth: Bits per channel of the result; None for those of the picture.
+        format: A key of FORMATS.
+        values: Values of the table of parameters by their names.
+    """
+
+    style: str = _DEFAULTS.style
+    mix: tuple[tuple[str, float | None], ...] = ()
+    size: int | str | None = None
+    depth: int | None = None
+    format: str = "png"
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def words(self) -> list[str]:
+        """The look as flags of `stylize`, from which `look_of_words` makes it again."""
+        words = [f"--style={self.style}"]
+        words += [f"--mix={k}" if share is None else f"--mix={k}:{share}" for k, share in self.mix]
+        words += [] if self.size is None else [f"--size={self.size}"]
+        words += [] if self.depth is None else [f"--depth={self.depth}"]
+        for name, value in self.values.items():
+            flag = f"--{name.replace('_', '-')}"
+            if value is True:
+                words.append(flag)
+            elif value is not False:
+                words.append(f"{flag}={value}")
+        return words
+
+
+def parse_look(given: Iterable[tuple[str, str]]) -> Look:
+    """Make a look of the options of a request.
+
+    Args:
+        given: Their names and texts; `mix` may be there several times.
+
+    Raises:
+        OptionError: There is no such option, or no such value.
+    """
+    found: dict[str, Any] = {}
+    mix: list[tuple[str, float | None]] = []
+    for name, text in given:
+        if name not in OPTIONS:
+            raise OptionError(f"there is no option '{printable(name)}', only {', '.join(OPTIONS)}")
+        if name in found:
+            raise OptionError(f"the option '{name}' is given twice")
+        try:
+            value = OPTIONS[name].parse(text)
+        except ValueError as exc:
+            raise OptionError(printable(str(exc))) from exc
+        if name == "mix":
+            mix.append(value)
+        else:
+            found[name] = value
+    own = {name: found.pop(name) for name in ("style", "size", "depth", "format") if name in found}
+    return Look(mix=tuple(mix), values=found, **own)
+
+
+def look_of_words(words: Sequence[str], ending: str) -> Look:
+    """Make a look of `Look.words`, among which there may be other flags of `stylize`.
+
+    Args:
+        words: Of a job.
+        ending: Of its result, which gives the format.
+
+    Raises:
+        OptionError: They are of another version.
+    """
+    pairs = [word.removeprefix("--").partition("=") for word in words]
+    named = [(name.replace("-", "_"), text or "true") for name, _, text in pairs]
+    return parse_look([("format", ending.lstrip(".")), *(p for p in named if p[0] in OPTIONS)])
+
+
+def _text(text: str) -> str:
+    return text
+
+
+def _share(text: str, name: str, besides: str = "") -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} is {besides}a number of 0 to 1, not '{text}'")
+    return value
+
+
+def _one_of(known: Iterable[str], text: str, name: str) -> str:
+    known = list(known)
+    if text not in known:
+        raise ValueError(f"{name} is one of {', '.join(known)}, not '{text}'")
+    return text
+
+
+def _size(text: str) -> int | str:
+    if text == FULL:
+        return FULL
+    if not (text.isascii() and text.isdecimal() and SHORTEST <= int(text[:9]) <= MOST_SIZE):
+        raise ValueError(
+            f"size is {FULL} or a whole number of {SHORTEST} to {MOST_SIZE}, not '{text}'"
+        )
+    return int(text)
+
+
+def _titled(titles: Mapping[str, str]) -> list[dict[str, str]]:
+    """Values with their titles, as JSON Schema has them."""
+    return [{"const": key, "title": title} for key, title in titles.items()]
+
+
+def _of_row(name: str, row: Parameter) -> LookOption:
+    """The option of a row of the table of parameters."""
+    share = {"type": "number", "minimum": 0, "maximum": 1}
+    about = {"title": row.title, "description": row.tip, "default": getattr(_DEFAULTS, name)}
+    if isinstance(row, FractionParameter):
+        return LookOption(name, row.help, about | share, lambda text: _share(text, name))
+    if isinstance(row, AmountParameter):
+        either = {"anyOf": [{"const": AUTO}, share]}
+        return LookOption(
+            name,
+            row.help,
+            about | either,
+            lambda text: AUTO if text == AUTO else _share(text, name, f"{AUTO} or "),
+        )
+    if isinstance(row, ChoiceParameter):
+        titles = {key: option.title for key, option in row.options.items()}
+        listed: dict[str, Any] = {"type": "string", "oneOf": _titled(titles)}
+        if row.checked:
+            listed["x-checked"] = row.checked  # for a check box in place of a list
+        return LookOption(
+            name, row.help, about | listed, lambda text: _one_of(row.options, text, name)
+        )
+    switch = {"type": "boolean"}
+    return LookOption(
+        name, row.help, about | switch, lambda text: _SWITCH[_one_of(_SWITCH, text, name)]
+    )
+
+
+OPTIONS: dict[str, LookOption] = {
+    option.name: option
+    for option in (
+        LookOption(
+            "style",
+            "the key of a style, see /api/styles",
+            {"title": "Style", "type": "string", "default": _DEFAULTS.style},
+            _text,
+        ),
+        LookOption(
+            "mix",
+            "a second style and its share of 0 to 1, as in starry_night:0.4; styles of pictures "
+            "can be mixed with up to three, each with its own mix",
+            {"title": "Mix", "type": "array", "items": {"type": "string"}},
+            parse_mix,
+        ),
+        LookOption(
+            "size",
+            "long side of the network's input in pixels, or full for the picture's own: the larger "
+            "it is, the finer the strokes; the result always has the picture's size",
+            {
+                "title": "Size",
+                "anyOf": [
+                    {"const": FULL},
+                    {"type": "integer", "minimum": SHORTEST, "maximum": MOST_SIZE},
+                ],
+                "examples": [256, 512, 1024, 2048, FULL],
+            },
+            _size,
+        ),
+        *(
+            _of_row(name, row)
+            for name, row in PARAMETERS.items()
+            if row.help and name not in _NO_OPTIONS
+        ),
+        LookOption(
+            "depth",
+            "bits per channel of a PNG; by default those of the picture",
+            {"title": "Bits per channel", "type": "integer", "enum": [int(d) for d in DEPTHS]},
+            lambda text: int(_one_of(DEPTHS, text, "depth")),
+        ),
+        LookOption(
+            "format",
+            "as what the result is written",
+            {
+                "title": "Format",
+                "type": "string",
+                "default": "png",
+                "oneOf": _titled(_FORMAT_TITLES),
+            },
+            lambda text: _one_of(FORMATS, text, "format"),
+        ),
+    )
+}
+
+# As OpenAPI describes the query of a request.
+QUERY: list[dict[str, Any]] = [
+    {"name": option.name, "in": "query", "description": option.help, "schema": option.schema}
+    for option in OPTIONS.values()
+]

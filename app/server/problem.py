@@ -1,0 +1,32 @@
+"""Errors as answers: one sentence as application/problem+json (RFC 9457)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from fastapi.responses import JSONResponse
+
+from app.errors import MAX_MESSAGE_LENGTH
+from utils.text import printable
+
+MEDIA_TYPE = "application/problem+json"
+
+
+def problem(
+    status: HTTPStatus, sentence: str, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    """Make the answer for an error.
+
+    Args:
+        status: Of the answer.
+        sentence: What is wrong.
+        headers: Of the answer.
+    """
+    content = {
+        "type": "about:blank",
+        "title": status.phrase,
+        "status": status.value,
+        "detail": printable(sentence, MAX_MESSAGE_LENGTH),
+    }
+    return JSONResponse(content, status.value, dict(headers or {}), MEDIA_TYPE)

@@ -1,0 +1,94 @@
+"""Runs the server on a thread of its own, from the sockets to a graceful end."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+
+from app.server.address import hosts, listen, url
+from app.server.application import application
+from app.server.gate import Gate
+from app.server.jobs import Jobs
+from app.server.limits import Limits, Rate
+from app.server.line import Line
+from app.server.painting import Painter
+from app.server.studio import Studio
+
+LAST_ANSWERS_S = 5  # for answers that are under way at the end
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A server that runs.
+
+    Attributes:
+        urls: Of its page.
+        resumed: How many jobs of an earlier server wait in its line.
+        thread: On which it answers; it ends early only by a fault.
+    """
+
+    urls: tuple[str, ...]
+    resumed: int
+    thread: threading.Thread
+
+
+@contextmanager
+def serving(
+    painter: Painter,
+    token: str,
+    *,
+    addresses: Sequence[str],
+    port: int,
+    limits: Limits,
+    jobs: Path,
+) -> Iterator[Serving]:
+    """Serve during the block. At its end the picture that is being styled is completed and sent,
+    what waits is refused, and jobs that wait stay for the next server.
+
+    Args:
+        painter: Styles the pictures.
+        token: That requests need.
+        addresses: Of loopback.
+        port: 0 for one that is free.
+        limits: For requests.
+        jobs: The folder of the jobs.
+
+    Raises:
+        AddressError: It cannot listen there.
+    """
+    sockets = listen(addresses, port)
+    port = sockets[0].getsockname()[1]
+    line = Line(limits.waiting)
+    with tempfile.TemporaryDirectory(prefix="styleforge-") as folder:
+        queue = Jobs(jobs, painter, line)
+        studio = Studio(painter, line, queue, limits, Path(folder))
+        gate = Gate(application(studio), hosts(port), token, Rate(limits.per_minute))
+        config = uvicorn.Config(
+            gate,
+            http="h11",
+            ws="none",
+            lifespan="off",
+            proxy_headers=False,  # nobody forwards requests to it
+            server_header=False,
+            access_log=False,
+            log_config=None,
+            timeout_graceful_shutdown=LAST_ANSWERS_S,
+        )
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, args=(sockets,), name="http")
+        urls = tuple(url(each) for each in sockets)
+        thread.start()
+        try:
+            yield Serving(urls, queue.resume(), thread)
+        finally:
+            try:
+                line.close()
+            finally:  # a second Ctrl+C does not wait for the picture
+                server.should_exit = True
+                thread.join()

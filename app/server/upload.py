@@ -1,0 +1,62 @@
+"""Receives a picture: its bytes go to a file as they come, and are counted on the way."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from pathlib import Path
+
+from fastapi import Request
+from starlette.requests import ClientDisconnect
+
+from app.server.limits import Limits
+from app.server.look import FULL, Look
+from app.server.refusal import Refused
+from utils.images.reading import picture_size
+
+PATIENCE_S = 60.0  # for all bytes of a picture
+
+
+async def receive(request: Request, path: Path, limits: Limits, look: Look) -> None:
+    """Write the body of a request to a file, and check that it begins as a picture does.
+
+    Args:
+        request: Whose body is a picture's file.
+        path: Where it is written.
+        limits: For its bytes and its pixels.
+        look: Whose size is limited too.
+
+    Raises:
+        Refused: It is too large or too slow, or there is none.
+        ImageError: It is no picture.
+    """
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal():
+        limits.check_bytes(int(declared))
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            count = await _write(request, path, limits)
+    except TimeoutError:
+        raise Refused(
+            HTTPStatus.REQUEST_TIMEOUT, f"the picture did not arrive within {PATIENCE_S:g} s"
+        ) from None
+    except ClientDisconnect:
+        raise Refused(HTTPStatus.BAD_REQUEST, "the picture did not arrive as a whole") from None
+    if not count:
+        raise Refused(HTTPStatus.BAD_REQUEST, "the request has no picture as its body")
+    width, height = await asyncio.to_thread(picture_size, path)
+    limits.check_pixels(width, height)
+    if look.size is not None and look.size != FULL:
+        scale = int(look.size) / max(width, height)
+        width, height = max(1, round(width * scale)), max(1, round(height * scale))
+        limits.check_pixels(width, height, f"at size {look.size} the network's input")
+
+
+async def _write(request: Request, path: Path, limits: Limits) -> int:
+    count = 0
+    with path.open("wb") as file:
+        async for piece in request.stream():
+            count += len(piece)
+            limits.check_bytes(count)
+            file.write(piece)
+    return count

@@ -1,0 +1,102 @@
+"""`styleforge serve` as a process: what it prints, where it listens, how it ends."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from app import cli
+from app.cli import main
+
+ROOT = Path(__file__).resolve().parents[3]
+FEW = ("--port", "0", "--device", "cpu", "--kernels", "baseline")
+
+
+@contextmanager
+def started(*flags: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The command in a process of its own, and the first line that it prints."""
+    command = [sys.executable, "-m", "app", "serve", *FEW, *flags]
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline().strip()
+        assert line, process.communicate()[1]
+        yield process, line
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def get(url: str, token: str) -> dict:
+    asked = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(asked, timeout=60) as answer:
+        return json.load(answer)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_address_with_the_token_is_printed_and_a_signal_ends_it(number):
+    with started() as (process, line):
+        found = re.fullmatch(r"(http://127\.0\.0\.1:\d+/)#token=([A-Za-z0-9_-]{43})", line)
+        assert found
+        status = get(f"{found[1]}api/status", found[2])
+        assert status["limits"]["waiting"] == 16
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert err.strip() == "Stopped."
+
+
+def test_a_token_in_a_file_is_not_printed(tmp_path):
+    path = tmp_path / "token"
+    with started("--token-file", str(path), "--max-megapixels", "7") as (_, line):
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", line)
+        status = get(f"{line}api/status", path.read_text().strip())
+        assert status["limits"]["pixels"] == 7_000_000
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "192.168.1.1", "localhost"])
+def test_another_address_is_refused_in_a_sentence(address, capsys):
+    assert main(["serve", "--host", address]) == 2
+    told = capsys.readouterr().err
+    assert f"this machine alone, at 127.0.0.1 or ::1, not at '{address}'" in told
+
+
+def test_a_limit_is_a_positive_number(capsys):
+    assert main(["serve", "--max-megabytes", "0"]) == 2
+    assert "the limit is a whole number of 1 to 1000000, not 0" in capsys.readouterr().err
+
+
+def test_a_style_or_device_that_is_missing_ends_it_before_it_listens(capsys):
+    assert main(["serve", *FEW[:2], "--device", "cuda:99"]) == 1
+    assert capsys.readouterr().err.startswith("styleforge: ")
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch, capsys):
+    for name in [name for name in sys.modules if name.startswith("app.server.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert main(["serve", *FEW]) == 1
+    assert 'needs the extra "serve" (pip install "styleforge[serve]")' in capsys.readouterr().err
+    assert main(["serve", "--help"]) == 0
+
+
+def test_help_completion_and_the_manual_know_the_command(capsys):
+    parser = cli._parser("man")
+    assert "serve" in parser.format_help()
+    for command in (["man"], ["completion", "bash"], ["completion", "zsh"], ["completion", "fish"]):
+        assert main(command) == 0
+        out = capsys.readouterr().out.replace("\\-", "-")
+        assert "token-file" in out

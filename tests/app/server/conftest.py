@@ -1,0 +1,129 @@
+"""Real servers on loopback: with the engine and the styles that ship, or a painter of paper."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.commands.serve.painter import EnginePainter
+from app.errors import StyleForgeError
+from app.server.limits import Limits
+from app.server.look import Look
+from app.server.painting import Painted, Painter, Stopped
+from app.server.server import serving
+from app.styles.library import BUILTIN, Library
+from models.precision import Precision
+from tests.conftest import picture
+from utils.images.reading import read_pixels
+from utils.images.writing import write_pixels
+
+TOKEN = "a-token-that-only-these-tests-know-of"
+PATIENCE_S = 30.0
+
+Start = Callable[..., httpx.Client]
+
+
+class PaperPainter:
+    """Paints nothing: a picture is done when the test says so.
+
+    Attributes:
+        go: A picture is done for each release.
+        begun: The names of styles, in the order in which pictures were begun.
+    """
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self.findings: Mapping[str, Sequence[tuple[str, str]]] = {}
+        self.go = threading.Semaphore(0)
+        self.begun: list[str] = []
+
+    def check(self, look: Look) -> None:
+        """Every look is possible."""
+
+    def paint(self, source: Path, target: Path, look: Look, stop: Callable[[], bool]) -> Painted:
+        """Wait for `go`, and write a picture; what is asked for by its strokes fails."""
+        read_pixels(source)
+        self.begun.append(look.style)
+        while not self.go.acquire(timeout=0.02):
+            if stop():
+                raise Stopped("the picture was given up")
+        if look.values.get("strokes") == "bold":
+            raise StyleForgeError("the paper is torn")
+        if look.values.get("strokes") == "fine":
+            raise ZeroDivisionError("a fault of the program")
+        write_pixels(target, picture(8, 8))
+        return Painted("paper", 0.0)
+
+
+@pytest.fixture(scope="session")
+def engine_painter(tmp_path_factory: pytest.TempPathFactory) -> EnginePainter:
+    """The engine with the styles that ship, on a network that needs no kernels."""
+    library = Library(BUILTIN, tmp_path_factory.mktemp("painter") / "styles")
+    return EnginePainter(library, kernels="baseline", precision=Precision.fp32, device="cpu")
+
+
+@pytest.fixture
+def paper(library: Library) -> PaperPainter:
+    """A painter that waits for the test."""
+    return PaperPainter(library)
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start a server; gives a client that knows its token."""
+    with ExitStack() as open_ones:
+
+        def begin(
+            painter: Painter, *, jobs: Path | None = None, address: str = "127.0.0.1", **limits: int
+        ) -> httpx.Client:
+            server = open_ones.enter_context(
+                serving(
+                    painter,
+                    TOKEN,
+                    addresses=(address,),
+                    port=0,
+                    limits=Limits(**limits),
+                    jobs=jobs or tmp_path / "jobs",
+                )
+            )
+            client = httpx.Client(
+                base_url=server.urls[0],
+                headers={"Authorization": f"Bearer {TOKEN}"},
+                timeout=PATIENCE_S,
+                trust_env=False,
+            )
+            return open_ones.enter_context(client)
+
+        yield begin
+
+
+@pytest.fixture
+def photo(tmp_path: Path) -> bytes:
+    """The file of a small photograph."""
+    path = tmp_path / "photo.png"
+    write_pixels(path, picture(37, 26))
+    return path.read_bytes()
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Wait until something is true, which other threads bring about."""
+    end = time.monotonic() + PATIENCE_S
+    while not true():
+        assert time.monotonic() < end, "it did not become true"
+        time.sleep(0.01)
+
+
+def sentence(answer: httpx.Response, status: int) -> str:
+    """What an error says, which is one sentence in the form of RFC 9457."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    told = answer.json()
+    assert told["status"] == status
+    assert "\n" not in told["detail"]
+    return told["detail"]
