@@ -25,6 +25,7 @@ from utils.threads import limit_openmp_spin
 COMMANDS = {
     "stylize": "stylize pictures and folders of pictures",
     "queue": "keep jobs of stylize that survive quitting and crashes, and watch folders",
+    "export": "write the network of a style for other programs",
     "merge-manifests": "say what is missing of a run that several processes shared",
     "bench": "measure the network's variants on this machine",
     "train": "train a style from a picture",
