@@ -74,14 +74,19 @@ class PortableNetwork(nn.Module):
     def forward(self, picture: Tensor) -> Tensor:
         """Stylize a picture."""
         x = picture if self._pictures.planes else picture.permute(0, 3, 1, 2)
-        x = x.to(self._dtype)
-        y = (self.network(x) if self._run is None else self._run(x)).float()
+        x = _cast(x, self._dtype)
+        y = _cast(self.network(x) if self._run is None else self._run(x), torch.float32)
         if self._pictures is Pictures.raw:
             return y
         y = y.clamp(0, 255)
         if self._pictures.planes:
             return y
         return (y + 0.5).to(torch.uint8).permute(0, 2, 3, 1)
+
+
+def _cast(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """Convert where that is needed: Core ML Tools knows no conversion to the same dtype."""
+    return x if x.dtype == dtype else x.to(dtype)
 
 
 def in_half(network: nn.Module) -> nn.Module:

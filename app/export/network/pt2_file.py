@@ -27,8 +27,10 @@ class Pt2File(FileFormat):
     def write(self, source: Source, path: Path) -> None:
         """Write the program."""
         texts = {TEXTS: json.dumps(dict(source.texts), ensure_ascii=False, indent=1)}
+        program = traced(source, half=source.half)
+        program.example_inputs = None  # of one size, they may be larger than the weights
         with quiet():
-            torch.export.save(traced(source, half=source.half), path, extra_files=texts)
+            torch.export.save(program, path, extra_files=texts)
 
     def load(self, path: Path) -> Compiled:
         """Load it into PyTorch."""

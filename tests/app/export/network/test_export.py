@@ -18,7 +18,7 @@ from torch import nn
 from app.cli import main
 from app.export.network import FORMATS, ExportError, Wanted, export_network, exporter
 from app.export.network.onnx_file import OnnxFile
-from app.styles.library import Library
+from app.styles.library import BUILTIN, Library
 from app.styles.pack import Style
 from models.network_config import NetworkConfig
 from models.precision import Precision
@@ -208,8 +208,7 @@ def test_what_cannot_be_exported_is_said_in_a_sentence(styles, out, key, name, w
 
 
 def test_a_style_of_a_picture_is_exported_in_one_size(tmp_path, out):
-    (tmp_path / "none").mkdir()
-    library = Library(tmp_path / "none", tmp_path / "styles")
+    library = Library(BUILTIN, tmp_path / "styles")
     if library.networks.default() is None:
         pytest.skip("the any-style weights are not here")
     source = tmp_path / "painting.png"
