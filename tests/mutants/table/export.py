@@ -35,7 +35,7 @@ MUTANTS = (
         "models/runtimes/onnx_model.py",
         "        del part.metadata_props[:]\n",
         "",
-        (f"{_EXPORT}::test_the_file_says_whose_style_it_is_and_nothing_of_this_machine",),
+        (f"{_EXPORT}::test_the_files_say_nothing_of_this_machine[.onnx]",),
     ),
     Mutant(
         "a runtime paints the style before",
