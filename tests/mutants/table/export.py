@@ -31,11 +31,11 @@ MUTANTS = (
         (f"{_EXPORT}::test_what_is_there_is_replaced_only_if_that_is_asked_for",),
     ),
     Mutant(
-        "an ONNX file says where it was made",
-        "models/runtimes/onnx_model.py",
-        "        del part.metadata_props[:]\n",
-        "",
-        (f"{_EXPORT}::test_the_files_say_nothing_of_this_machine[.onnx]",),
+        "a file says where it was made",
+        "models/runtimes/program.py",
+        'node.meta.pop("stack_trace", None)',
+        "pass",
+        (f"{_EXPORT}::test_the_files_say_nothing_of_this_machine[.pt2]",),
     ),
     Mutant(
         "a runtime paints the style before",
