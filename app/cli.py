@@ -26,6 +26,7 @@ COMMANDS = {
     "stylize": "stylize pictures and folders of pictures",
     "camera": "show a styled stream to other programs, as a camera",
     "queue": "keep jobs of stylize that survive quitting and crashes, and watch folders",
+    "export": "write the network of a style for other programs",
     "merge-manifests": "say what is missing of a run that several processes shared",
     "serve": "style pictures for programs and a web page on this machine",
     "bench": "measure the network's variants on this machine",

@@ -153,7 +153,7 @@ def _row(default: T, parameter: Parameter) -> T:
 class Parameters:
     """The table, and a value of every parameter.
 
-    `style` is the key of a style, `kernels` one of models.transformer_net.VARIANTS, `device` is
+    `style` is the key of a style, `kernels` one of models.transformer_net.ALL_VARIANTS, `device` is
     "auto" or a PyTorch device string. Flags and metadata are in the order of the rows; within a
     group of the panel, check boxes come last.
     """

@@ -54,7 +54,7 @@ class Stylist:
             network that comes with StyleForge and is for the device.
         device: "auto" (a GPU if there is one), "cpu", "cuda:0" ...
         precision: Name of a `models.precision.Precision`.
-        kernels: One of `models.transformer_net.VARIANTS`.
+        kernels: One of `models.transformer_net.ALL_VARIANTS`.
         size: Long side of the network's input in pixels; None for the picture's own, at most 2048.
             The result always has the size of the picture.
         batch: The most pictures that go through the network together, 1 or more; fewer of large

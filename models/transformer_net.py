@@ -1,8 +1,8 @@
-"""The image transformation network of Johnson et al. (2016, arXiv:1603.08155), in three variants.
+"""The image transformation network of Johnson et al. (2016, arXiv:1603.08155), in its variants.
 
-The variants share one state dict, whose keys are those of the published PyTorch network
-(`conv1.conv2d.weight`, `in1.weight`, `res1.conv1.conv2d.weight`, ..., `deconv3.conv2d.bias`),
-and compute the same picture.
+Three are ours, the others are the same network in other runtimes. All share one state dict, whose
+keys are those of the published PyTorch network (`conv1.conv2d.weight`, `in1.weight`,
+`res1.conv1.conv2d.weight`, ..., `deconv3.conv2d.bias`), and compute the same picture.
 """
 
 from __future__ import annotations
@@ -26,10 +26,14 @@ from models.inference.cuda import PlanCache
 from models.layers import ConvLayer, ResidualBlock, UpsampleConvLayer
 from models.network_config import FULL, NetworkConfig, network_config
 from models.precision import compute_dtype
+from models.runtimes.executor import RuntimeExecutor
+from models.runtimes.runtime import Runtime
+from models.runtimes.table import RUNTIMES
 from utils.profiling import nvtx_range
 from utils.text import printable
 
 MIN_SIDE = 16  # pixels; at a quarter of less, reflection padding is wider than the picture
+MULTIPLE = 4  # pictures are padded to sides that are multiples of it
 
 
 _INT8_IS_FP16 = "INT8 needs the fused network; runs in FP16"
@@ -157,8 +161,7 @@ class TransformerNetBaseline(nn.Module):
         """
         _check(x)
         height, width = x.shape[-2:]
-        if height % 4 or width % 4:
-            x = F.pad(x, (0, -width % 4, 0, -height % 4), mode="reflect")
+        x = _padded(x)
         for group, run in (
             ("encoder", self.encode),
             ("residual blocks", self.transform),
@@ -333,11 +336,63 @@ class TransformerNetFused(TransformerNet):
         return layerwise.apply(layers, x, mark)
 
 
+class TransformerNetInRuntime(TransformerNetBaseline):
+    """The baseline in the runtime of others, which gets it as ONNX; one subclass for each.
+
+    The first picture waits until the network is exported, each further size until it is compiled.
+    Weights stay in float32 on the CPU, whatever the module is converted to: the dtype of the
+    pictures says what the runtime computes in. For inference only; not thread-safe.
+
+    Attributes:
+        runtime: What runs it.
+    """
+
+    runtime: ClassVar[Runtime]
+
+    def __init__(
+        self,
+        num_residual_blocks: int = FULL.num_residual_blocks,
+        widths: tuple[int, int, int] = FULL.widths,
+        end_kernel: int = FULL.end_kernel,
+    ) -> None:
+        super().__init__(num_residual_blocks, widths, end_kernel)
+        self._executor = RuntimeExecutor(self.runtime, MULTIPLE)
+
+    def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:  # noqa: ARG002
+        """Stylize pictures as the baseline does; no layer is marked.
+
+        Raises:
+            RuntimeFault: The runtime is not installed, finds no such device, or does not compute in
+                the dtype of `x`; one sentence.
+            ValueError: The shape or the dtype is another one.
+        """
+        _check(x)
+        height, width = x.shape[-2:]
+        return self._executor(self, super().forward, _padded(x))[..., :height, :width]
+
+    def _apply(self, *args: Any, **kwargs: Any) -> TransformerNetInRuntime:  # noqa: ARG002
+        return self
+
+    def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        """Load weights as nn.Module does, and have the runtime compile them."""
+        self._executor.forget_weights()
+        return super().load_state_dict(*args, **kwargs)
+
+
 VARIANTS: dict[str, type[TransformerNetBaseline]] = {
     "baseline": TransformerNetBaseline,
     "norm": TransformerNet,
     "fused": TransformerNetFused,
 }
+IN_RUNTIMES: dict[str, type[TransformerNetInRuntime]] = {
+    key: type(
+        TransformerNetInRuntime.__name__,
+        (TransformerNetInRuntime,),
+        {"title": runtime.title, "runtime": runtime, "__doc__": TransformerNetInRuntime.__doc__},
+    )
+    for key, runtime in RUNTIMES.items()
+}
+ALL_VARIANTS: dict[str, type[TransformerNetBaseline]] = {**VARIANTS, **IN_RUNTIMES}
 
 
 def _layers(
@@ -346,6 +401,14 @@ def _layers(
     """Layers of these dimensions, for inference."""
     network = TransformerNetBaseline(**asdict(config)).requires_grad_(False).eval()
     return network.to(device, dtype)
+
+
+def _padded(x: Tensor) -> Tensor:
+    """Pad [N, C, H, W] by reflection at the right and at the bottom to multiples of MULTIPLE."""
+    height, width = x.shape[-2:]
+    if height % MULTIPLE == 0 and width % MULTIPLE == 0:
+        return x
+    return F.pad(x, (0, -width % MULTIPLE, 0, -height % MULTIPLE), mode="reflect")
 
 
 def _check(x: Tensor) -> None:

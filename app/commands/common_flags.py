@@ -6,7 +6,7 @@ import argparse
 
 from app.engine.config import EngineConfig
 from models.precision import Precision
-from models.transformer_net import VARIANTS
+from models.transformer_net import ALL_VARIANTS, VARIANTS
 
 DEFAULTS = EngineConfig()
 
@@ -37,13 +37,14 @@ def add_device(parser: argparse.ArgumentParser) -> None:
 
 
 def add_kernels(parser: argparse.ArgumentParser) -> None:
-    """Add --kernels, one of VARIANTS."""
+    """Add --kernels, one of ALL_VARIANTS."""
     titles = ", ".join(f"{key}: {variant.title}" for key, variant in VARIANTS.items())
     parser.add_argument(
         "--kernels",
-        choices=list(VARIANTS),
+        choices=list(ALL_VARIANTS),
         default=DEFAULTS.kernels,
-        help=f"how the network runs ({titles}; default: {DEFAULTS.kernels})",
+        help=f"how the network runs ({titles}; the others are runtimes that you installed; "
+        f"default: {DEFAULTS.kernels})",
     )
 
 

@@ -22,7 +22,7 @@ from models.precision import Precision
 class Variant(NamedTuple):
     """What has to be equal for measurements to be comparable."""
 
-    kernels: str  # a key of VARIANTS
+    kernels: str  # a key of ALL_VARIANTS
     precision: Precision
     device: torch.device
     family: str = FEED_FORWARD  # a key of FAMILIES

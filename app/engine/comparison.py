@@ -1,4 +1,4 @@
-"""Compares the baseline network with another one on the same frames: latency and difference."""
+"""Compares two networks on the same frames, ours with the baseline: latency and difference."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.frame import Frame
 from models.families.family import NetworkFamily
 from models.precision import Precision
 
-BASELINE = "baseline"
+BASELINE, FUSED = "baseline", "fused"  # keys of ALL_VARIANTS
 TIMED_FRAMES = 60  # the medians cover this many frames
 
 
@@ -26,7 +26,7 @@ class Comparer:
         self._conditions: object = None  # of the times
         self._times: tuple[deque[float], deque[float]] = (deque(), deque())
 
-    def order(self, kernels: str) -> tuple[str, str]:
+    def order(self, kernels: str, family: NetworkFamily[Any]) -> tuple[str, str]:
         """Choose the order in which to run the two networks on a frame.
 
         They alternate in going first, so that caches and clock rates favor neither.
@@ -34,10 +34,12 @@ class Comparer:
         Args:
             kernels: The network in the config. If it is the baseline, the other one is the fused
                 network.
+            family: The family of both.
         """
-        other = kernels if kernels != BASELINE else "fused"
+        reference = compared_with(kernels, family)
+        other = kernels if kernels != reference else FUSED
         self._baseline_first = not self._baseline_first
-        return (BASELINE, other) if self._baseline_first else (other, BASELINE)
+        return (reference, other) if self._baseline_first else (other, reference)
 
     def compare(
         self,
@@ -62,8 +64,9 @@ class Comparer:
             conditions: Whatever else has to stay equal for times to be comparable.
             family: The family of both networks.
         """
-        other = next(kernels for kernels in renderings if kernels != BASELINE)
-        times = renderings[BASELINE].network_ms, renderings[other].network_ms
+        reference = BASELINE if BASELINE in renderings else FUSED
+        other = next(kernels for kernels in renderings if kernels != reference)
+        times = renderings[reference].network_ms, renderings[other].network_ms
         height, width = inputs[0].shape[:2]
         now = (other, precision, conditions, width, height)
         if now != self._conditions:  # the first frame under new conditions is a warm-up
@@ -74,13 +77,13 @@ class Comparer:
                 kept.append(spent)
         raws = (
             renderings[kernels].raws or tuple(networks[kernels].raw(pixels) for pixels in inputs)
-            for kernels in (other, BASELINE)
+            for kernels in (other, reference)
         )
         apart = [peak_difference(a, b) for a, b in zip(*raws, strict=True)]
         difference, psnr = max(d for d, _ in apart), min(p for _, p in apart)
         agrees, bound = precision.agree(difference, psnr)
         return Comparison(
-            displayed[BASELINE],
+            displayed[reference],
             displayed[other],
             family.variant(other).title,
             latency_stats(self._times[0] or times[:1]),
@@ -92,4 +95,11 @@ class Comparer:
             len(self._times[0]),
             (width, height),
             precision,
+            family.variant(reference).title,
         )
+
+
+def compared_with(kernels: str, family: NetworkFamily[Any]) -> str:
+    """Which network one is compared with: what another runtime runs with ours, and ours with the
+    baseline. Keys of ALL_VARIANTS."""
+    return BASELINE if family.variant(kernels).runtime is None else FUSED

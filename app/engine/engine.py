@@ -38,8 +38,10 @@ from app.styles.library import Library
 from app.styles.pack import StyleError
 from models.checkpoints import CheckpointError
 from models.families.family import NetworkFamily
+from models.families.table import FAMILIES
 from models.inference.host_memory import new_pinned_pixels
-from models.transformer_net import VARIANTS
+from models.runtimes.runtime import RuntimeFault
+from models.transformer_net import ALL_VARIANTS
 from utils.devices import resolve, title
 from utils.free_memory import free_bytes
 from utils.opencv import cv2
@@ -79,7 +81,7 @@ class Engine:
         budget_ms: float = 150.0,
         free: Callable[[torch.device], float] = free_bytes,
     ) -> None:
-        self._on_notice = on_notice
+        self._library, self._on_notice = library, on_notice
         self.on_progress: Callable[[float], object] = lambda share: None
         self._config: EngineConfig | None = None
         self._style_weights = StyleWeights(library)
@@ -114,17 +116,24 @@ class Engine:
         """Use `config` from the next frame on.
 
         Raises:
-            StyleForgeError: The style, the device or another choice is not available; the config
-                in force stays.
+            StyleForgeError: The style, the device, the runtime or another choice is not available;
+                the config in force stays.
         """
         try:
             device = resolve(config.device)
         except ValueError as exc:
             raise EngineError(str(exc)) from exc
-        for what, known in {"kernels": VARIANTS, **CHOICES}.items():
+        for what, known in {"kernels": ALL_VARIANTS, **CHOICES}.items():
             if (name := getattr(config, what)) not in known:
                 raise EngineError(f"there are no {what} '{name}', only {', '.join(known)}")
         try:
+            runtime = (
+                FAMILIES[self._library.get(config.style).family].variant(config.kernels).runtime
+            )
+            if runtime is not None:
+                if reason := runtime.refusal(config.precision):
+                    raise EngineError(reason)
+                device = torch.device("cpu")  # from whose memory it takes pictures
             self._style_weights.choose(config)
         except (OSError, CheckpointError, StyleError) as exc:
             raise EngineError(str(exc)) from exc
@@ -320,6 +329,8 @@ class Engine:
         bands = ""
         if not config.compare:
             bands = self._networks.bands_reason(family, precision, self._device, sizes.detail)
+        if bands and (runtime := family.variant(config.kernels).runtime):
+            raise EngineError(f"{runtime.title} has no bands of rows; {bands}")
         return Inferred(
             frame, config, mode, precision, active, sizes, texture, (), (), {}, 0.0, bands
         )
@@ -402,7 +413,9 @@ class Engine:
         resize_ms = (time.perf_counter() - start) * 1e3
         banded = self.on_progress if inferred.bands else None
         how: dict[str, Any] = {"deep": inferred.deep, "banded": banded}
-        order = self._comparer.order(config.kernels) if config.compare else (config.kernels,)
+        order = (config.kernels,)
+        if config.compare:
+            order = self._comparer.order(config.kernels, inferred.active.family)
         renderings = {
             kernels: self._network(inferred, kernels).render_all(given, **how) for kernels in order
         }
@@ -520,6 +533,8 @@ class Engine:
         """Turn every out-of-memory exception into an EngineError, and free the networks."""
         try:
             yield
+        except RuntimeFault as exc:
+            raise EngineError(str(exc)) from exc
         except (RuntimeError, MemoryError, cv2.error) as exc:
             # On the CPU, PyTorch's allocator raises a plain RuntimeError, OpenCV its own error.
             out_of_memory = isinstance(exc, torch.OutOfMemoryError | MemoryError)

@@ -31,7 +31,7 @@ class Inferred:
         inputs: The frame scaled to each of the sizes, the larger first; none where it was scaled
             on the GPU.
         given: The same as the networks are given them, with texture.
-        renderings: The output of each network that ran, by its key in VARIANTS.
+        renderings: The output of each network that ran, by its key in ALL_VARIANTS.
         resize_ms: How long scaling the frame, and adding the texture, took.
         bands: Why the network runs in bands of rows, as a clause; "" where it runs at once.
     """

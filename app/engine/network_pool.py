@@ -97,7 +97,7 @@ class NetworkPool:
         """Get a network with these weights loaded.
 
         Args:
-            kernels: A key of VARIANTS.
+            kernels: A key of ALL_VARIANTS.
             precision: What it computes in.
             device: Where it runs.
             active: The weights.
@@ -148,7 +148,7 @@ class Network:
     """A network of one variant, precision and device. Not thread-safe.
 
     Args:
-        kernels: A key of VARIANTS.
+        kernels: A key of ALL_VARIANTS.
         precision: What it computes in.
         device: Where it runs.
         network: Which one, as in ActiveWeights.

@@ -145,6 +145,8 @@ class LatencyStats:
 class Comparison:
     """The baseline and another network on the same frames, at the same size and precision.
 
+    Where the other one is in another runtime, our fused network takes the place of the baseline.
+
     Attributes:
         baseline: The picture of the baseline.
         fused: The picture of the other network.
@@ -160,6 +162,7 @@ class Comparison:
         frames: How many frames the latencies cover.
         size: (width, height) of their inputs.
         precision: What both computed in.
+        baseline_title: The title of the network that the other one is compared with.
     """
 
     baseline: Frame
@@ -174,6 +177,7 @@ class Comparison:
     frames: int
     size: tuple[int, int]
     precision: Precision
+    baseline_title: str = "Baseline"
 
     @property
     def ratio(self) -> float | None:

@@ -55,21 +55,22 @@ def run_info(
             rows.
     """
     limitations = list(reasons)
-    if device.type == "cpu" and config.device == "auto":
-        limitations.append(cuda_unavailable_reason())
     family = active.family
+    runtime = family.variant(config.kernels).runtime
+    if device.type == "cpu" and config.device == "auto" and runtime is None:
+        limitations.append(cuda_unavailable_reason())
     limitations += family.limitations(config.kernels, device, precision, active.network)
     if device.type == "cpu" and config.smoothing:
         limitations.append(native_smoothing.unavailable_reason())
     if precision is not config.precision:
         limitations.append(f"{config.precision.title} gave a broken picture")
-    else:
+    elif runtime is None:
         limitations.append(precision.remark(device))
     limitations += active.remarks
     return RunInfo(
         family.variant(config.kernels).title,
         precision,
-        title(device),
+        title(device) if runtime is None else runtime.device_title(),
         tuple(filter(None, limitations)),
         active.label,
         len(config.styles) > 1,

@@ -14,7 +14,7 @@ from models.evaluation.lbfgs import Objective
 from models.loss_terms import ObjectiveTerms, read_terms
 from models.network_config import network_config
 from models.precision import Precision, int8_allowed, tf32_allowed
-from models.transformer_net import VARIANTS
+from models.transformer_net import ALL_VARIANTS
 
 Styler = Callable[[Tensor], Tensor]  # [N, 3, H, W] float RGB, about 0-255, in and out
 
@@ -60,7 +60,7 @@ def styler(
 
     Args:
         state: The weights, by the published keys.
-        kernels: A key of VARIANTS.
+        kernels: A key of ALL_VARIANTS.
         precision: What to compute in.
         device: Where to run.
 
@@ -69,7 +69,7 @@ def styler(
         precision from full speed there, one sentence each.
     """
     mode = precision.value
-    network = VARIANTS[kernels](**asdict(network_config(state)))
+    network = ALL_VARIANTS[kernels](**asdict(network_config(state)))
     network.load_state_dict(state)
     network = network.to(device, mode.dtype).requires_grad_(False).eval()
     half = torch.float16 if device.type == "cuda" else torch.bfloat16

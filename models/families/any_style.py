@@ -43,10 +43,10 @@ from models.inference.vit.cache import VitCache
 from models.inference.vit.native_plan import dimensions
 from models.inference.vit.warm_up import warm_up
 from models.precision import Precision
-from models.transformer_net import VARIANTS
+from models.transformer_net import ALL_VARIANTS, IN_RUNTIMES
 from models.vit_checkpoints import FORMAT as NETWORK_FORMAT
 from models.vit_checkpoints import load_vit
-from models.vit_config import VitConfig, variant_name
+from models.vit_config import PATCH, VitConfig, variant_name
 from models.vit_style_transfer import MIN_SIDE, StyleForgeTransformer, check_picture
 from utils.images.opening import ImageError
 from utils.images.reading import read_pixels
@@ -212,8 +212,13 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
     lite_fps = 8.0  # on two cores of a CPU, 15 would leave 128x72 pixels
     unavailable_options = {  # noqa: RUF012
         "precision": {"int8": "the any-style network has no products of integers"},
-        "kernels": {"norm": f"there is no {VARIANTS['norm'].title} for the any-style network"},
+        "kernels": {
+            key: f"there is no {ALL_VARIANTS[key].title} for the any-style network"
+            for key in ("norm", *IN_RUNTIMES)
+        },
     }
+    multiple = PATCH
+    one_size = "how many tokens share a key in its network depends on the size"
     operations = (STYLE, TRANSFORMER)
     kernels_remark = "the any-style network's convolutions run on PyTorch's kernels"
 
@@ -339,7 +344,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
             but = ", but for its ends" if native else ""
             said.append(f"{self.kernels_remark}{but}")
         if kernels not in self.variants:
-            said.insert(0, f"there is no {VARIANTS[kernels].title} for it")
+            said.insert(0, f"there is no {ALL_VARIANTS[kernels].title} for it")
         if precision.value.int8 and device.type == "cuda":  # on a CPU the precision itself says so
             said.append("it computes in FP16, since it has no products of integers")
         return tuple(said)

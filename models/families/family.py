@@ -16,6 +16,7 @@ from kernels.ops.registry import STYLE
 from models.checkpoints import State
 from models.inference.banded_layers import Rows
 from models.precision import Precision
+from models.runtimes.runtime import Runtime
 
 if TYPE_CHECKING:
     from models.families.any_style import AnyStyleNetwork
@@ -35,11 +36,13 @@ class FamilyVariant:
         title: Its name on screen.
         memory_format: Of the input that it is fastest with.
         has_plans: Whether on a GPU it runs as a plan, which takes batches and uint8 pictures.
+        runtime: What runs it where that is not PyTorch; pictures are in the CPU's memory then.
     """
 
     title: str
     memory_format: torch.memory_format = torch.contiguous_format
     has_plans: bool = False
+    runtime: Runtime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +118,8 @@ class NetworkFamily(ABC, Generic[Contents]):
         mixes: What mixing styles interpolates.
         most_mixed: How many styles can be mixed.
         formats: The texts "format" in the header of its safetensors files.
-        variants: The ways of running it, by a key of models.transformer_net.VARIANTS; "baseline"
-            and "fused" are always there.
+        variants: The ways of running it, by a key of ALL_VARIANTS in
+            models.transformer_net; "baseline" and "fused" are always there.
         precisions: What it can compute in.
         bytes_per_pixel: Memory for each pixel of the input, rounded up from what was measured.
         unavailable: For every control without a meaning for this family, by its name in the
@@ -126,6 +129,9 @@ class NetworkFamily(ABC, Generic[Contents]):
         lite_fps: The frames a second that the automatic size of a lite network keeps; of fewer, the
             input is larger.
         kernels_remark: What runs instead of our kernels, as a clause; "" where they run.
+        multiple: What height and width of pictures are padded to multiples of.
+        one_size: Why a program of its networks takes pictures of one size only, as a clause; ""
+            where it takes any.
         operations: The families of operations that its networks are made of, as
             kernels.ops.registry.prepare takes them.
     """
@@ -143,6 +149,8 @@ class NetworkFamily(ABC, Generic[Contents]):
     unavailable_options: ClassVar[Mapping[str, Mapping[str, str]]] = {}
     lite_fps: ClassVar[float] = 15.0
     kernels_remark: ClassVar[str] = ""
+    multiple: ClassVar[int]
+    one_size: ClassVar[str] = ""
     operations: ClassVar[tuple[str, ...]] = (STYLE,)
 
     def variant(self, kernels: str) -> FamilyVariant:
@@ -238,7 +246,7 @@ class NetworkFamily(ABC, Generic[Contents]):
 
         Args:
             network: As in LoadedStyle.
-            kernels: A key of models.transformer_net.VARIANTS.
+            kernels: A key of models.transformer_net.ALL_VARIANTS.
 
         Returns:
             A module that takes pictures [N, 3, H, W], 0-255, and a callback for its stages, and
@@ -265,7 +273,7 @@ class NetworkFamily(ABC, Generic[Contents]):
         """What keeps it from full speed, one clause each.
 
         Args:
-            kernels: A key of models.transformer_net.VARIANTS.
+            kernels: A key of models.transformer_net.ALL_VARIANTS.
             device: Where it runs.
             precision: What it computes in.
             network: As in LoadedStyle.

@@ -24,7 +24,13 @@ from models.inference.banded import memory_needed, style_in_bands
 from models.inference.banded_layers import Rows
 from models.network_config import NetworkConfig, network_config
 from models.precision import Precision
-from models.transformer_net import VARIANTS, TransformerNetBaseline, TransformerNetFused
+from models.transformer_net import (
+    ALL_VARIANTS,
+    IN_RUNTIMES,
+    MULTIPLE,
+    TransformerNetBaseline,
+    TransformerNetFused,
+)
 
 log = logging.getLogger(__name__)
 
@@ -38,10 +44,14 @@ class FeedForwardFamily(NetworkFamily[State]):
     mixes = "weights"
     variants = {  # noqa: RUF012  (declared as ClassVar by the base class)
         name: FamilyVariant(
-            variant.title, variant.memory_format, issubclass(variant, TransformerNetFused)
+            variant.title,
+            variant.memory_format,
+            issubclass(variant, TransformerNetFused),
+            IN_RUNTIMES[name].runtime if name in IN_RUNTIMES else None,
         )
-        for name, variant in VARIANTS.items()
+        for name, variant in ALL_VARIANTS.items()
     }
+    multiple = MULTIPLE
     bytes_per_pixel = 1200  # measured: baseline 1,130, fused 850
 
     def banded_bytes(self, size: tuple[int, int], precision: Precision) -> int:
@@ -90,7 +100,7 @@ class FeedForwardFamily(NetworkFamily[State]):
 
     def build(self, network: NetworkConfig, kernels: str) -> nn.Module:
         """Make the variant `kernels` of these dimensions, without weights."""
-        return VARIANTS[kernels](**asdict(network)).requires_grad_(False).eval()
+        return ALL_VARIANTS[kernels](**asdict(network)).requires_grad_(False).eval()
 
     def load_into(self, module: nn.Module, state: State) -> None:
         """Load all weights."""
@@ -106,7 +116,7 @@ class FeedForwardFamily(NetworkFamily[State]):
         self, kernels: str, device: torch.device, precision: Precision, network: NetworkConfig
     ) -> tuple[str, ...]:
         """What its variant says, and for the fused one whether frames stay on the GPU."""
-        variant = VARIANTS[kernels]
+        variant = ALL_VARIANTS[kernels]
         mode = precision.value
         said = variant.limitations(device, mode.dtype, network, int8=mode.int8)
         return (*said, unavailable_reason(device)) if variant is TransformerNetFused else said

@@ -18,7 +18,7 @@ from app.engine.config import EngineConfig
 from app.engine.process_mode import ProcessMode
 from app.engine.result import Comparison, LatencyStats, RunInfo, StyledFrame, Timings
 from app.frame import Frame
-from models.transformer_net import VARIANTS
+from models.transformer_net import ALL_VARIANTS
 from tests.helpers import threads
 from utils.opencv import cv2
 
@@ -287,7 +287,7 @@ class Negative:
             Timings(1.0, 1.0, 5.0, 1.0),
             (48, 32),
             RunInfo(
-                VARIANTS[config.kernels].title,
+                ALL_VARIANTS[config.kernels].title,
                 config.precision,
                 "CPU",
                 ("no CUDA device",),

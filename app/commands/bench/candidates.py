@@ -28,7 +28,7 @@ class Candidate:
     """One way to run the network.
 
     Attributes:
-        key: a key of VARIANTS, GRAPHED, COMPILED or REWRITTEN.
+        key: a key of ALL_VARIANTS, GRAPHED, COMPILED or REWRITTEN.
         title: name in the table.
         math_mode: the precision.
         call: [1, 3, H, W] of the math mode's dtype, RGB 0-255, in and out.

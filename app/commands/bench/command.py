@@ -34,7 +34,8 @@ from models.families.keys import FEED_FORWARD
 from models.families.table import FAMILIES
 from models.network_config import CONFIGS, NetworkConfig, network_config
 from models.precision import Precision
-from models.transformer_net import VARIANTS
+from models.runtimes.table import RUNTIMES
+from models.transformer_net import ALL_VARIANTS, VARIANTS
 from utils.devices import resolve
 from utils.files.atomic import atomic_write
 from utils.files.writable import write_error
@@ -44,6 +45,7 @@ from utils.tables import frames_table, notes, table, where
 RUNS = {"cpu": 7, "cuda": 50}
 REFERENCE_BYTES_PER_PIXEL = 2000  # measured with the network in float64: 1,800
 GAP = 2  # spaces between columns
+ALL = "all"  # kernels: ours, and the runtimes that are there
 
 
 class BenchError(StyleForgeError):
@@ -73,10 +75,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     add_device(parser)
     parser.add_argument(
         "--kernels",
-        type=comma_separated(VARIANTS),
+        type=comma_separated((*ALL_VARIANTS, ALL)),
         default=tuple(VARIANTS),
         metavar="KEY,...",
-        help=f"only these of {', '.join(VARIANTS)}",
+        help=f"only these of {', '.join(ALL_VARIANTS)} (default: {', '.join(VARIANTS)}); "
+        f"{ALL} for those and every runtime of others that is found here",
     )
     parser.add_argument(
         "--precision",
@@ -193,7 +196,16 @@ def _bench_options(args: argparse.Namespace, device: torch.device) -> BenchOptio
             f"--compile-precision names {', '.join(left_out)}, which --precision does not"
         )
     runs = args.runs or RUNS[device.type]
-    return BenchOptions(args.kernels, measured, runs, args.compile, compiled)
+    kernels = args.kernels
+    if ALL in kernels:
+        there = (key for key, runtime in RUNTIMES.items() if not runtime.refusal())
+        kernels = (*VARIANTS, *(there if device.type == "cpu" else ()))
+    elif device.type != "cpu" and (others := [key for key in kernels if key in RUNTIMES]):
+        raise BenchError(
+            f"{', '.join(others)}: takes pictures from the CPU's memory; measure it with "
+            "--device cpu"
+        )
+    return BenchOptions(kernels, measured, runs, args.compile, compiled)
 
 
 def _measure(bench: NetworkBench, wanted: BenchOptions) -> dict[str, Any]:

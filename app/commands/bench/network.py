@@ -31,13 +31,13 @@ from models.families.table import FAMILIES
 from models.network_config import network_config
 from models.precision import Precision
 from models.pytorch_rewrites import with_rewrites
-from models.transformer_net import VARIANTS, TransformerNetBaseline
+from models.transformer_net import ALL_VARIANTS, TransformerNetBaseline
 from utils.benchmark import interleave, stopwatch
 from utils.free_memory import free_bytes
 
 WARMUP = {"cpu": 1, "cuda": 10}
 MAX_SECONDS = 20.0  # slower candidates are not run (FP16 on most CPUs)
-FUSED = "fused"  # a key of VARIANTS
+FUSED = "fused"  # a key of ALL_VARIANTS
 PROBE_SIDE = 64  # side of the corner that the time is estimated from
 
 Timed = Callable[[], object]
@@ -49,7 +49,7 @@ class BenchOptions:
     """What to measure.
 
     Attributes:
-        kernels: keys of VARIANTS.
+        kernels: keys of ALL_VARIANTS.
         math_modes: the precisions.
         runs: timed runs of each candidate.
         compile_mode: a key of COMPILE_MODES; None to compile nothing.
@@ -120,11 +120,11 @@ class NetworkBench:
         if precision.value.int8:  # PyTorch's own ways are those of FP16
             if FUSED in wanted.kernels:
                 network = self._network(FUSED, precision)
-                yield eager_candidate(FUSED, VARIANTS[FUSED].title, network, arithmetic, device)
+                yield eager_candidate(FUSED, ALL_VARIANTS[FUSED].title, network, arithmetic, device)
             return
         for key in wanted.kernels:
             network = self._network(key, precision)
-            yield eager_candidate(key, VARIANTS[key].title, network, arithmetic, device)
+            yield eager_candidate(key, ALL_VARIANTS[key].title, network, arithmetic, device)
             if key == BASELINE and device.type == "cuda":
                 yield graph_candidate(network, arithmetic, device)
         if mode := wanted.compile_mode if arithmetic in wanted.compiled_math_modes else None:
@@ -153,7 +153,7 @@ class NetworkBench:
         }
 
     def _network(self, key: str, precision: Precision = Precision.fp32) -> TransformerNetBaseline:
-        network = VARIANTS[key](**asdict(self._shape))
+        network = ALL_VARIANTS[key](**asdict(self._shape))
         network.load_state_dict(self._state)
         return network.to(self._device, precision.value.dtype).requires_grad_(False).eval()
 

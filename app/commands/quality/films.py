@@ -36,7 +36,7 @@ class FilmPlan:
         frames: the most frames of each, from its beginning.
         size: long side to which frames are scaled down, in pixels.
         smoothing: amounts of smoothing, 0 to 1, each measured by itself.
-        kernels: a key of VARIANTS.
+        kernels: a key of ALL_VARIANTS.
         device: as for `--device`.
     """
 

@@ -38,7 +38,7 @@ class MeasurementPlan:
     Attributes:
         networks: "full", "lite" or both.
         precisions: the precisions, FP32 included.
-        kernels: a key of VARIANTS.
+        kernels: a key of ALL_VARIANTS.
         iterations: iterations of L-BFGS to report, ascending.
         direct_photographs: number of photographs to optimize with L-BFGS.
         flicker_photographs: number of photographs to measure flicker on.

@@ -35,7 +35,7 @@ class TexturePlan:
     Attributes:
         sheet: where sheets are stored, one for each style and size, named FILE-KEY-SIZE.
         photographs: the same ones by the long side they were resized to, in pixels.
-        kernels: a key of VARIANTS.
+        kernels: a key of ALL_VARIANTS.
         device: where networks run.
         flicker_photographs: number of photographs to measure flicker on.
     """

@@ -55,7 +55,7 @@ class PostProcessor:
         """Make the displayed picture; one call per network and frame.
 
         Args:
-            kernels: The network, a key of VARIANTS.
+            kernels: The network, a key of ALL_VARIANTS.
             output: Its output.
             resized: Its input, of the same size.
             source: The frame.

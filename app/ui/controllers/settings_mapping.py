@@ -13,7 +13,8 @@ from app.settings import Settings
 from app.sources import SCENE
 from app.styles.library import Library
 from models.precision import Precision
-from models.transformer_net import VARIANTS
+from models.runtimes.table import RUNTIMES
+from models.transformer_net import ALL_VARIANTS
 
 
 def config_from_settings(settings: Settings, library: Library) -> EngineConfig:
@@ -36,7 +37,7 @@ def config_from_settings(settings: Settings, library: Library) -> EngineConfig:
     config = EngineConfig(
         **rows,
         style=style,
-        kernels=settings.kernels if settings.kernels in VARIANTS else default.kernels,
+        kernels=settings.kernels if _is_there(settings.kernels) else default.kernels,
         device=settings.device,
         precision=Precision.__members__.get(settings.precision, default.precision),
         size=settings.size or None,
@@ -46,6 +47,11 @@ def config_from_settings(settings: Settings, library: Library) -> EngineConfig:
         return config
     (mix, amount), *more = mixed.items()
     return replace(config, mix=mix, mix_amount=amount, mix_more=tuple(more))
+
+
+def _is_there(kernels: str) -> bool:
+    """Whether there are these kernels, also where they are another runtime, which may be gone."""
+    return kernels in ALL_VARIANTS and not (kernels in RUNTIMES and RUNTIMES[kernels].refusal())
 
 
 def stored_source(spec: str | Sequence[str]) -> str:

@@ -54,7 +54,7 @@ def summary(comparison: Comparison) -> str:
     baseline = ", ".join(latency_text(comparison.baseline_latency))
     fused = ", ".join(latency_text(comparison.fused_latency))
     return (
-        f"Baseline: {baseline}. {comparison.fused_title}: {fused}. "
+        f"{comparison.baseline_title}: {baseline}. {comparison.fused_title}: {fused}. "
         f"Ratio {ratio_text(comparison)}. {conditions_text(comparison)}. "
         f"{difference_text(comparison)}"
     )
@@ -98,7 +98,8 @@ def paint_comparison(
     painter.setFont(base)
     # At the inner edges, so that the names do not overlap if the pictures are narrow.
     lift = 2 * SPACE + painter.fontMetrics().height()
-    draw_pill(painter, left.bottomRight() - QPoint(SPACE, lift), "Baseline", right=True)
+    beneath = left.bottomRight() - QPoint(SPACE, lift)
+    draw_pill(painter, beneath, figures.baseline_title, right=True)
     draw_pill(painter, right.bottomLeft() + QPoint(SPACE, -lift), figures.fused_title)
 
     below = top + size.height() + SPACE

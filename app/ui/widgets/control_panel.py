@@ -39,7 +39,8 @@ from kernels.ops.registry import STYLE, KernelStatus, statuses
 from models.families.keys import FEED_FORWARD
 from models.families.table import FAMILIES
 from models.precision import Precision
-from models.transformer_net import VARIANTS
+from models.runtimes.table import RUNTIMES
+from models.transformer_net import ALL_VARIANTS
 from utils.devices import DeviceChoice, devices, resolve
 
 _SEVERAL = object()  # a mix of several: the list of further styles shows its placeholder
@@ -70,6 +71,7 @@ class ControlPanel(QScrollArea):
         self._family = FEED_FORWARD  # of the styles
         self._options_of = ""  # the family that precisions and kernels are listed for
         self._precision_remarks: dict[Precision, str] = {}
+        self._runtimes: dict[str, str] = {}  # those that are found, with their devices
         self.setObjectName("panelScroll")
         self.setWidgetResizable(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -271,7 +273,7 @@ class ControlPanel(QScrollArea):
     def _set_family_options(self) -> None:
         """List precisions and kernels; what the family does not have cannot be chosen."""
         self._options_of = self._family
-        family = FAMILIES[self._family]
+        family, current = FAMILIES[self._family], self._session.config.kernels
         precisions = family.unavailable_options.get("precision", {})
         self.precision.set_options(
             Choice(
@@ -287,12 +289,14 @@ class ControlPanel(QScrollArea):
             Choice(
                 key,
                 family.variants[key].title if key in family.variants else variant.title,
-                reason=_capitalized(kernels.get(key, "")),
+                self._runtimes.get(key, ""),
+                _capitalized(kernels.get(key, "")),
             )
-            for key, variant in VARIANTS.items()
+            for key, variant in ALL_VARIANTS.items()
+            if key not in RUNTIMES or key in self._runtimes or key == current
         )
         self.precision.show_choice(self._session.config.precision)
-        self.kernels.show_choice(self._session.config.kernels)
+        self.kernels.show_choice(current)
 
     def _on_styled(self, styled: StyledFrame) -> None:
         lite = styled.running.lite and styled.config.network == "auto"
@@ -328,14 +332,18 @@ class ControlPanel(QScrollArea):
         self._session.run(devices, done, doing="look for devices")
 
     def _query_limitations(self, device: str) -> None:
-        def work() -> tuple[dict[Precision, str], tuple[KernelStatus, ...]]:
+        def work() -> tuple[dict[Precision, str], tuple[KernelStatus, ...], dict[str, str]]:
             known = {choice.key for choice in devices()}
             where = resolve(device if device in known else "auto")  # the engine rejects others
             remarks = {each: each.remark(where) or each.cost for each in Precision}
-            return remarks, statuses(where, STYLE)
+            found = {key: each for key, each in RUNTIMES.items() if not each.refusal()}
+            runtimes = {key: each.device_title() for key, each in found.items()}
+            return remarks, statuses(where, STYLE), runtimes
 
-        def done(found: tuple[dict[Precision, str], tuple[KernelStatus, ...]]) -> None:
-            self._precision_remarks, self._statuses = found
+        def done(
+            found: tuple[dict[Precision, str], tuple[KernelStatus, ...], dict[str, str]],
+        ) -> None:
+            self._precision_remarks, self._statuses, self._runtimes = found
             self._set_family_options()
             self._show_remarks()
 
@@ -350,6 +358,8 @@ class ControlPanel(QScrollArea):
     def _kernel_status_text(self) -> str:
         if self._session.config.kernels == "baseline":
             return "Plain PyTorch, for comparison"
+        if runtime := FAMILIES[self._family].variant(self._session.config.kernels).runtime:
+            return self._runtimes.get(runtime.key, "")
         if remark := FAMILIES[self._family].kernels_remark:
             return _capitalized(remark)
         missing: dict[str, list[str]] = {}

@@ -12,6 +12,7 @@ from app import cli
 from app.cli import COMMANDS, main
 from app.commands.completion.command import SHELLS
 from app.commands.parser_tree import Command
+from models.transformer_net import ALL_VARIANTS
 from tests.app.commands.test_cli import flags
 
 ASK = {
@@ -60,7 +61,7 @@ def completed(script: tuple[str, Path], *words: str) -> set[str]:
 def test_commands_flags_choices_and_styles_are_completed(script):
     assert completed(script, "st") == {"styles", "stylize"}
     assert completed(script, "stylize", "--sk") == {"--skip-existing"}
-    assert completed(script, "stylize", "a.png", "--kernels", "") == {"baseline", "norm", "fused"}
+    assert completed(script, "stylize", "a.png", "--kernels", "") == set(ALL_VARIANTS)
     assert completed(script, "stylize", "--style", "c") == {"candy", "composition_vii"}
     assert completed(script, "styles", "add") == {"add", "add-picture"}
     assert completed(script, "styles", "add-picture", "--n") == {"--network"}

@@ -22,7 +22,7 @@ from models.families.table import FAMILIES, family_of
 from models.inference.vit import parts
 from models.network_config import NetworkConfig
 from models.precision import Precision
-from models.transformer_net import VARIANTS, TransformerNetBaseline
+from models.transformer_net import ALL_VARIANTS, VARIANTS, TransformerNetBaseline
 from tests.conftest import picture
 from tests.helpers.any_style import save_tiny
 from utils.images.writing import write_pixels
@@ -82,7 +82,7 @@ def test_the_table_has_every_key():
 
 def test_every_family_has_a_baseline_and_controls_that_exist():
     for family in FAMILIES.values():
-        assert {"baseline", "fused"} <= set(family.variants) <= set(VARIANTS)
+        assert {"baseline", "fused"} <= set(family.variants) <= set(ALL_VARIANTS)
         assert set(family.unavailable) <= set(PARAMETERS)
 
 

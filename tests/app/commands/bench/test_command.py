@@ -33,6 +33,7 @@ from app.commands.bench.math_modes import FP32, MATH_MODES, TF32, supported_math
 from models.inference.frame_styler import Finish
 from models.network_config import NetworkConfig
 from models.precision import Precision
+from models.runtimes.table import RUNTIMES
 from models.transformer_net import VARIANTS, TransformerNetBaseline
 from tests.conftest import add_style, picture
 from utils.tables import COLUMNS, markdown
@@ -102,6 +103,24 @@ def test_every_variant_is_measured_and_where_and_how_is_stored(measured, capsys)
     out = capsys.readouterr().out
     assert "Baseline" in out
     assert "BF16" in out
+
+
+def test_runtimes_of_others_are_rows_of_the_same_table(measured, capsys):
+    arguments = "--sizes", "32x24", "--runs", "2", "--precision", "fp32,bf16", "--kernels", "all"
+    rows = {(row["kernels"], row["precision"]): row for row in rows_of(measured(*arguments))}
+    there = {key for key, runtime in RUNTIMES.items() if not runtime.refusal()}
+    assert {"openvino", "onnxruntime"} <= there
+    assert {key for key, _ in rows} == {*VARIANTS, *there}
+    for key in ("openvino", "onnxruntime"):
+        row = rows[key, "FP32"]
+        assert row["title"] == RUNTIMES[key].title
+        assert row["difference"] < 0.05
+        assert row["iterations"] == 2
+        assert row["kernels_gain"] > 0
+    assert rows["onnxruntime", "BF16"]["not_run"] == (
+        "ONNX Runtime CPU computes in FP32 here, not in BF16"
+    )
+    assert "Not run: ONNX Runtime CPU" in capsys.readouterr().out
 
 
 def test_a_network_that_errs_has_its_error_told(measured, monkeypatch):

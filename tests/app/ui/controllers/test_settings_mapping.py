@@ -15,6 +15,7 @@ from app.ui.controllers.settings_mapping import (
 from app.ui.widgets.status_bar import source_text
 from models.network_config import NetworkConfig
 from models.precision import Precision
+from models.runtimes.openvino import OpenVino
 from tests.conftest import add_style
 
 
@@ -67,6 +68,13 @@ def test_settings_that_name_what_is_gone_become_the_default(library):
     default = EngineConfig()
     assert replace(config, style=default.style) == default
     assert config.style != "removed"
+
+
+def test_a_runtime_that_is_gone_becomes_the_default(library, monkeypatch):
+    settings = Settings(kernels="openvino")
+    assert config_from_settings(settings, library).kernels == "openvino"
+    monkeypatch.setattr(OpenVino, "refusal", lambda self: "gone")
+    assert config_from_settings(settings, library).kernels == EngineConfig().kernels
 
 
 def test_what_is_left_of_a_mix_is_mixed(library, tmp_path):

@@ -21,6 +21,7 @@ from models.families.any_style import AnyStyleFamily
 from models.families.keys import FEED_FORWARD
 from models.families.table import FAMILIES
 from models.precision import Precision
+from models.runtimes.table import RUNTIMES
 from models.transformer_net import VARIANTS
 from tests.app.ui.window.conftest import press
 from tests.helpers.any_style import save_tiny
@@ -189,6 +190,19 @@ def test_devices_and_remarks_are_filled_in(window, qtbot):
     qtbot.waitUntil(lambda: window.panel.device.count() >= 2)
     qtbot.waitUntil(lambda: window.panel.kernels_remark.text() != "")
     assert window.panel.device.currentText() == "Automatic" or window.session.config.device == "cpu"
+
+
+def test_the_runtimes_that_are_found_can_be_chosen_and_name_their_device(window, qtbot):
+    kernels = window.panel.kernels
+    qtbot.waitUntil(lambda: kernels.findText("OpenVINO CPU") >= 0)
+    there = {runtime.title for runtime in RUNTIMES.values() if not runtime.refusal()}
+    listed = {kernels.itemText(n) for n in range(kernels.count())}
+    assert listed == {variant.title for variant in VARIANTS.values()} | there
+    kernels.setFocus()
+    for _ in range(kernels.findText("OpenVINO CPU") - kernels.currentIndex()):
+        QTest.keyClick(kernels, Qt.Key.Key_Down)
+    assert window.session.config.kernels == "openvino"
+    assert window.panel.kernels_remark.text() == RUNTIMES["openvino"].device_title()
 
 
 def test_cameras_are_listed_by_name(window, session, monkeypatch):

@@ -1,0 +1,101 @@
+"""`styleforge export`: writes the network of a style as a file for other programs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from app.export.network import FORMATS, ExportError, Wanted, export_network
+from app.export.network.exporter import PRECISIONS
+from app.styles.library import Library
+from models.precision import Precision
+from models.runtimes.program import Pictures
+from utils.files.writable import write_error
+from utils.text import printable
+
+NETWORKS = ("full", "lite")
+PICTURES = (Pictures.float, Pictures.uint8)
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the command `export` and its flags."""
+    endings = ", ".join(f"{ending} ({kind.title})" for ending, kind in FORMATS.items())
+    parser = subparsers.add_parser(
+        "export",
+        help="write the network of a style for other programs",
+        description="Writes the network of a style as ONNX, as a program of PyTorch or for "
+        "OpenVINO, and a small script beside it that runs it. The file is kept if what it paints "
+        "in its own runtime is what StyleForge paints.",
+    )
+    parser.add_argument("style", metavar="STYLE", help="see `styleforge styles list`")
+    parser.add_argument(
+        "output", type=Path, metavar="OUT", help=f"the file; its ending is one of {endings}"
+    )
+    parser.add_argument(
+        "--network", choices=NETWORKS, default="full", help="size of the network (default: full)"
+    )
+    parser.add_argument(
+        "--precision",
+        choices=[precision.name for precision in PRECISIONS],
+        default=Precision.fp32.name,
+        help="of the weights; fp16 halves the file (default: fp32)",
+    )
+    parser.add_argument(
+        "--pictures",
+        choices=[pictures.value for pictures in PICTURES],
+        default=Pictures.float.value,
+        help="what the file takes and gives, RGB of 0-255: float32 [1, 3, H, W] or uint8 "
+        "[1, H, W, 3] (default: float)",
+    )
+    parser.add_argument(
+        "--size",
+        type=_size,
+        metavar="WxH",
+        help="the only size that the file takes, as NPUs need it (default: any)",
+    )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace files that are there already"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the file and its script, and say how it was checked; returns 0."""
+    folder = args.output.absolute().parent
+    if why := write_error(folder):
+        raise ExportError(f"{printable(str(folder))} is not writable: {why}")
+    wanted = Wanted(
+        args.network == "lite",
+        Precision[args.precision],
+        Pictures(args.pictures),
+        args.size,
+        args.overwrite,
+    )
+    with Console(stderr=True).status("Starting") as status:
+        exported = export_network(
+            Library.default(),
+            args.style,
+            args.output,
+            wanted,
+            lambda step: status.update(f"{step} ..."),
+        )
+    verified = exported.verified
+    sizes = " and ".join(f"{width}x{height}" for width, height in dict.fromkeys(verified.sizes))
+    megabytes = sum(file.stat().st_size for file in exported.files[:-1]) / 1e6
+    names = " and ".join(printable(str(file)) for file in exported.files[:-1])
+    sys.stdout.write(
+        f"Wrote {names} ({megabytes:.1f} MB)\n"
+        f"Checked in {exported.runtime} at {sizes}: differs from StyleForge by "
+        f"{verified.figures} (bound: {verified.bound})\n"
+        f"To run it: python {printable(str(exported.script))} photo.jpg styled.png\n"
+    )
+    return 0
+
+
+def _size(text: str) -> tuple[int, int]:
+    width, _, height = text.partition("x")
+    if not (width.isdecimal() and height.isdecimal()):
+        raise argparse.ArgumentTypeError(f"a size is given as in 1280x720, not {text}")
+    return int(width), int(height)

@@ -1,0 +1,206 @@
+"""Exports the network of a style: written, checked in the format's own runtime, and then kept."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from app.errors import StyleForgeError
+from app.export.network.file_format import FileFormat, Source
+from app.export.network.formats import FORMATS
+from app.export.network.verification import SIZES, Verified, verify
+from app.provenance import digest_of
+from app.styles.library import Library
+from app.styles.pack import Style, check_weights
+from app.version import styleforge_version
+from models.checkpoints import CheckpointError
+from models.families.family import LoadedStyle, NetworkFamily, StyleFiles
+from models.families.table import FAMILIES
+from models.precision import Precision
+from models.runtimes.program import SMALLEST, Pictures
+from models.runtimes.runtime import RuntimeFault
+from utils.files.atomic import sync
+from utils.text import printable
+
+PRECISIONS = (Precision.fp32, Precision.fp16)
+
+
+class ExportError(StyleForgeError):
+    """A network cannot be exported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to write.
+
+    Attributes:
+        lite: Whether the lite network.
+        precision: One of PRECISIONS, of the weights.
+        pictures: What goes in and comes out.
+        size: (width, height) of the only pictures that the file takes; None for any.
+        overwrite: Whether files that are there may be replaced.
+    """
+
+    lite: bool = False
+    precision: Precision = Precision.fp32
+    pictures: Pictures = Pictures.float
+    size: tuple[int, int] | None = None
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written.
+
+    Attributes:
+        files: The file, those that belong to it, and the script that runs it.
+        verified: How its results compare with ours.
+        runtime: What they were computed in.
+    """
+
+    files: tuple[Path, ...]
+    verified: Verified
+    runtime: str
+
+    @property
+    def script(self) -> Path:
+        """The script that runs the file."""
+        return self.files[-1]
+
+
+def export_network(
+    library: Library,
+    key: str,
+    path: Path,
+    wanted: Wanted,
+    progress: Callable[[str], object] = lambda step: None,
+) -> Exported:
+    """Write the network of a style, and a script beside it.
+
+    Args:
+        library: Where the style is looked up.
+        key: Of the style.
+        path: The file; its ending chooses the format.
+        wanted: What to write.
+        progress: Told what is done before each step.
+
+    Raises:
+        StyleForgeError: There is no such style or format, a package is missing, a file is there
+            already, or the file's results are not ours: then nothing was written.
+        OSError: A file cannot be written.
+    """
+    kind = _format(path)
+    style = library.get(key)
+    family = FAMILIES[style.family]
+    _check(family, style, wanted)
+    files = (path, *(path.with_suffix(e) for e in kind.companions), path.with_suffix(".py"))
+    if not wanted.overwrite:
+        for file in files:
+            if file.exists():
+                raise ExportError(
+                    f"'{printable(str(file))}' exists already; --overwrite replaces it"
+                )
+    progress("Reading the style")
+    loaded = _load(library, style, family, lite=wanted.lite)
+    source = Source(
+        _built(family, loaded, "baseline"),
+        wanted.pictures,
+        wanted.precision is Precision.fp16,
+        family.multiple,
+        wanted.size,
+        _texts(style, family, wanted),
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".export-", dir=path.parent) as folder:
+        made = tuple(Path(folder) / file.name for file in files)
+        progress(f"Writing {kind.title}")
+        kind.write(source, made[0])
+        progress(f"Comparing what {kind.runtime} paints with our own")
+        verified = _verified(kind, made[0], _built(family, loaded, "fused"), wanted)
+        script = Path(__file__).parent / "scripts" / f"{kind.script}.py"
+        made[-1].write_bytes(script.read_bytes())
+        for there in made:
+            sync(there)
+        for there, file in reversed(list(zip(made, files, strict=True))):  # the file itself last
+            there.replace(file)
+    return Exported(files, verified, kind.runtime)
+
+
+def _format(path: Path) -> FileFormat:
+    kind = FORMATS.get(path.suffix.lower())
+    if kind is None:
+        raise ExportError(
+            f"'{printable(path.name)}' has none of the endings that are known: {', '.join(FORMATS)}"
+        )
+    if kind.missing:
+        raise ExportError(kind.missing)
+    return kind
+
+
+def _check(family: NetworkFamily[Any], style: Style, wanted: Wanted) -> None:
+    if wanted.size is None:
+        if reason := family.one_size:
+            raise ExportError(f"{style.title} needs a size, as in --size 1280x720: {reason}")
+    elif min(wanted.size) < SMALLEST:
+        raise ExportError(f"a picture has at least {SMALLEST}x{SMALLEST} pixels")
+
+
+def _load(library: Library, style: Style, family: NetworkFamily[Any], *, lite: bool) -> LoadedStyle:
+    files = StyleFiles(style.weights, style.lite, style.picture)
+    try:
+        if lite and not family.has_lite(files, library.networks):
+            raise ExportError(f"{style.title} has no lite network")
+        check_weights(style, lite=lite and style.lite is not None)
+        return family.load(files, library.networks, lite=lite)
+    except CheckpointError as exc:
+        raise ExportError(str(exc)) from exc
+
+
+def _built(family: NetworkFamily[Any], loaded: LoadedStyle, kernels: str) -> nn.Module:
+    network = family.build(loaded.network, kernels)
+    family.load_into(network, loaded.state)
+    return network
+
+
+def _verified(kind: FileFormat, path: Path, ours: nn.Module, wanted: Wanted) -> Verified:
+    sizes = SIZES if wanted.size is None else (wanted.size, wanted.size)
+    try:
+        run = kind.load(path)
+    except RuntimeFault as exc:
+        raise ExportError(f"the file was not kept: {exc}") from exc
+    verified = verify(run, ours, wanted.pictures, wanted.precision, sizes)
+    if not verified.agrees:
+        raise ExportError(
+            f"the file was not kept: what {kind.runtime} paints with it differs from our own by "
+            f"{verified.figures}, outside the bound: {verified.bound}"
+        )
+    return verified
+
+
+def _texts(style: Style, family: NetworkFamily[Any], wanted: Wanted) -> dict[str, str]:
+    """The metadata of a file."""
+    weights = style.lite if wanted.lite and style.lite else style.weights
+    takes = {
+        Pictures.float: "float32 [1, 3, height, width]; the result is of 0-255, not rounded",
+        Pictures.uint8: "uint8 [1, height, width, 3]; the result is rounded",
+    }
+    return {
+        "title": style.title,
+        "style": style.key,
+        "artist": style.credit,
+        "licence": style.licence,
+        "made_by": f"StyleForge {styleforge_version()}",
+        "weights_sha256": digest_of(weights),
+        "family": family.title,
+        "network": "lite" if wanted.lite else "full",
+        "precision": wanted.precision.title,
+        "pictures": wanted.pictures.value,
+        "format_of_pictures": f"{takes[wanted.pictures]}; RGB, sRGB, 0-255 in and out",
+        "size": "x".join(map(str, wanted.size)) if wanted.size else "any",
+        "multiple": str(1 if wanted.size else family.multiple),
+    }

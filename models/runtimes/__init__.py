@@ -1,0 +1,1 @@
+"""The networks in other programs' runtimes: as a program, as ONNX, run by those that are there."""

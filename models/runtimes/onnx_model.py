@@ -1,0 +1,69 @@
+"""A program as an ONNX model: the bytes of a file, with names for what goes in and comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.onnx import ONNXProgram
+
+from models.runtimes.program import INPUT, OUTPUT, Pictures, quiet
+
+OPSET = 18
+HEIGHT, WIDTH = "height", "width"  # the names of dimensions that may be of any size
+
+
+def convert(program: ExportedProgram) -> ONNXProgram:
+    """Translate a program; needs the packages onnx and onnxscript.
+
+    Args:
+        program: Of models.runtimes.program.export_program.
+
+    Returns:
+        A model that refers to the same weights.
+    """
+    with torch.inference_mode(mode=False), quiet():
+        # PyTorch: some arguments of `export` have types that are not exported.
+        model = torch.onnx.export(  # pyright: ignore[reportUnknownMemberType]
+            program,
+            dynamo=True,
+            opset_version=OPSET,
+            input_names=[INPUT],
+            output_names=[OUTPUT],
+            verbose=False,
+        )
+    assert model is not None
+    return model
+
+
+def serialize(
+    model: ONNXProgram, pictures: Pictures, texts: Mapping[str, str] | None = None
+) -> bytes:
+    """Write a model with the weights that it has now.
+
+    Args:
+        model: Of `convert`.
+        pictures: As of the program.
+        texts: Its metadata.
+    """
+    file: Any = model.model_proto
+    graph = file.graph
+    rows = 2 if pictures.planes else 1
+    for value in (*graph.input, *graph.output):
+        shape = value.type.tensor_type.shape
+        for axis, name in ((rows, HEIGHT), (rows + 1, WIDTH)):
+            if shape.dim[axis].dim_param:
+                shape.dim[axis].dim_param = name
+    # What the exporter notes of where a node comes from names folders of this machine; shapes in
+    # between are inferred again by who reads it.
+    del graph.value_info[:]
+    for part in (graph, *graph.node, *graph.input, *graph.output, *graph.initializer):
+        del part.metadata_props[:]
+        part.doc_string = ""
+    del file.metadata_props[:]
+    for key, text in (texts or {}).items():
+        entry = file.metadata_props.add()
+        entry.key, entry.value = key, text
+    return file.SerializeToString()

@@ -1,0 +1,253 @@
+"""A style becomes a file that paints in its own runtime what StyleForge paints, or no file."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch import nn
+
+from app.cli import main
+from app.export.network import FORMATS, ExportError, Wanted, export_network, exporter
+from app.export.network.onnx_file import OnnxFile
+from app.styles.library import BUILTIN, Library
+from app.styles.pack import Style
+from models.network_config import NetworkConfig
+from models.precision import Precision
+from models.runtimes import runtime as runtimes
+from models.runtimes.program import Pictures
+from models.transformer_net import TransformerNetBaseline
+from tests.conftest import add_style, picture
+
+SMALL, LITE = NetworkConfig(1, (8, 8, 8), 5), NetworkConfig(1, (4, 4, 4), 3)
+ROOT = Path(__file__).resolve().parents[4]
+each_format = pytest.mark.parametrize("ending", FORMATS)
+
+
+@pytest.fixture
+def styles(tmp_path) -> Library:
+    add_style(tmp_path, "sketch", 1, SMALL, lite=LITE)
+    add_style(tmp_path, "plain", 2, SMALL)
+    (tmp_path / "none").mkdir()
+    return Library(tmp_path / "none", tmp_path / "styles")
+
+
+@pytest.fixture
+def out(tmp_path) -> Path:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    return folder
+
+
+def painted_here(style: Style, pixels: np.ndarray, *, lite: bool = False) -> np.ndarray:
+    """What the network paints in PyTorch, [H, W, 3], 0-255, not rounded."""
+    weights = style.lite if lite and style.lite else style.weights
+    shape = LITE if lite else SMALL
+    network = TransformerNetBaseline(shape.num_residual_blocks, shape.widths, shape.end_kernel)
+    network.load_checkpoint(weights)
+    with torch.inference_mode():
+        x = torch.from_numpy(pixels).permute(2, 0, 1)[None].float()
+        return network(x).clamp(0, 255)[0].permute(1, 2, 0).numpy()
+
+
+def run_script(script: Path, pixels: np.ndarray) -> np.ndarray:
+    """The picture that a script makes of another one, in a process that knows nothing of ours."""
+    source, target = script.with_name("photo.png"), script.with_name("styled.png")
+    Image.fromarray(pixels).save(source)
+    environment = {key: os.environ[key] for key in ("PATH", "SYSTEMROOT") if key in os.environ}
+    command = [sys.executable, str(script), str(source), str(target)]
+    done = subprocess.run(
+        command, cwd=script.parent, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return np.asarray(Image.open(target)).astype(np.float32)
+
+
+@each_format
+def test_the_script_paints_with_the_file_what_the_network_paints(styles, out, ending):
+    path = out / f"sketch{ending}"
+    exported = export_network(styles, "sketch", path, Wanted())
+    assert exported.files[0] == path
+    assert all(file.is_file() for file in exported.files)
+    assert {file.name for file in out.iterdir()} == {file.name for file in exported.files}
+    assert exported.verified.difference < 0.01
+    pixels = picture(53, 38)  # sides that are multiples of nothing
+    styled = run_script(exported.script, pixels)
+    expected = painted_here(styles.get("sketch"), pixels)
+    assert styled.shape == expected.shape
+    assert np.abs(styled - expected).max() <= 0.51  # rounding
+
+
+@each_format
+@pytest.mark.parametrize("pictures", [Pictures.float, Pictures.uint8], ids=lambda p: p.value)
+def test_half_the_bytes_paint_nearly_the_same(styles, out, ending, pictures):
+    how = {"pictures": pictures, "lite": True}
+    whole = export_network(styles, "sketch", out / f"a{ending}", Wanted(**how))
+    half = export_network(
+        styles, "sketch", out / f"b{ending}", Wanted(**how, precision=Precision.fp16)
+    )
+    assert half.verified.psnr > 45
+    pixels = picture(64, 48)
+    expected = painted_here(styles.get("sketch"), pixels, lite=True)
+    assert np.abs(run_script(whole.script, pixels) - expected).max() <= 0.51
+    assert np.abs(run_script(half.script, pixels) - expected).max() <= 2
+
+
+@each_format
+def test_a_file_of_one_size_takes_every_picture_in_that_size(styles, out, ending):
+    wanted = Wanted(size=(50, 38), pictures=Pictures.uint8)
+    exported = export_network(styles, "plain", out / f"plain{ending}", wanted)
+    assert exported.verified.sizes == ((50, 38), (50, 38))
+    pixels = picture(50, 38)
+    expected = painted_here(styles.get("plain"), pixels)
+    assert np.abs(run_script(exported.script, pixels) - expected).max() <= 0.51
+    assert run_script(exported.script, picture(70, 52)).shape == (52, 70, 3)
+
+
+def test_what_paints_something_else_is_not_kept(styles, out, monkeypatch):
+    write = OnnxFile.write
+
+    def wrong(self, source, path):
+        with torch.no_grad():
+            list(source.network.parameters())[-1].add_(20.0)
+        write(self, source, path)
+
+    monkeypatch.setattr(OnnxFile, "write", wrong)
+    with pytest.raises(ExportError, match=r"not kept: what ONNX Runtime paints .* outside the"):
+        export_network(styles, "sketch", out / "sketch.onnx", Wanted())
+    assert list(out.iterdir()) == []
+
+
+def test_what_paints_no_numbers_is_not_kept(styles, out, monkeypatch):
+    def no_numbers(self, source, path):
+        class Nothing(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.weight = nn.Parameter(torch.tensor(float("nan")), requires_grad=False)
+
+            def forward(self, x):
+                return x * self.weight
+
+        write(self, type(source)(Nothing(), source.pictures, True, 4, None, source.texts), path)
+
+    write = OnnxFile.write
+    monkeypatch.setattr(OnnxFile, "write", no_numbers)
+    with pytest.raises(ExportError, match="not kept"):
+        export_network(styles, "sketch", out / "sketch.onnx", Wanted(precision=Precision.fp16))
+    assert list(out.iterdir()) == []
+
+
+def test_the_file_says_whose_style_it_is_and_what_it_takes(styles, out):
+    style = styles.get("sketch")
+    path = out / "sketch.onnx"
+    export_network(styles, "sketch", path, Wanted(lite=True))
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    texts = session.get_modelmeta().custom_metadata_map
+    assert (texts["style"], texts["title"]) == ("sketch", "Sketch")
+    assert texts["weights_sha256"] == style.lite_sha256
+    assert (texts["network"], texts["precision"], texts["size"]) == ("lite", "FP32", "any")
+    assert "RGB" in texts["format_of_pictures"]
+    assert {"artist", "licence", "made_by"} <= set(texts)
+    taken, given = session.get_inputs()[0], session.get_outputs()[0]
+    assert (taken.name, taken.shape) == ("picture", [1, 3, "height", "width"])
+    assert (given.name, given.shape) == ("styled", [1, 3, "height", "width"])
+
+
+@each_format
+def test_the_files_say_nothing_of_this_machine(styles, out, ending):
+    export_network(styles, "sketch", out / f"sketch{ending}", Wanted(lite=True))
+    for file in out.iterdir():
+        assert str(ROOT).encode() not in file.read_bytes()
+        assert b"site-packages" not in file.read_bytes()
+
+
+def test_a_program_says_whose_style_it_is_and_holds_no_example(styles, out):
+    path = out / "sketch.pt2"
+    export_network(styles, "sketch", path, Wanted(lite=True, size=(640, 480)))
+    extra = {"styleforge.json": ""}
+    torch.export.load(path, extra_files=extra)
+    assert json.loads(extra["styleforge.json"])["title"] == "Sketch"
+    assert path.stat().st_size < 500_000, "a picture of that size alone has 3.7 MB"
+
+
+def test_what_is_there_is_replaced_only_if_that_is_asked_for(styles, out):
+    (out / "sketch.py").write_text("mine", "utf-8")
+    with pytest.raises(ExportError, match=r"sketch\.py' exists already; --overwrite replaces it"):
+        export_network(styles, "sketch", out / "sketch.onnx", Wanted())
+    assert [file.name for file in out.iterdir()] == ["sketch.py"]
+    export_network(styles, "sketch", out / "sketch.onnx", Wanted(overwrite=True))
+    assert (out / "sketch.py").read_text("utf-8") != "mine"
+
+
+@each_format
+def test_a_package_that_is_missing_is_named_with_what_installs_it(styles, out, monkeypatch, ending):
+    monkeypatch.setattr(runtimes, "find_spec", lambda name: None)
+    kind = FORMATS[ending]
+    if not kind.packages:
+        assert kind.missing == ""  # PyTorch is here
+        return
+    with pytest.raises(ExportError, match=rf"pip install 'styleforge\[{kind.extra}\]'"):
+        export_network(styles, "sketch", out / f"sketch{ending}", Wanted())
+    assert list(out.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "wanted", "sentence"),
+    [
+        ("sketch", "a.tflite", Wanted(), r"none of the endings that are known: \.onnx, \.pt2"),
+        ("plain", "a.pt2", Wanted(lite=True), "Plain has no lite network"),
+        ("nobody", "a.pt2", Wanted(), "nobody"),
+        ("sketch", "a.pt2", Wanted(size=(64, 8)), "at least 16x16"),
+    ],
+)
+def test_what_cannot_be_exported_is_said_in_a_sentence(styles, out, key, name, wanted, sentence):
+    with pytest.raises(exporter.StyleForgeError, match=sentence):
+        export_network(styles, key, out / name, wanted)
+    assert list(out.iterdir()) == []
+
+
+def test_a_style_of_a_picture_is_exported_in_one_size(tmp_path, out):
+    library = Library(BUILTIN, tmp_path / "styles")
+    if library.networks.default() is None:
+        pytest.skip("the any-style weights are not here")
+    source = tmp_path / "painting.png"
+    Image.fromarray(picture(96, 72, seed=5)).save(source)
+    style = library.install_picture(source)
+    with pytest.raises(ExportError, match="needs a size, as in --size 1280x720: how many tokens"):
+        export_network(library, style.key, out / "painting.onnx", Wanted())
+    wanted = Wanted(lite=True, size=(72, 56))
+    exported = export_network(library, style.key, out / "painting.onnx", wanted)
+    assert exported.verified.difference < 0.1
+    assert run_script(exported.script, picture(72, 56)).std() > 1
+
+
+def test_the_command_says_what_it_wrote_and_how_it_was_checked(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    add_style(tmp_path / "data" / "styleforge", "sketch", 1, SMALL)
+    path = tmp_path / "new" / "sketch.pt2"
+    assert main(["export", "sketch", str(path), "--pictures", "uint8", "--precision", "fp16"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"Wrote {path} (")
+    assert "Checked in PyTorch at 160x112 and 88x136: differs from StyleForge by" in out
+    assert f"python {path.with_suffix('.py')} photo.jpg styled.png" in out
+    assert main(["export", "sketch", str(path)]) == 1
+    assert "--overwrite" in capsys.readouterr().err
+
+
+def test_a_style_that_ships_becomes_six_kinds_of_operators_and_a_clamp(out):
+    import onnx
+
+    export_network(Library.default(), "mosaic", out / "mosaic.onnx", Wanted())
+    model = onnx.load(io.BytesIO((out / "mosaic.onnx").read_bytes()))
+    kinds = {node.op_type for node in model.graph.node}
+    assert kinds == {"Add", "Clip", "Conv", "InstanceNormalization", "Pad", "Relu", "Resize"}

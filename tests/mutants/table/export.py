@@ -1,0 +1,93 @@
+"""Mutants of exported networks, and of other runtimes behind `--kernels`."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_EXPORT = "tests/app/export/network/test_export.py"
+_VARIANTS = "tests/models/runtimes/test_variants.py"
+_ENGINE = "tests/app/engine/test_runtimes.py"
+
+MUTANTS = (
+    Mutant(
+        "a file is kept whatever it paints",
+        "app/export/network/exporter.py",
+        "if not verified.agrees:",
+        "if False:",
+        (f"{_EXPORT}::test_what_paints_something_else_is_not_kept",),
+    ),
+    Mutant(
+        "a file that paints no numbers is kept",
+        "app/export/network/verification.py",
+        "agrees and finite",
+        "True",
+        (f"{_EXPORT}::test_what_paints_no_numbers_is_not_kept",),
+    ),
+    Mutant(
+        "files that are there are replaced without being asked",
+        "app/export/network/exporter.py",
+        "if not wanted.overwrite:",
+        "if False:",
+        (f"{_EXPORT}::test_what_is_there_is_replaced_only_if_that_is_asked_for",),
+    ),
+    Mutant(
+        "a file says where it was made",
+        "models/runtimes/program.py",
+        'node.meta.pop("stack_trace", None)',
+        "pass",
+        (f"{_EXPORT}::test_the_files_say_nothing_of_this_machine[.pt2]",),
+    ),
+    Mutant(
+        "a runtime paints the style before",
+        "models/runtimes/executor.py",
+        '        self._bytes = b""\n        self._compiled.clear()',
+        "        pass",
+        (f"{_VARIANTS}::test_new_weights_paint_the_next_picture",),
+    ),
+    Mutant(
+        "OpenVINO computes in another precision, and nobody says so",
+        "models/runtimes/openvino.py",
+        "if used != TYPES[precision]:",
+        "if False:",
+        (f"{_VARIANTS}::test_openvino_that_would_compute_in_something_else_is_not_used",),
+    ),
+    Mutant(
+        "OpenVINO reports over the network that it is used",
+        "models/runtimes/openvino.py",
+        "    sys.modules[TELEMETRY] = None  # pyright: ignore[reportArgumentType]"
+        "  (Python allows it)\n",
+        "",
+        (f"{_VARIANTS}::test_openvino_is_used_without_what_reports_its_use",),
+    ),
+    Mutant(
+        "another runtime is compared with the baseline instead of our kernels",
+        "app/engine/comparison.py",
+        "return BASELINE if family.variant(kernels).runtime is None else FUSED",
+        "return BASELINE",
+        (f"{_ENGINE}::test_a_runtime_paints_what_we_paint_and_is_named",),
+    ),
+    Mutant(
+        "what runs in another runtime is shown on PyTorch's device",
+        "app/engine/run_info.py",
+        "title(device) if runtime is None else runtime.device_title(),",
+        "title(device),",
+        (f"{_ENGINE}::test_a_runtime_paints_what_we_paint_and_is_named",),
+    ),
+    Mutant(
+        "a fault of a runtime ends the program",
+        "app/engine/engine.py",
+        "raise EngineError(str(exc)) from exc\n        except (RuntimeError, MemoryError",
+        "raise\n        except (RuntimeError, MemoryError",
+        (f"{_ENGINE}::test_a_fault_of_the_runtime_is_an_error_and_not_another_network",),
+    ),
+    Mutant(
+        "a stored choice of a runtime that is gone keeps the window from starting",
+        "app/ui/controllers/settings_mapping.py",
+        "and not (kernels in RUNTIMES and RUNTIMES[kernels].refusal())",
+        "",
+        (
+            "tests/app/ui/controllers/test_settings_mapping.py"
+            "::test_a_runtime_that_is_gone_becomes_the_default",
+        ),
+    ),
+)
