@@ -20,6 +20,7 @@ from tests.mutants.table import (
     model_parts,
     packaging,
     picture_styles,
+    queue_window,
     training,
     tuning,
     window,
@@ -44,6 +45,7 @@ MUTANTS = (
     *any_style.MUTANTS,
     *families.MUTANTS,
     *picture_styles.MUTANTS,
+    *queue_window.MUTANTS,
     *library.MUTANTS,
     *losses_and_optimizers.MUTANTS,
 )
