@@ -60,6 +60,10 @@ class Settings(Parameters):
         open_folder: where pictures and videos were last opened; empty for the system's folder.
         weights_folder: where a checkpoint was last chosen; empty for the system's folder.
         save_folder: where a picture was last saved; empty for the system's folder.
+        queue_styles: keys of styles for what is queued, one a line; empty for the look on screen.
+        queue_folder: for the results of the queue; empty for StyleForge in the user's pictures.
+        queue_skip: whether what has a result is skipped by the queue, or replaced.
+        watched_folder: whose pictures are queued as they appear; empty for none.
     """
 
     source: str = ""
@@ -88,6 +92,10 @@ class Settings(Parameters):
     open_folder: str = ""
     weights_folder: str = ""
     save_folder: str = ""
+    queue_styles: str = ""
+    queue_folder: str = ""
+    queue_skip: bool = True
+    watched_folder: str = ""
 
     @classmethod
     def load(cls, path: Path, complain: Callable[[str], object] = log.warning) -> Settings:

@@ -28,6 +28,7 @@ QT_ROOMS = (
     "app.live.style_jobs",
     "app.live.worker",
     "app.background_jobs",
+    "app.processes",
     "app.training",
 )
 MOST_FILES = 15  # of a package; one with more is two

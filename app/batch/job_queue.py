@@ -6,8 +6,9 @@ releases with the process, so a job whose process died is found, and goes on whe
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,17 +16,17 @@ from pathlib import Path
 import platformdirs
 
 from app.batch.job import JobState, QueuedJob, QueueError, read_job
-from utils.files.atomic import remove_leftovers
+from utils.files.atomic import atomic_write, remove_leftovers
 from utils.files.locks import LockedError, locked
+from utils.files.regular import read_regular
+from utils.text import printable
 
 APP_NAME = "styleforge"
 MOST_ATTEMPTS = 3  # of processes that die with a job, before it counts as failed
 PATIENCE_S = 30.0  # for another process that adds a job
 GLANCE_S = 0.2  # for one that only looks whether a job is running
-DIED = (
-    f"its process ended {MOST_ATTEMPTS} times before the job did, perhaps because memory ran out; "
-    "`styleforge queue retry` tries again"
-)
+MAX_ORDER_BYTES = 64 << 20  # of the file with the order: some million numbers
+DIED = f"its process ended {MOST_ATTEMPTS} times before the job did, perhaps because memory ran out"
 
 
 class JobQueue:
@@ -54,14 +55,19 @@ class JobQueue:
             QueueError: Another process keeps the queue locked.
             OSError: The file cannot be written.
         """
-        try:
-            with locked(self._root / "queue", PATIENCE_S, keep=True):
-                number = max(self._numbers(), default=0) + 1
-                job = QueuedJob(number, tuple(arguments), time.time())
-                job.write(self._path(number))
-        except LockedError:
-            raise QueueError("another process keeps the queue from being added to") from None
+        (job,) = self.add_all([arguments])
         return job
+
+    def add_all(self, jobs: Iterable[Sequence[str]]) -> list[QueuedJob]:
+        """Add jobs at the end, with successive numbers. Arguments and errors are those of `add`."""
+        added: list[QueuedJob] = []
+        with self._locked():
+            # A number that was arranged is not given again, even if its job was removed.
+            first = max((*self._numbers(), *self._arranged()[0]), default=0) + 1
+            for number, arguments in enumerate(jobs, first):
+                added.append(QueuedJob(number, tuple(arguments), time.time()))
+                added[-1].write(self._path(number))
+        return added
 
     def get(self, number: int) -> QueuedJob:
         """Look a job up. Raises QueueError if there is none, or its file is damaged."""
@@ -72,8 +78,8 @@ class JobQueue:
 
     def jobs(self) -> tuple[list[QueuedJob], list[str]]:
         """Read all jobs in their order, and a sentence for each file that is damaged."""
-        jobs, damaged = [], []
-        for number in self._numbers():
+        jobs, damaged = [], list(self._arranged()[1])
+        for number in self.order():
             try:
                 jobs.append(read_job(self._path(number)))
             except FileNotFoundError:  # just removed
@@ -81,6 +87,38 @@ class JobQueue:
             except QueueError as exc:
                 damaged.append(str(exc))
         return jobs, damaged
+
+    def order(self) -> list[int]:
+        """The numbers of all jobs in the order in which they run: as they were arranged, and behind
+        those the others as they were added."""
+        numbers = self._numbers()
+        known = set(numbers)
+        arranged = [number for number in self._arranged()[0] if number in known]
+        placed = set(arranged)
+        return arranged + [number for number in numbers if number not in placed]
+
+    def arrange(self, numbers: Iterable[int], before: int | None = None) -> None:
+        """Move jobs to another place in the order; a job that runs is not interrupted.
+
+        Args:
+            numbers: Of the jobs, in their new order.
+            before: The job that they are put before; None for the end.
+
+        Raises:
+            QueueError: There is no such job, or another process keeps the queue locked.
+            OSError: The order cannot be written.
+        """
+        moved = list(dict.fromkeys(numbers))
+        with self._locked():
+            order = self.order()
+            for number in (*moved, *([] if before is None else [before])):
+                if number not in order:
+                    raise QueueError(f"there is no job {number} in the queue")
+            # A job that is moved itself has the next one that is not in its place.
+            at = len(order) if before is None else order.index(before)
+            behind = [number for number in order[at:] if number not in moved]
+            ahead = [number for number in order[:at] if number not in moved]
+            atomic_write(self._order_path, (json.dumps([*ahead, *moved, *behind]) + "\n").encode())
 
     def manifest(self, number: int) -> Path:
         """The file that says what became of each picture of a job; there once it has begun."""
@@ -123,14 +161,15 @@ class JobQueue:
                 return
             yield self._taken(number)
 
-    def finish(self, job: QueuedJob, error: str = "") -> None:
-        """Say that a job has ended; `error` says why it failed. Raises OSError."""
+    def finish(self, job: QueuedJob, error: str = "") -> QueuedJob:
+        """Say that a job has ended; `error` says why it failed. Returns the job as it is then.
+        Raises OSError."""
         state = JobState.FAILED if error else JobState.DONE
-        replace(job, state=state, error=error).write(self._path(job.number))
+        return self._written(replace(job, state=state, error=error))
 
-    def put_back(self, job: QueuedJob) -> None:
-        """Have a job that was stopped wait again. Raises OSError."""
-        replace(job, state=JobState.WAITING, attempts=0).write(self._path(job.number))
+    def put_back(self, job: QueuedJob) -> QueuedJob:
+        """Have a job that was stopped wait again. Returns the job as it is then. Raises OSError."""
+        return self._written(replace(job, state=JobState.WAITING, attempts=0))
 
     def retry(self, number: int) -> None:
         """Have a job that failed wait again; what it made stays as it is.
@@ -159,6 +198,39 @@ class JobQueue:
             self.manifest(number).unlink(missing_ok=True)
             for each in (path, self.manifest(number)):
                 remove_leftovers(each)
+
+    def _written(self, job: QueuedJob) -> QueuedJob:
+        job.write(self._path(job.number))
+        return job
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the lock of the queue, while jobs are added or arranged."""
+        try:
+            with locked(self._root / "queue", PATIENCE_S, keep=True):
+                yield
+        except LockedError:
+            raise QueueError("another process keeps the queue from being changed") from None
+
+    def _arranged(self) -> tuple[list[int], list[str]]:
+        """The order that was written last, and a sentence if it is damaged: the jobs then run as
+        they were added."""
+        path = self._order_path
+        try:
+            values = json.loads(read_regular(path, MAX_ORDER_BYTES))
+        except FileNotFoundError:
+            return [], []
+        except (OSError, ValueError, RecursionError):
+            values = None
+        if isinstance(values, list) and all(type(each) is int for each in values):
+            return list(dict.fromkeys(values)), []
+        return [], [
+            f"the order of the queue, '{printable(str(path))}', is damaged; it can be deleted"
+        ]
+
+    @property
+    def _order_path(self) -> Path:
+        return self._root / "order.json"
 
     def _taken(self, number: int) -> QueuedJob | None:
         """The job as it is now that it is locked, begun; None if it is not to be run any more."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
+from app.batch.description import inputs_of
+from app.batch.job import QueuedJob
 from app.errors import StyleForgeError
 from app.sources import pictures_in
 
@@ -57,6 +60,23 @@ class WatchedFolder:
         self._told = {(path, stamp) for path, stamp in self._told if now.get(path) == stamp}
         self._told |= {(path, now[path]) for path in found}
         return [(path, now[path][1] / 1e9) for path in found]
+
+
+def not_queued(settled: Iterable[tuple[Path, float]], jobs: Iterable[QueuedJob]) -> list[Path]:
+    """The pictures that no job has as they are now.
+
+    Args:
+        settled: Pictures with their times of change, as of `WatchedFolder.settled`.
+        jobs: All of the queue, in whatever state.
+    """
+    found = list(settled)
+    if not found:
+        return []
+    queued: dict[str, float] = {}
+    for job in jobs:
+        for name in inputs_of(job.arguments):
+            queued[name] = max(job.added_at, queued.get(name, 0.0))
+    return [path for path, changed in found if queued.get(str(path), -1.0) < changed]
 
 
 def _is_readable(folder: Path) -> bool:

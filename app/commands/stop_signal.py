@@ -6,7 +6,7 @@ import _thread
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 
@@ -31,15 +31,21 @@ def stop_requested() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def interrupt_on_stdin() -> None:
+def interrupt_on_stdin(words: Mapping[str, Callable[[], object]] | None = None) -> None:
     """Treat the first line on stdin, or its end, as Ctrl+C.
 
     The program that started this process can stop it this way on every system; it also stops when
     that program is killed.
+
+    Args:
+        words: Lines that do something else, which is called on another thread; the next line is
+            waited for then.
     """
+    known = words or {}
 
     def wait() -> None:
-        sys.stdin.readline()
+        while (line := sys.stdin.readline().strip()) in known:
+            known[line]()
         _thread.interrupt_main(signal.SIGINT)
 
     threading.Thread(target=wait, name="stdin", daemon=True).start()

@@ -16,6 +16,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.background_jobs import Jobs
 from app.errors import Problem
+from app.processes.command_process import CommandProcess, ProcessExit
 from app.sources import scene
 from app.styles.library import Library
 from app.styles.pack import Style
@@ -27,7 +28,6 @@ from app.training.events import (
     progress_from,
     thinned,
 )
-from app.training.process import ProcessExit, TrainingProcess
 from app.training.request import TrainingRequest
 from app.training.run_store import LossPoint, RunDirectory, RunStore
 from app.training.state import Phase, State
@@ -41,6 +41,7 @@ AGREED_FACTOR = 1.5  # a run may take this much longer than confirmed
 LOADING_INTERVAL_S = 0.1  # between updates while loading
 CHECKPOINT_INTERVAL_S = 60.0  # between checkpoints: the most that a crash can lose
 HISTORY_INTERVAL_S = 30.0  # between saves of the loss history
+AS_CHILD = ("--json-progress", "--listen")  # flags of a process that talks to the program
 KILL_AFTER_MS = 4000  # a cancelled process is killed after this
 CLOSE_TIMEOUT_MS = 3000  # time to wait for a checkpoint when the program ends
 SCENE_SECOND, SCENE_SIZE = 4.0, (640, 480)  # time and size of the thumbnail's picture
@@ -64,7 +65,7 @@ class TrainingController(QObject):
         self._library = library
         self._runs = RunStore(library.user.parent / "training")
         self._jobs = Jobs(self)
-        self._process = TrainingProcess(self)
+        self._process = CommandProcess("training process", self)
         self._process.event_received.connect(self._on_event)
         self._process.exited.connect(self._on_exit)
         self._state = State()
@@ -109,7 +110,7 @@ class TrainingController(QObject):
                 self._discard()
                 return
             self._set_state(Phase.MEASURING, doing="Reading the photographs...")
-            self._process.start(run.arguments("--estimate"))
+            self._process.start([*run.arguments("--estimate"), *AS_CHILD])
 
         self._job(work, done, request.title)
 
@@ -315,7 +316,8 @@ class TrainingController(QObject):
         interval = str(min(500, max(5, steps)))
         self._history_saved_at = time.monotonic()
         self._set_state(Phase.TRAINING, doing="Starting...", fraction=None, problem=None)
-        self._process.start(run.arguments("--checkpoint-interval", interval))
+        arguments = run.arguments("--checkpoint-interval", interval)
+        self._process.start([*arguments, *AS_CHILD])
 
     def _enter_paused(self) -> None:
         run = self._state.run

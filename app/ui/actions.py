@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
@@ -139,6 +139,15 @@ ACTIONS: tuple[ActionEntry, ...] = (
     ),
     ActionEntry(
         "copy", "Copy", ("Ctrl+C",), "Copy the picture to the clipboard", "Picture", "copy"
+    ),
+    ActionEntry(
+        "queue",
+        "Queue",
+        ("Ctrl+J",),
+        "Show the queue of pictures and films, or the picture again",
+        "Picture",
+        "queue",
+        checkable=True,
     ),
     *(
         ActionEntry(
@@ -332,22 +341,27 @@ ACTIONS: tuple[ActionEntry, ...] = (
 )
 
 
-def build_actions(parent: QWidget, slots: Mapping[str, Callable[[], object]]) -> dict[str, QAction]:
+def build_actions(
+    parent: QWidget,
+    slots: Mapping[str, Callable[[], object]],
+    entries: Sequence[ActionEntry] = ACTIONS,
+) -> dict[str, QAction]:
     """Make one QAction per entry and add it to `parent`, so that its shortcuts work.
 
     Args:
         parent: owns the actions.
         slots: one callable for every key of the table.
+        entries: the table.
 
     Raises:
         KeyError: a slot is missing, or its key is unknown.
     """
-    unknown = set(slots) ^ {entry.key for entry in ACTIONS}
+    unknown = set(slots) ^ {entry.key for entry in entries}
     if unknown:
         raise KeyError(f"actions without a slot, or slots without an action: {sorted(unknown)}")
     groups: dict[str, QActionGroup] = {}
     made: dict[str, QAction] = {}
-    for entry in ACTIONS:
+    for entry in entries:
         action = QAction(entry.title, parent)
         if entry.short:
             action.setIconText(entry.short)
@@ -382,10 +396,12 @@ def tip_of(key: str) -> str:
     return next(entry.tip for entry in ACTIONS if entry.key == key)
 
 
-def apply_icons(actions: Mapping[str, QAction], tokens: Tokens) -> Iterator[None]:
-    """Set the icons in the theme's colors; yields after each group."""
-    for group in GROUPS:
-        for entry in ACTIONS:
+def apply_icons(
+    actions: Mapping[str, QAction], tokens: Tokens, entries: Sequence[ActionEntry] = ACTIONS
+) -> Iterator[None]:
+    """Set the icons in the theme's colors; yields after each group of the table `entries`."""
+    for group in dict.fromkeys(entry.group for entry in entries):
+        for entry in entries:
             if entry.icon and entry.group == group:
                 # A checked button of an exclusive group has the accent as background.
                 checked = tokens.on_accent if entry.exclusive else ""

@@ -11,6 +11,7 @@ from PySide6.QtCore import QStandardPaths
 from PySide6.QtWidgets import QFileDialog, QWidget
 from shiboken6 import isValid
 
+from app.batch.description import FILM_ENDINGS
 from app.settings import Settings
 from app.ui.window_geometry import WindowGeometry
 
@@ -20,10 +21,7 @@ MAX_NAME = 120  # characters of a suggested name; file systems allow 255 bytes
 _PICTURES = (
     "png jpg jpeg jfif webp avif heic heif gif bmp tif tiff tga ppm pgm pnm jp2 ico psd dds qoi"
 )
-_VIDEOS = "mp4 m4v mov mkv webm avi mpg mpeg wmv flv ogv ts mts m2ts 3gp"
-PICTURES, VIDEOS = (
-    tuple(f".{each}" for each in endings.split()) for endings in (_PICTURES, _VIDEOS)
-)
+PICTURES, VIDEOS = tuple(f".{each}" for each in _PICTURES.split()), FILM_ENDINGS
 
 
 def _filter(title: str, *endings: str) -> str:
@@ -61,6 +59,7 @@ OPEN_FILES = FileKind(
 )
 OPEN_PICTURE = FileKind("open_folder", _FILES, (_filter("Pictures", *PICTURES), _ALL))
 OPEN_FOLDER = FileKind("open_folder", _FILES)
+QUEUE_FOLDER = FileKind("queue_folder", _FILES)
 OPEN_STYLE = FileKind(
     "weights_folder",
     (Place.DownloadLocation,),
@@ -134,7 +133,8 @@ class FileDialogs:
         return made
 
     def _on_selected(self, title: str, kind: FileKind, names: list[str]) -> None:
-        self._remember(kind, Path(names[0]))
+        if kind is not QUEUE_FOLDER:  # the folder itself is the setting
+            self._remember(kind, Path(names[0]))
         self._chosen[title](names)
 
     def start_folder(self, kind: FileKind, *places: Path) -> Path:

@@ -16,15 +16,19 @@ from PySide6.QtWidgets import (
 
 from app.ui.actions import ACTIONS, GROUPS, STYLE_KEYS, ActionEntry
 from app.ui.controllers.drop_parser import DROPPABLE
+from app.ui.queue.actions import GROUP, QUEUE_ACTIONS
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.message_bars import make_button
 from app.ui.window_geometry import WindowGeometry
 
+_ENTRIES = (*ACTIONS, *QUEUE_ACTIONS)
+_COLUMNS = ((*GROUPS[:4], GROUP), GROUPS[4:])
 NOTES = (
     ("Split view", "Drag the divider, or focus the picture (Tab) and use Left and Right."),
     ("Drop and paste", f"{DROPPABLE} can be dropped or pasted anywhere on the window."),
     ("Style of a picture", "Drop any picture on the styles, or paste it with the focus there."),
-    ("Several pictures", "Dropped or opened together they form a strip to step through."),
+    ("Several files", "Dropped together they can be queued; pictures also make a strip."),
+    ("Queue", "Its keys work while it is shown. Drag entries to change their order."),
     ("Privacy", "Nothing is sent from this machine. Pictures are saved only on request."),
 )
 
@@ -39,7 +43,7 @@ def rows(group: str) -> list[tuple[str, str]]:
     """Return (shortcuts, description) for each action of a group; the number keys share one row."""
     made = [
         (shortcut_text(entry), entry.tip)
-        for entry in ACTIONS
+        for entry in _ENTRIES
         if entry.group == group and not entry.key.startswith("style_")
     ]
     if group == "Style":
@@ -58,8 +62,8 @@ class HelpDialog(QDialog):
         columns = QHBoxLayout(content)
         columns.setSpacing(5 * SPACE)
         columns.setContentsMargins(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE)
-        for groups in (GROUPS[:4], GROUPS[4:]):
-            columns.addLayout(self._column(groups, notes=groups[-1] == GROUPS[-1]), 1)
+        for groups in _COLUMNS:
+            columns.addLayout(self._column(groups, notes=groups is _COLUMNS[-1]), 1)
         scroll = QScrollArea(self)
         scroll.setWidget(content)
         scroll.setWidgetResizable(True)

@@ -39,6 +39,7 @@ from app.ui.controllers.style_mixer import StyleMixer
 from app.ui.file_dialogs import FileDialogs
 from app.ui.help_dialog import HelpDialog
 from app.ui.incremental_work import IncrementalWork
+from app.ui.queue.controller import QueueController
 from app.ui.shortcut_filter import is_own_key
 from app.ui.startup_view import INITIAL_SIZE
 from app.ui.theme.icons import application_icon
@@ -127,7 +128,21 @@ class MainWindow(QMainWindow):
             self.session, self.panel, self.sources_menu, self._trigger, self.file_dialogs, self
         )
         self.installer = StyleInstaller(self.session, self.questions)
-        self.drop_handler = DropHandler(self.session, self.viewport, self.opener, self.installer)
+        self.queue = QueueController(
+            self.session,
+            self.viewport,
+            self.mixer.label,
+            lambda: self._settings,
+            self._update_settings,
+            self.file_dialogs,
+            self.questions,
+            self.notices,
+            self.theme,
+            self,
+        )
+        self.drop_handler = DropHandler(
+            self.session, self.viewport, self.opener, self.installer, self.queue.ask_add
+        )
         self.exporter = Exporter(
             self.session,
             lambda: self.viewport.styled,
@@ -181,7 +196,7 @@ class MainWindow(QMainWindow):
         self.workspace = Workspace(
             self.toolbar,
             self.messages,
-            self.viewport,
+            self.queue.pages,
             self.bottom_bars,
             self.panel,
             self.status,
@@ -215,11 +230,15 @@ class MainWindow(QMainWindow):
         self.panel.address_left.connect(self.viewport.setFocus)
         self.training_launcher.progress_text_changed.connect(self.toolbar.show_training)
         self.training_launcher.ready_to_close.connect(self.close)
+        self.queue.words_changed.connect(self.toolbar.show_queue)
+        self.queue.shown_changed.connect(self._update_visibility)
+        self.queue.ready_to_close.connect(self.close)
+        session.opening_changed.connect(lambda opening: opening and self.queue.hide())
         self.playback_bar.seek_requested.connect(session.seek)
         for follow in (session.set_display_size, self._follow_screen):
             self.viewport.resized.connect(follow)
         self.workspace.panel_changed.connect(self._update_panel_action)
-        for part in (self.viewport, self.overlay):
+        for part in (self.viewport, self.overlay, self.queue):
             self.messages.covered_height_changed.connect(part.set_covered_height)
         self.viewport.split_changed.connect(lambda split: self._update_settings(split=split))
         self.theme.changed.connect(
@@ -266,6 +285,7 @@ class MainWindow(QMainWindow):
             "save": lambda: self.exporter.save_as(self),
             "export_film": lambda: self.film_exporter.ask(self, films_folder()),
             "copy": lambda: self.exporter.copy(),
+            "queue": lambda: self.queue.toggle(),
             **{key: lambda key=key: self.styles.act(key) for key in GALLERY_ACTIONS},
             "train": lambda: self.training_launcher.open(self._settings),
             **{f"view_{view}": lambda view=view: self.set_view(view) for view in VIEWS},
@@ -355,6 +375,7 @@ class MainWindow(QMainWindow):
         """Show `view`, one of VIEWS; "compare" also makes the engine compare."""
         if view == "compare" and self.viewport.view != "compare":
             self._view_before = self.viewport.view
+        self.queue.hide()
         self._show_view(view)
         self.session.config = replace(self.session.config, compare=view == "compare")
 
@@ -387,6 +408,7 @@ class MainWindow(QMainWindow):
             ("layers", layers),
             ("gallery", settings.show_gallery),
             ("fullscreen", full),
+            ("queue", self.queue.shown),
         ):
             self.actions_by_key[action].setChecked(on)
         self.viewport.mirrored = settings.mirror
@@ -395,8 +417,9 @@ class MainWindow(QMainWindow):
         self.overlay.setVisible(settings.overlay)
         self.gallery.setVisible(settings.show_gallery)
         self.workspace.show_panel(settings.show_panel, full=full)
-        for part in (self.toolbar, self.bottom_bars, self.status):
+        for part in (self.toolbar, self.status):
             part.setVisible(not full)
+        self.bottom_bars.setVisible(not (full or self.queue.shown))
 
     def _toggle_layers(self) -> None:
         """Time every layer, which shows the figures too, or stop."""
@@ -421,6 +444,7 @@ class MainWindow(QMainWindow):
             (self.showMaximized if self._maximized else self.showNormal)()
         else:
             self._maximized = self.isMaximized()
+            self.queue.hide()
             self.showFullScreen()
             self.viewport.setFocus()
         self._update_visibility()
@@ -441,6 +465,8 @@ class MainWindow(QMainWindow):
             self.workspace.close_drawer()
         elif self.problems.problems:
             self.problems.dismiss()
+        elif self.queue.shown and not self.notices.text:
+            self.queue.hide()
         else:
             self.notices.dismiss()
 
@@ -510,13 +536,16 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Close unless the user has to confirm; completes a recording and saves the settings."""
         if not (
-            self.exporter.may_quit(self.questions, self.close) and self.training_launcher.may_quit()
+            self.exporter.may_quit(self.questions, self.close)
+            and self.training_launcher.may_quit()
+            and self.queue.may_quit()
         ):
             event.ignore()
             return
         self.exporter.finish()
         self.virtual_camera.close()
         self.film_exporter.close()
+        self.queue.close()
         self._save_later.stop()
         try:
             self._saver.save_now(self._current_settings())

@@ -23,8 +23,8 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 
+from app.processes.command_process import ROOT
 from app.styles.library import Library
-from app.training.process import ROOT
 from tests.conftest import picture, random_vgg
 from utils.images.writing import write_pixels
 

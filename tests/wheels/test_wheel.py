@@ -41,9 +41,9 @@ THEIRS = "'''Another project's package.'''\nWHOSE = 'theirs'\n"
 
 TRAIN = """
 from PySide6.QtCore import QCoreApplication
-from styleforge.app.training.process import TrainingProcess
+from styleforge.app.processes.command_process import CommandProcess
 qt = QCoreApplication([])
-process = TrainingProcess()
+process = CommandProcess("training process")
 process.exited.connect(lambda exit: (print(exit.outcome, exit.reason), qt.quit()))
 process.start(["train", "--help"])
 qt.exec()

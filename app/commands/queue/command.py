@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -12,11 +13,12 @@ from pathlib import Path
 
 from app.batch.job import JobState, QueuedJob, QueueError
 from app.batch.job_queue import JobQueue
-from app.batch.manifest import ManifestError, State, read_manifest
-from app.batch.watched_folder import WatchedFolder
+from app.batch.overview import Overview
+from app.batch.watched_folder import WatchedFolder, not_queued
 from app.commands.common_flags import DEFAULTS
 from app.commands.queue.arguments import job_words
 from app.commands.queue.runner import run_waiting
+from app.commands.stop_signal import interrupt_on_stdin
 from app.commands.stylize.flags import add_inputs, add_look, add_output, add_telling
 from app.commands.stylize.reporters import Reporter, make_reporter
 from app.commands.stylize.style_images import check_style_images
@@ -26,7 +28,8 @@ from app.styles.library import Library
 from utils.text import printable
 
 INTERVAL_S = 2.0  # between looks at a folder or at the queue
-INTERRUPTED = "interrupted"  # how a job is listed that is RUNNING without a process
+JOB_EVENT = "job"  # of `run --progress json`, beside those of stylize
+FINISH, CONTINUE = "finish", "continue"  # lines on stdin with --listen
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -45,8 +48,21 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     run = actions.add_parser("run", help="run the jobs that wait or were interrupted")
     run.add_argument("--wait", action="store_true", help="then wait for more of them, until Ctrl+C")
     add_telling(run)
+    run.add_argument(
+        "--listen",
+        action="store_true",
+        help=f"obey lines on stdin, for programs: `{FINISH}` to stop after the job under way, "
+        f"`{CONTINUE}` to go on after all; any other, or the end of stdin, is Ctrl+C",
+    )
     listed = actions.add_parser("list", help="show the jobs and how far they are")
     listed.add_argument("--json", action="store_true", help="as JSON, one job a line")
+    move = actions.add_parser("move", help="change the order in which jobs run")
+    move.add_argument(
+        "numbers", nargs="+", type=_number, metavar="JOB", help="those to move, in their new order"
+    )
+    place = move.add_mutually_exclusive_group()
+    place.add_argument("--before", type=_number, metavar="JOB", help="put them before this one")
+    place.add_argument("--last", action="store_true", help="put them last (default: first)")
     retry = actions.add_parser("retry", help="have jobs that failed wait again")
     _add_numbers(retry, "those that failed")
     remove = actions.add_parser("remove", help="delete jobs, not their results")
@@ -92,6 +108,7 @@ def run(args: argparse.Namespace) -> int:
         "add": _add,
         "run": _run,
         "list": _list,
+        "move": _move,
         "retry": _retry,
         "remove": _remove,
         "watch": _watch,
@@ -117,51 +134,51 @@ def _check_look(args: argparse.Namespace) -> None:
 
 def _run(args: argparse.Namespace, queue: JobQueue) -> int:
     new_reporter = partial(make_reporter, args.progress, args.loudness)
+    told = _tell_job if args.progress == "json" else lambda job: None
+    finishing = threading.Event()
+    if args.listen:
+        interrupt_on_stdin({FINISH: finishing.set, CONTINUE: finishing.clear})
     for sentence in queue.jobs()[1]:
         new_reporter().problem(sentence)
-    failed = run_waiting(queue, new_reporter)
-    while args.wait:
+    failed = run_waiting(queue, new_reporter, told, finishing.is_set)
+    while args.wait and not finishing.is_set():
         time.sleep(INTERVAL_S)
-        failed += run_waiting(queue, new_reporter)
+        failed += run_waiting(queue, new_reporter, told, finishing.is_set)
     return FAILED if failed else DONE
 
 
+def _tell_job(job: QueuedJob) -> None:
+    """Print an event when a job begins and when it has ended, beside those of its run."""
+    values = {"number": job.number, "state": job.state, "error": job.error or None}
+    sys.stdout.write(json.dumps({"event": JOB_EVENT, **values}) + "\n")
+    sys.stdout.flush()  # somebody waits for the line
+
+
 def _list(args: argparse.Namespace, queue: JobQueue) -> int:
-    jobs, damaged = queue.jobs()
-    for job in jobs:
-        try:
-            state, counts = _state(queue, job), _counts(queue, job)
-        except ManifestError as exc:
-            damaged.append(f"job {job.number}: {exc}")
-            continue
+    views, damaged = Overview(queue).read()
+    for view in views:
+        job = view.job
         if args.json:
-            values = {"job": job.number, "state": state, **counts, "error": job.error or None}
+            counts = {"pictures": view.pictures, "done": view.done, "failed": view.failed}
+            values = {"job": job.number, "state": view.state, **counts, "error": job.error or None}
             values |= {"added_at": job.added_at, "arguments": job.arguments}
             sys.stdout.write(json.dumps(values) + "\n")
             continue
-        told = f"{counts['done']} of {counts['pictures']}" if counts["pictures"] else ""
+        told = f"{view.done} of {view.pictures}" if view.pictures else ""
         words = printable(" ".join(job.arguments))
         why = f"  ({printable(job.error)})" if job.error else ""
-        sys.stdout.write(f"{job.number:>4}  {state:11}  {told:>10}  {words}{why}\n")
+        sys.stdout.write(f"{job.number:>4}  {view.state:11}  {told:>10}  {words}{why}\n")
     for sentence in damaged:
         sys.stderr.write(f"styleforge: {printable(sentence, MAX_MESSAGE_LENGTH)}\n")
     return FAILED if damaged else DONE
 
 
-def _state(queue: JobQueue, job: QueuedJob) -> str:
-    if job.state is JobState.RUNNING and not queue.is_running(job):
-        return INTERRUPTED
-    return job.state.value
-
-
-def _counts(queue: JobQueue, job: QueuedJob) -> dict[str, int]:
-    """How many pictures a job has, is done with, and has failed with; 0 before it has begun."""
-    path = queue.manifest(job.number)
-    if not path.is_file():
-        return {"pictures": 0, "done": 0, "failed": 0}
-    manifest = read_manifest(path)
-    done = manifest.count(State.DONE) + manifest.count(State.KEPT)
-    return {"pictures": len(manifest.entries), "done": done, "failed": manifest.count(State.FAILED)}
+def _move(args: argparse.Namespace, queue: JobQueue) -> int:
+    before = args.before
+    if before is None and not args.last:
+        before = next((each for each in queue.order() if each not in args.numbers), None)
+    queue.arrange(args.numbers, before)
+    return DONE
 
 
 def _retry(args: argparse.Namespace, queue: JobQueue) -> int:
@@ -202,18 +219,11 @@ def _add_settled(
     args: argparse.Namespace, queue: JobQueue, folder: WatchedFolder, reporter: Reporter
 ) -> None:
     """Add a job for the pictures that no job has as they are now."""
-    settled = folder.settled()
-    if not settled:
-        return
-    queued: dict[str, float] = {}
-    for job in queue.jobs()[0]:
-        for word in job.arguments[job.arguments.index("--") + 1 :] if "--" in job.arguments else ():
-            queued[word] = max(job.added_at, queued.get(word, 0.0))
-    new = [str(path) for path, changed in settled if queued.get(str(path), -1.0) < changed]
+    new = not_queued(folder.settled(), queue.jobs()[0])
     if new:
         if not args.overwrite:
             args.skip_existing = True
-        job = queue.add(job_words(args, new))
+        job = queue.add(job_words(args, [str(path) for path in new]))
         reporter.note(f"Added job {job.number}: {len(new)} new in '{printable(str(args.folder))}'")
 
 

@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
+from app.batch.description import described
 from app.batch.job import QueuedJob
 from app.batch.job_queue import JobQueue
+from app.batch.manifest import ManifestError
+from app.batch.overview import why_failed
 from app.commands import stylize
 from app.commands.queue.arguments import job_arguments
+from app.commands.stylize.inputs import shown
 from app.commands.stylize.reporters import Reporter
 from app.errors import StyleForgeError
 from app.exit_status import DONE
 
+SOME_FAILED = "some of its inputs failed"
 
-def run_waiting(queue: JobQueue, new_reporter: Callable[[], Reporter]) -> int:
+
+def run_waiting(
+    queue: JobQueue,
+    new_reporter: Callable[[], Reporter],
+    told: Callable[[QueuedJob], object] = lambda job: None,
+    finishing: Callable[[], bool] = lambda: False,
+) -> int:
     """Run jobs until none waits that another process does not run.
 
     Args:
         queue: The queue.
         new_reporter: Makes what is told of a job.
+        told: Is called with each job when it begins and when it has ended.
+        finishing: Whether to begin no further job.
 
     Returns:
         How many of them failed.
@@ -27,21 +41,23 @@ def run_waiting(queue: JobQueue, new_reporter: Callable[[], Reporter]) -> int:
         KeyboardInterrupt: The job under way waits again; what it has made is complete.
     """
     failed = 0
-    while True:
+    while not finishing():
         with queue.next_job() as job:
             if job is None:
-                return failed
+                break
+            told(job)
             reporter = new_reporter()
             reporter.note(f"Job {job.number}")
             try:
                 error = _run(queue, job, reporter)
             except KeyboardInterrupt:
-                queue.put_back(job)
+                told(queue.put_back(job))
                 raise
             if error:
                 reporter.problem(f"job {job.number}: {error}")
-            queue.finish(job, error)
+            told(queue.finish(job, error))
             failed += bool(error)
+    return failed
 
 
 def _run(queue: JobQueue, job: QueuedJob, reporter: Reporter) -> str:
@@ -55,4 +71,17 @@ def _run(queue: JobQueue, job: QueuedJob, reporter: Reporter) -> str:
         return str(exc)
     except OSError as exc:
         return f"'{exc.filename}': {exc.strerror}" if exc.filename else str(exc.strerror or exc)
-    return "" if status == DONE else "some of its inputs failed"
+    return "" if status == DONE else _why(queue, job)
+
+
+def _why(queue: JobQueue, job: QueuedJob) -> str:
+    """Why a run that ended by itself failed. Without a manifest nothing could be begun: inputs are
+    missing, or hold no pictures."""
+    try:
+        said = why_failed(queue.manifest(job.number))
+    except ManifestError as exc:
+        return str(exc)
+    if said:
+        return said
+    gone = [path for path in described(job.arguments).inputs if not Path(path).exists()]
+    return f"'{shown(gone[0])}' does not exist" if gone else SOME_FAILED

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
 from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 
@@ -14,12 +17,26 @@ from app.ui.viewport.viewport import Viewport
 
 
 class DropHandler:
-    """Handles drags over the window; `viewport` shows what a drop would do."""
+    """Handles drags over the window.
+
+    Args:
+        session: Opens sources.
+        viewport: Shows what a drop would do.
+        opener: Opens a copied picture.
+        installer: Installs styles.
+        ask_many: Asks what is to be done with several files: they are passed to it with what opens
+            the pictures among them as a strip, or None.
+    """
 
     def __init__(
-        self, session: Session, viewport: Viewport, opener: SourceOpener, installer: StyleInstaller
+        self,
+        session: Session,
+        viewport: Viewport,
+        opener: SourceOpener,
+        installer: StyleInstaller,
+        ask_many: Callable[[Sequence[Path], Callable[[], object] | None], object],
     ) -> None:
-        self._session, self._viewport = session, viewport
+        self._session, self._viewport, self._ask_many = session, viewport, ask_many
         self._opener, self._installer = opener, installer
 
     def enter(self, event: QDragEnterEvent) -> None:
@@ -56,6 +73,10 @@ class DropHandler:
     def _open(self, drop: Drop) -> None:
         if drop.weights is not None:
             self._installer.ask_install(drop.weights)
+        elif drop.queue:
+            spec = drop.spec
+            strip = None if spec is None else lambda: self._session.open(spec)
+            self._ask_many(drop.queue, strip)
         elif drop.spec is not None:
             self._session.open(drop.spec)
         else:

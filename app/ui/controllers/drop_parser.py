@@ -7,6 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QFileInfo, QMimeData, QMimeDatabase, QUrl
 
+from app.batch.description import FILM_ENDINGS
 from utils.text import printable
 
 DROPPABLE = "Pictures, videos, folders, network addresses, and .pth or .safetensors styles"
@@ -19,19 +20,27 @@ _STREAMS = ("http", "https", "rtsp", "rtsps")
 class Drop:
     """What a drop would do.
 
-    At most one of `spec` (for session.open) and `weights` (for session.install_style) is set;
-    neither if the drop is refused.
+    At most one of `spec` (for session.open) and `weights` (for session.install_style) is set, and
+    none of both, nor `queue`, if the drop is refused.
+
+    Attributes:
+        title: What would be done, or why nothing can be.
+        detail: More of it.
+        spec: A source.
+        weights: A style to install.
+        queue: Several files for the queue, some of which may be a source as well.
     """
 
     title: str
     detail: str = ""
     spec: str | list[str] | None = None
     weights: Path | None = None
+    queue: tuple[Path, ...] = ()
 
     @property
     def accepted(self) -> bool:
-        """Whether the drop can be opened or installed."""
-        return self.spec is not None or self.weights is not None
+        """Whether the drop can be opened, queued or installed."""
+        return self.spec is not None or self.weights is not None or bool(self.queue)
 
 
 def parse_drop(data: QMimeData) -> Drop:
@@ -128,19 +137,21 @@ def _one(path: Path) -> Drop:
 def _several(paths: list[Path]) -> Drop:
     kinds = ["folder" if QFileInfo(path).isDir() else _kind(path) for path in paths]
     strip = [str(p) for p, kind in zip(paths, kinds, strict=True) if kind in ("folder", "image")]
-    if not strip:
+    usable = ("folder", "image", "video")
+    queue = tuple(path for path, kind in zip(paths, kinds, strict=True) if kind in usable)
+    if not queue:
         if all(path.suffix.lower() in WEIGHTS for path in paths):
             return Drop("Only one style at a time", "Drop a single .pth or .safetensors file.")
-        if all(kind == "video" for kind in kinds):
-            return Drop("Only one video at a time", "Drop a single video, or several pictures.")
         return _refused(f"'{_name(paths[0])}'")
-    counts = ((kinds.count("image"), "picture"), (kinds.count("folder"), "folder"))
-    detail = " and ".join(_count(number, word) for number, word in counts if number)
-    if strip[1:] or "folder" in kinds:
-        detail += ", as a strip to step through"
-    if left_out := len(paths) - len(strip):
+    words = (("image", "picture"), ("video", "film"), ("folder", "folder"))
+    counts = [_count(kinds.count(kind), word) for kind, word in words if kind in kinds]
+    detail = " and ".join([", ".join(counts[:-1]), counts[-1]]) if counts[1:] else counts[0]
+    if left_out := len(paths) - len(queue):
         detail += f"; {_count(left_out, 'other file')} left out"
-    return Drop("Drop to open", detail, spec=strip)
+    if len(queue) == 1:
+        return Drop("Drop to open", detail, spec=str(queue[0]))
+    title = "Drop to queue or to step through" if strip else "Drop to add to the queue"
+    return Drop(title, detail, spec=strip or None, queue=queue)
 
 
 def _name(path: Path) -> str:
@@ -154,6 +165,8 @@ def _count(number: int, word: str) -> str:
 
 def _kind(path: Path) -> str:
     """Return "image", "video", ... by the file's extension."""
+    if path.suffix.lower() in FILM_ENDINGS:  # .ts is a translation for Qt
+        return "video"
     match = QMimeDatabase.MatchMode.MatchExtension
     return QMimeDatabase().mimeTypeForFile(path.name, match).name().partition("/")[0]
 

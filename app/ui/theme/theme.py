@@ -117,7 +117,8 @@ class Theme(QObject):
 def palette(tokens: Tokens) -> QPalette:
     """Return the palette for custom-painted widgets.
 
-    Dark is the canvas, PlaceholderText muted text, Mid the separators, Highlight the accent.
+    Dark is the canvas, PlaceholderText muted text, LinkVisited text that tells a failure, Mid the
+    separators, Highlight the accent.
     """
     role = QPalette.ColorRole
     colors = {
@@ -136,6 +137,7 @@ def palette(tokens: Tokens) -> QPalette:
         role.HighlightedText: tokens.on_accent,
         role.Accent: tokens.accent,
         role.Link: tokens.accent,
+        role.LinkVisited: tokens.fault,
         role.Light: tokens.hover,
         role.Midlight: tokens.hover,
         role.Mid: tokens.line,
@@ -196,9 +198,10 @@ QToolButton:checked:focus, #toolbar QToolButton:checked:focus {{ border-color: {
 QToolButton::menu-indicator {{ image: none; }}
 #segments {{ background: {t.raised}; border-radius: {RADIUS + 2}px; }}
 #segments QToolButton {{ padding: 1px 10px; }}
-QPushButton[role="primary"] {{ background: {t.accent}; color: {t.on_accent};
-    border-color: {t.accent}; }}
-QPushButton[role="primary"]:focus {{ border-color: {t.text}; }}
+QPushButton[role="primary"], QToolButton[role="primary"] {{ background: {t.accent};
+    color: {t.on_accent}; border-color: {t.accent}; }}
+QPushButton[role="primary"]:focus, QToolButton[role="primary"]:focus {{ border-color: {t.text}; }}
+#queue {{ background: {t.window}; }}
 QComboBox, QLineEdit {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.outline};
     border-radius: {RADIUS}px; padding: 5px 8px; min-height: 20px;
     selection-background-color: {t.accent}; selection-color: {t.on_accent}; }}

@@ -31,6 +31,7 @@ class Tokens:
     on_accent: str
     alert: str  # background of the problem bar
     on_alert: str
+    fault: str  # text that tells a failure, on the window or on a raised ground
     calm: str  # background of notices and questions
     on_calm: str
 
@@ -51,6 +52,7 @@ DARK = Tokens(
     on_accent="#1b1206",
     alert="#5b1f24",
     on_alert="#ffe9e6",
+    fault="#ff9e94",
     calm="#23384d",
     on_calm="#e6f1fb",
 )
@@ -71,6 +73,7 @@ LIGHT = Tokens(
     on_accent="#ffffff",
     alert="#fbe0dd",
     on_alert="#6b1512",
+    fault="#a3261f",
     calm="#dcebf9",
     on_calm="#10324f",
 )

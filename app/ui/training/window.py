@@ -26,11 +26,12 @@ from app.styles.pack import Style
 from app.training.run_store import RunDirectory
 from app.training.state import Phase, State
 from app.ui.controllers.drop_handler import accept_as_copy
+from app.ui.durations import format_duration, format_remaining
 from app.ui.file_dialogs import FileDialogs
 from app.ui.theme.tokens import SPACE
 from app.ui.training.choice_bar import Answer, ChoiceBar
 from app.ui.training.form import TrainingForm
-from app.ui.training.formatting import confirmation_text, format_duration, format_remaining
+from app.ui.training.formatting import confirmation_text
 from app.ui.training.loss_plot import LossPlot
 from app.ui.training.preview import Preview
 from app.ui.widgets.message_bars import ProblemBar, make_button

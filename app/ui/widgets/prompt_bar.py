@@ -29,12 +29,14 @@ class PromptBar(QFrame):
         self.accept = make_button("", "Answer yes (Enter)", self._accept)
         self.accept.setProperty("role", "primary")
         self.cancel = make_button("Cance&l", "Answer no (Esc)", self.dismiss)
-        for answer in (self.accept, self.cancel):
+        self._on_other: Callable[[], object] | None = None
+        self.other = make_button("Other", "Do this instead", self._choose_other)
+        for answer in (self.accept, self.other, self.cancel):
             answer.setAutoDefault(True)  # outside of dialogs, Qt's buttons ignore Enter by default
         self.field.returnPressed.connect(self._accept)
         row = bar_layout(self)
         row.addWidget(self._question, 1)
-        for widget in (self._label, self.field, self.accept, self.cancel):
+        for widget in (self._label, self.field, self.accept, self.other, self.cancel):
             row.addWidget(widget)
         self.hide()
 
@@ -47,6 +49,8 @@ class PromptBar(QFrame):
         label: str = "",
         text: str = "",
         no: str = "Cance&l",
+        other: str = "",
+        on_other: Callable[[], object] | None = None,
     ) -> None:
         """Ask a question.
 
@@ -57,8 +61,14 @@ class PromptBar(QFrame):
             label: label of the field; empty for no field.
             text: initial text of the field.
             no: label of the button that dismisses.
+            other: label of the button that does something else; empty for none.
+            on_other: called by it.
         """
-        self._on_accepted = answered
+        self._on_accepted, self._on_other = answered, on_other
+        if other:
+            self.other.setText(other)
+            self.other.setAccessibleName(other.replace("&", ""))
+        self.other.setVisible(bool(other))
         self._question.setText(breakable(question))
         self.setAccessibleDescription(question)
         self._label.setText(label)
@@ -79,8 +89,14 @@ class PromptBar(QFrame):
 
     def dismiss(self) -> None:
         """Hide the question without an answer."""
-        self._on_accepted = None
+        self._on_accepted = self._on_other = None
         self.hide()
+
+    def _choose_other(self) -> None:
+        chosen = self._on_other
+        self.dismiss()
+        if chosen is not None:
+            chosen()
 
     def _accept(self) -> None:
         answered, text = self._on_accepted, self.field.text().strip()

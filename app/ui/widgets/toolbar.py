@@ -15,8 +15,9 @@ _LEFT = (
     ("open", "sources", "paste"),
     ("pause",),
     ("snapshot", "record", "virtual_camera", "save", "copy"),
-    ("train",),
+    ("train", "queue"),
 )
+_TOLD = ("train", "queue")  # whose progress is shown beside their icons
 _VIEWS = ("view_styled", "view_split", "view_compare")
 _BESIDE = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
 _ALONE = Qt.ToolButtonStyle.ToolButtonIconOnly
@@ -38,7 +39,8 @@ class Toolbar(QFrame):
         super().__init__(parent)
         self.setObjectName("toolbar")
         self.menu = _main_menu(actions, self)
-        self._training = False  # whether the progress is shown
+        self._told: dict[str, QToolButton] = {}
+        self._telling: set[str] = set()  # those of _TOLD whose progress is shown
         self._folded = 0  # number of folded steps
         self._spare: list[QToolButton] = []
         row = QHBoxLayout(self)
@@ -52,8 +54,8 @@ class Toolbar(QFrame):
                     self._spare.append(made)
                 if key == "open":
                     self._open_button = made
-                if key == "train":
-                    self._train_button = made
+                if key in _TOLD:
+                    self._told[key] = made
                 if key == "sources":
                     self.sources_button = made
                     self._sources = sources
@@ -109,9 +111,10 @@ class Toolbar(QFrame):
         """Fold the first `count` steps."""
         self._folded = count
         for each in self._views:
-            _set_text_shown(each, count < 1)
-        _set_text_shown(self._open_button, count < 2)
-        _set_text_shown(self._train_button, count < 2 and self._training)
+            set_text_shown(each, count < 1)
+        set_text_shown(self._open_button, count < 2)
+        for key, each in self._told.items():
+            set_text_shown(each, count < 2 and key in self._telling)
         for each in self._spare:
             each.setVisible(count < _STEPS)
         self._segments_frame.updateGeometry()  # immediately, not in the next event loop iteration
@@ -121,8 +124,8 @@ class Toolbar(QFrame):
         row = self.layout()
         assert row is not None
         gains = (
-            sum(map(_text_width, self._views)),
-            sum(map(_text_width, self._text_buttons)),
+            sum(map(text_width, self._views)),
+            sum(map(text_width, self._text_buttons)),
             sum(each.sizeHint().width() + row.spacing() for each in self._spare),
         )
         whole = row.totalMinimumSize().width() + sum(gains[: self._folded])
@@ -131,15 +134,25 @@ class Toolbar(QFrame):
     @property
     def _text_buttons(self) -> list[QToolButton]:
         """The buttons with texts besides the views."""
-        return [self._open_button, *([self._train_button] if self._training else [])]
+        return [self._open_button, *(self._told[key] for key in sorted(self._telling))]
 
     def show_training(self, words: str) -> None:
         """Show `words` beside the icon of training; "" for none."""
-        self._training = bool(words)
-        _set_text_shown(self._train_button, self._training and self._folded < 2)
+        self._tell("train", words)
+
+    def show_queue(self, words: str) -> None:
+        """Show `words` beside the icon of the queue; "" for none."""
+        self._tell("queue", words)
+
+    def _tell(self, key: str, words: str) -> None:
+        button = self._told[key]
         if words:
-            self._train_button.setText(words)
-        self._train_button.setAccessibleDescription(words or self._train_button.toolTip())
+            self._telling.add(key)
+            button.defaultAction().setIconText(words)
+        else:
+            self._telling.discard(key)
+        set_text_shown(button, bool(words) and self._folded < 2)
+        button.setAccessibleDescription(words or button.toolTip())
 
     def pop_up_menu(self) -> None:
         """Open the menu of all commands."""
@@ -164,7 +177,7 @@ def tool_button(action: QAction, parent: QWidget, *, words: bool = False) -> QTo
     return made
 
 
-def _text_width(button: QToolButton) -> int:
+def text_width(button: QToolButton) -> int:
     """Return how much wider the text makes `button`, computed as QToolButton does.
 
     Asking the button for both sizes would change it, from within a layout that asks for its size.
@@ -174,7 +187,8 @@ def _text_width(button: QToolButton) -> int:
     return 4 + text + 2 * metrics.horizontalAdvance(" ")
 
 
-def _set_text_shown(button: QToolButton, on: bool) -> None:
+def set_text_shown(button: QToolButton, on: bool) -> None:
+    """Show the text beside the icon, or the icon alone."""
     button.setToolButtonStyle(_BESIDE if on else _ALONE)
 
 

@@ -61,6 +61,50 @@ def test_jobs_keep_their_order_and_their_words(queue):
     assert {job.state for job in jobs} == {JobState.WAITING}
 
 
+def numbers(queue: JobQueue) -> list[int]:
+    return [job.number for job in queue.jobs()[0]]
+
+
+def test_jobs_run_in_the_order_in_which_they_were_arranged(queue):
+    added = queue.add_all([str(number)] for number in range(5))
+    assert [job.number for job in added] == numbers(queue) == [1, 2, 3, 4, 5]
+    queue.arrange([4, 2], before=1)
+    assert numbers(queue) == [4, 2, 1, 3, 5]
+    queue.arrange([2], before=2)
+    queue.arrange([4, 1])
+    assert numbers(queue) == [2, 3, 5, 4, 1]
+    with queue.next_job() as job:
+        assert job.number == 2
+        queue.finish(job)
+    queue.remove(4)
+    assert queue.add(["later"]).number == 6
+    assert numbers(JobQueue(queue.root)) == [2, 3, 5, 1, 6]
+    for wrong in ([7], [1, 4]):
+        with pytest.raises(QueueError, match=f"there is no job {wrong[-1]} in the queue"):
+            queue.arrange(wrong)
+    with pytest.raises(QueueError, match="there is no job 9 in the queue"):
+        queue.arrange([1], before=9)
+
+
+def test_a_number_that_was_arranged_is_not_given_again(queue):
+    queue.add_all([["one"], ["two"], ["three"]])
+    queue.arrange([3], before=1)
+    queue.remove(3)
+    assert queue.add(["new"]).number == 4
+    assert numbers(queue) == [1, 2, 4]
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b'["1"]', b"\xff", b"[" * 100_000])
+def test_a_damaged_order_is_told_and_the_jobs_run_as_they_were_added(queue, data):
+    queue.add_all([["one"], ["two"]])
+    queue.arrange([2], before=1)
+    (queue.root / "order.json").write_bytes(data)
+    jobs, damaged = queue.jobs()
+    assert [job.number for job in jobs] == [1, 2]
+    assert len(damaged) == 1
+    assert "the order of the queue" in damaged[0]
+
+
 def test_processes_that_add_at_once_lose_nothing(queue):
     processes(ADD, *([str(queue.root), name] for name in "abc"))
     jobs, _ = queue.jobs()

@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from app.commands.train import command as train
+from app.processes.command_process import ROOT, CommandProcess, ProcessExit
 from app.training.controller import TrainingController
-from app.training.process import ROOT, ProcessExit, TrainingProcess
 from app.training.request import TrainingRequest
 from app.training.state import Phase
 from tests.app.training.conftest import LONG, fields, filled, learning, until
@@ -79,7 +79,7 @@ def test_a_process_that_is_killed_is_told_and_the_studio_is_ready_again(studio, 
 
 def test_what_a_process_ends_with_becomes_one_sentence():
     def judged(code: int, *errors: str, crashed: bool = False) -> ProcessExit:
-        process = TrainingProcess()
+        process = CommandProcess("training process")
         process._errors = list(errors)
         return process._classify_exit(code, crashed=crashed)
 

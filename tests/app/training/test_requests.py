@@ -17,7 +17,8 @@ from app.training import controller as studio_module
 from app.training.dataset_scan import scan_dataset
 from app.training.request import TrainingRequest
 from app.training.state import Forecast, Phase, State
-from app.ui.training.formatting import confirmation_text, format_duration, format_remaining
+from app.ui.durations import format_duration, format_remaining
+from app.ui.training.formatting import confirmation_text
 from models.training.presets import PRESETS, STROKES, cheaper
 from models.training.style_pack import THUMBNAIL
 from tests.app.training.conftest import LONG, PATIENCE, TINY, fields, filled, until

@@ -18,8 +18,8 @@ from filelock import FileLock
 
 from app.cli import main
 from app.commands.train import command as command_module
+from app.processes.command_process import ROOT
 from app.styles.pack import load_pack
-from app.training.process import ROOT
 from models.checkpoints import load_checkpoint
 from models.training.checkpoint import previous_of, resume_run, save_run
 from models.training.errors import TrainingError

@@ -21,6 +21,7 @@ from tests.mutants.table import (
     model_parts,
     packaging,
     picture_styles,
+    queue_window,
     serve,
     training,
     tuning,
@@ -50,6 +51,7 @@ MUTANTS = (
     *any_style.MUTANTS,
     *families.MUTANTS,
     *picture_styles.MUTANTS,
+    *queue_window.MUTANTS,
     *library.MUTANTS,
     *losses_and_optimizers.MUTANTS,
 )

@@ -110,7 +110,7 @@ MUTANTS = (
     Mutant(
         "Ctrl+C counts as a death of the process",
         "app/commands/queue/runner.py",
-        "                queue.put_back(job)\n",
+        "                told(queue.put_back(job))\n",
         "",
         (f"{_QUEUE}::test_ctrl_c_has_the_job_wait_again",),
     ),

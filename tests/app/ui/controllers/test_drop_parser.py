@@ -25,7 +25,8 @@ def test_pictures_and_videos_open(name):
 def test_several_pictures_make_a_strip_and_what_else_there_is_stays_out():
     drop = parse_drop(dropped("/x/a.jpg", "/x/b.png", "/x/notes.txt"))
     assert drop.spec == ["/x/a.jpg", "/x/b.png"]
-    assert drop.detail == "2 pictures, as a strip to step through; 1 other file left out"
+    assert drop.queue == (Path("/x/a.jpg"), Path("/x/b.png"))
+    assert drop.detail == "2 pictures; 1 other file left out"
 
 
 @pytest.mark.parametrize("name", ["a.pth", "a.PT", "a.safetensors"])
@@ -56,8 +57,13 @@ def test_anything_else_says_what_can_be_dropped(name):
     assert ".safetensors" in drop.detail
 
 
-def test_two_videos_at_once_are_refused():
-    assert parse_drop(dropped("/x/a.mp4", "/x/b.mp4")).title == "Only one video at a time"
+def test_films_beside_one_another_can_be_queued_alone():
+    films = parse_drop(dropped("/x/a.mp4", "/x/b.ts"))
+    assert (films.spec, films.queue) == (None, (Path("/x/a.mp4"), Path("/x/b.ts")))
+    both = parse_drop(dropped("/x/a.mp4", "/x/b.png", "/x/c.png"))
+    assert both.spec == ["/x/b.png", "/x/c.png"]
+    assert both.detail == "2 pictures and 1 film"
+    assert len(both.queue) == 3
 
 
 def test_a_name_with_control_characters_is_shown_on_one_line():
@@ -85,7 +91,7 @@ def test_prose_and_nothing_are_no_drop():
 def test_a_folder_among_dropped_pictures_stands_for_what_it_holds(tmp_path):
     drop = parse_drop(dropped(tmp_path, tmp_path / "a.png", tmp_path / "a.txt"))
     assert drop.spec == [str(tmp_path), str(tmp_path / "a.png")]
-    assert drop.detail.startswith("1 picture and 1 folder, as a strip to step through; ")
+    assert drop.detail.startswith("1 picture and 1 folder; ")
     assert drop.detail.endswith("1 other file left out")
 
 

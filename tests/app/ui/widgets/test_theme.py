@@ -33,6 +33,8 @@ def test_text_and_edges_have_contrast_enough(tokens: Tokens):
     for back in (tokens.window, tokens.panel, tokens.raised, tokens.hover, tokens.canvas):
         assert contrast(tokens.text, back) >= 4.5
         assert contrast(tokens.muted, back) >= 4.5
+    for back in (tokens.window, tokens.panel, tokens.raised, tokens.hover):
+        assert contrast(tokens.fault, back) >= 4.5
     assert contrast(tokens.on_accent, tokens.accent) >= 4.5
     assert contrast(tokens.on_alert, tokens.alert) >= 4.5
     assert contrast(tokens.on_calm, tokens.calm) >= 4.5

@@ -90,8 +90,11 @@ def test_a_drop_into_the_studio_is_a_copy_too(window, session, picture, qtbot):
 def test_dropped_pictures_make_a_strip_to_step_through(window, session, picture, tmp_path, qtbot):
     second = tmp_path / "second.png"
     write_pixels(second, np.zeros((48, 64, 3), np.uint8))
+    drop(window, files(picture, second))
+    assert window.questions.isVisible()
+    assert session.info is None
     with qtbot.waitSignal(session.styled, timeout=5000):
-        drop(window, files(picture, second))
+        window.questions.other.click()
     qtbot.waitUntil(window.playback_bar.isVisible)
     press(window, "next")
     qtbot.waitUntil(lambda: session.position == 1.0)

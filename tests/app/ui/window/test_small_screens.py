@@ -178,7 +178,7 @@ def test_how_far_training_is_has_its_place_in_a_narrow_bar_too(narrow, qtbot):
     narrow.resize(1, 1)
     qtbot.wait(20)
     assert narrow.width() == least
-    assert narrow.toolbar._train_button.accessibleDescription() == "37 % trained"
+    assert narrow.toolbar._told["train"].accessibleDescription() == "37 % trained"
 
 
 def test_a_narrow_window_opens_the_panel_as_a_drawer_over_the_picture(narrow, qtbot):

@@ -1,4 +1,4 @@
-"""Runs `styleforge train` in a separate process and emits its events.
+"""Runs one of our commands in a separate process and emits its events.
 
 A crash, or a lack of memory, affects only that process and becomes a ProcessExit.
 """
@@ -33,25 +33,33 @@ class ProcessExit:
         outcome: "done", "stopped" or "failed".
         reason: why it failed, in one sentence.
         details: the last output of a failed process.
+        crashed: whether it failed because it crashed or was killed.
     """
 
     outcome: str
     reason: str = ""
     details: str = ""
+    crashed: bool = False
 
 
-class TrainingProcess(QObject):
-    """Runs one process at a time.
+class CommandProcess(QObject):
+    """Runs one process at a time. The command prints a JSON object with an "event" a line, and
+    stops at a line on its stdin that it does not know, or at the end of it.
 
-    `event_received(event)` has one JSON object of --json-progress; `exited(ProcessExit)` is emitted
-    exactly once after every `start`.
+    `event_received(event)` has one JSON object; `exited(ProcessExit)` is emitted exactly once after
+    every `start`.
+
+    Args:
+        name: What messages call the process.
+        parent: Of the QObject.
     """
 
     event_received = Signal(object)  # dict
     exited = Signal(object)  # ProcessExit
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, name: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._name = name
         self._process: QProcess | None = None
         self._errors: list[str] = []
         self._stop_requested = False
@@ -69,7 +77,7 @@ class TrainingProcess(QObject):
         self._errors, self._stop_requested = [], False
         process = self._process = QProcess(self)
         process.setProgram(sys.executable)
-        process.setArguments(["-m", app.__name__, *arguments, "--json-progress", "--listen"])
+        process.setArguments(["-m", app.__name__, *arguments])
         process.setWorkingDirectory(str(ROOT))
         environment = QProcessEnvironment.systemEnvironment()
         environment.insert("PYTHONUTF8", "1")  # its output is read as UTF-8, whatever the locale
@@ -81,8 +89,13 @@ class TrainingProcess(QObject):
         process.errorOccurred.connect(self._not_started)
         process.start()
 
+    def send(self, word: str) -> None:
+        """Give the process a line on its stdin."""
+        if self._process is not None and not self._stop_requested:
+            self._process.write(f"{word}\n".encode())
+
     def stop(self, kill_after_ms: int | None = None) -> None:
-        """Ask the process to write a checkpoint and end, by a line on its stdin.
+        """Ask the process to keep what it has done and end, by a line on its stdin.
 
         This works on every system. If `kill_after_ms` is given, the process is killed after that
         time.
@@ -106,7 +119,7 @@ class TrainingProcess(QObject):
         """End the process before the program ends; nothing is emitted afterwards.
 
         Args:
-            timeout_ms: the longest time to block while the process writes its checkpoint.
+            timeout_ms: the longest time to block while the process keeps what it has done.
         """
         process = self._process
         if process is None:
@@ -125,7 +138,7 @@ class TrainingProcess(QObject):
             nice = getattr(psutil, "BELOW_NORMAL_PRIORITY_CLASS", 5)  # on Windows a priority class
             psutil.Process(self._process.processId()).nice(nice)
         except psutil.Error as exc:  # it has ended, or the priority may not be changed: ignore
-            log.info("the priority of the training process stays as it is: %s", exc)
+            log.info("the priority of the %s stays as it is: %s", self._name, exc)
 
     def _read_events(self) -> None:
         while self._process is not None and self._process.canReadLine():
@@ -172,20 +185,18 @@ class TrainingProcess(QObject):
         if messages and not crashed:
             return ProcessExit("failed", messages[-1], details)
         if crashed and code in (9, 0, 1):  # killed; Windows has no signals
-            why = "the system killed the training process, probably because memory ran out"
+            why = f"the system killed the {self._name}, probably because memory ran out"
         elif crashed:
-            why = f"the training process crashed (signal {code})"
+            why = f"the {self._name} crashed (signal {code})"
         else:
             last = next((line for line in reversed(self._errors) if line.strip()), "")
-            why = f"the training process failed: {last}" if last else f"it ended with {code}"
-        return ProcessExit("failed", why, details)
+            why = f"the {self._name} failed: {last}" if last else f"it ended with {code}"
+        return ProcessExit("failed", why, details, crashed)
 
     def _not_started(self, error: QProcess.ProcessError) -> None:
         if error == QProcess.ProcessError.FailedToStart and self._process is not None:
             why = self._process.errorString()
-            self._emit_exit(
-                ProcessExit("failed", f"the training process could not be started: {why}")
-            )
+            self._emit_exit(ProcessExit("failed", f"the {self._name} could not be started: {why}"))
 
     def _emit_exit(self, exit: ProcessExit) -> None:
         process, self._process = self._process, None

@@ -1,0 +1,108 @@
+"""What a job is to do, for whoever shows it: read from its words, which are kept as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from app.options import MOST_MIXED, percentages
+
+FILM_ENDINGS = (
+    *(".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".mpg", ".mpeg", ".wmv", ".flv"),
+    *(".ogv", ".ts", ".mts", ".m2ts", ".3gp", ".asf", ".vob"),
+)
+
+
+class Kind(StrEnum):
+    """What a job is made of."""
+
+    PICTURE = "picture"
+    FILM = "film"
+    FOLDER = "folder"
+    SEVERAL = "several"  # or a pattern: it is expanded when the job runs
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a job is to do.
+
+    Attributes:
+        kind: What it is made of.
+        inputs: Files, folders and patterns, absolute.
+        output: The file or folder of the results, absolute.
+        styles: Keys of styles, or names of the files of style pictures, with their shares in
+            percent; 0 where a share is not written.
+    """
+
+    kind: Kind
+    inputs: tuple[str, ...]
+    output: str
+    styles: tuple[tuple[str, int], ...]
+
+    @property
+    def title(self) -> str:
+        """The name of its input, and how many there are besides it."""
+        if not self.inputs:
+            return ""
+        name = Path(self.inputs[0]).name or self.inputs[0]
+        return name if len(self.inputs) == 1 else f"{name} and {len(self.inputs) - 1} more"
+
+
+def described(words: Sequence[str]) -> Description:
+    """Describe a job by its words, even those of another version.
+
+    Args:
+        words: Flags as "--flag=value", then "--" and the inputs.
+    """
+    inputs = inputs_of(words)
+    flags = words[: len(words) - len(inputs)]
+    output = next(iter(_values(flags, "output")), "")
+    return Description(kind_of(inputs), inputs, output, _styles(flags))
+
+
+def inputs_of(words: Sequence[str]) -> tuple[str, ...]:
+    """The inputs of a job: its words behind "--"."""
+    return tuple(words[words.index("--") + 1 :]) if "--" in words else ()
+
+
+def kind_of(inputs: Sequence[str]) -> Kind:
+    """Tell what inputs are, by their number, by whether there is a folder, and by names."""
+    if len(inputs) != 1:
+        return Kind.SEVERAL
+    path = Path(inputs[0])
+    if path.is_dir():
+        return Kind.FOLDER
+    if any(sign in inputs[0] for sign in "*?[") and not path.exists():
+        return Kind.SEVERAL
+    return Kind.FILM if path.suffix.lower() in FILM_ENDINGS else Kind.PICTURE
+
+
+def _styles(flags: Sequence[str]) -> tuple[tuple[str, int], ...]:
+    first = [(key, "") for key in _values(flags, "style")]
+    pictures = [_shared(text) for text in _values(flags, "style-image")]
+    parts = [*first, *((Path(name).stem, share) for name, share in pictures)]
+    parts += [_shared(text) for text in _values(flags, "mix")]
+    if len(parts) < 2 or len(parts) > MOST_MIXED:
+        return tuple((name, 0) for name, _ in parts)
+    given = [float(share) if share else None for _, share in parts]
+    left = max(0.0, 1 - sum(share for share in given if share is not None))
+    equal = left / max(1, given.count(None))
+    percents = percentages([equal if share is None else share for share in given])
+    return tuple((name, percent) for (name, _), percent in zip(parts, percents, strict=True))
+
+
+def _shared(text: str) -> tuple[str, str]:
+    """A name and its share, as of `--mix udnie:0.4`; "" for none."""
+    name, colon, share = text.rpartition(":")
+    try:
+        fits = 0 <= float(share) <= 1
+    except ValueError:
+        fits = False
+    return (name, share) if colon and name and fits else (text, "")
+
+
+def _values(flags: Sequence[str], name: str) -> list[str]:
+    start = f"--{name}="
+    return [word.removeprefix(start) for word in flags if word.startswith(start)]

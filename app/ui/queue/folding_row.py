@@ -1,0 +1,74 @@
+"""A row of buttons that keep their icons and leave out their words where there is no room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QSize
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
+
+from app.ui.theme.tokens import SPACE
+from app.ui.widgets.toolbar import set_text_shown, text_width
+
+
+class FoldingRow(QWidget):
+    """Lays out groups of buttons, the last group at the right.
+
+    Args:
+        groups: The buttons, each with an icon.
+        wordless: Those that never have words.
+        parent: Of the row.
+    """
+
+    def __init__(
+        self,
+        groups: Sequence[Sequence[QToolButton]],
+        wordless: Sequence[QToolButton],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._wordy = [each for group in groups for each in group if each not in wordless]
+        self._folded = False
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE // 2)
+        for group in groups:
+            if group is groups[-1]:
+                row.addStretch(1)
+            for each in group:
+                row.addWidget(each)
+            if group is not groups[-1]:
+                row.addSpacing(2 * SPACE)
+
+    def minimumSizeHint(self) -> QSize:
+        """Size without words."""
+        return QSize(self._whole() - self._gain(), super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fold or unfold for the new width."""
+        self._fit()
+
+    def event(self, event: QEvent) -> bool:
+        """Fold or unfold when texts or fonts change."""
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._fit()
+        return done
+
+    def _fit(self) -> None:
+        folded = self._whole() > self.width()
+        if folded != self._folded:
+            self._folded = folded
+            for each in self._wordy:
+                set_text_shown(each, not folded)
+            self.updateGeometry()
+
+    def _gain(self) -> int:
+        return sum(map(text_width, self._wordy))
+
+    def _whole(self) -> int:
+        """The width with words."""
+        row = self.layout()
+        assert row is not None
+        return row.totalMinimumSize().width() + (self._gain() if self._folded else 0)

@@ -1,0 +1,124 @@
+"""What becomes a job: the words of `stylize` for a file and the look that was chosen for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.batch.description import FILM_ENDINGS, Kind, described, inputs_of, kind_of
+from app.batch.job import QueuedJob
+from app.engine.config import EngineConfig
+from app.export.film.codecs import CONTAINERS
+from app.parameters import PARAMETERS, AmountParameter, FractionParameter, SwitchParameter
+from utils.images.opening import kind_of as picture_kind
+from utils.images.opening import picture_endings
+from utils.images.writing import SAVED
+
+_DEFAULT = EngineConfig()
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be made of files.
+
+    Attributes:
+        looks: Configs with one style or mix each; every file is painted in each.
+        folder: For the results.
+        skip: Whether what has a result is left as it is; otherwise results are replaced.
+    """
+
+    looks: tuple[EngineConfig, ...]
+    folder: Path
+    skip: bool
+
+    def jobs(
+        self, paths: Iterable[Path], known: Sequence[QueuedJob]
+    ) -> tuple[list[list[str]], list[Path]]:
+        """Make the words of the jobs; reads files, so it is for a background thread.
+
+        Args:
+            paths: Pictures, films and folders.
+            known: The jobs of the queue, whose results are not to be written over.
+
+        Returns:
+            The words of each job, and the paths that are neither picture nor film nor folder.
+        """
+        taken = {described(job.arguments).output: inputs_of(job.arguments) for job in known}
+        made: list[list[str]] = []
+        left_out: list[Path] = []
+        for path in dict.fromkeys(path.absolute() for path in paths):
+            if not _usable(path):
+                left_out.append(path)
+                continue
+            for look in self.looks:
+                target = self._target(path, look, taken)
+                taken[str(target)] = (str(path),)
+                existing = "--skip-existing" if self.skip else "--overwrite"
+                flags = [f"--output={target}", existing, *look_words(look, kind_of([str(path)]))]
+                made.append([*flags, "--", str(path)])
+        return made, left_out
+
+    def _target(self, path: Path, look: EngineConfig, taken: dict[str, tuple[str, ...]]) -> Path:
+        """A name that no other source of the queue has: two folders may hold the same name."""
+        folder = path.is_dir()
+        stem = path.name if folder else path.stem
+        ending = "" if folder else _ending(path)
+        style = "+".join(look.styles)
+        number = 1
+        while True:
+            more = "" if number == 1 else f"-{number}"
+            target = self.folder / f"{stem}-{style}{more}{ending}"
+            if taken.get(str(target), (str(path),)) == (str(path),):
+                return target
+            number += 1
+
+
+def look_words(config: EngineConfig, kind: Kind) -> list[str]:
+    """Write a look as flags of `stylize`.
+
+    Args:
+        config: With one style, or a mix.
+        kind: What it is for: flicker is reduced in films alone.
+    """
+    (style, _), *others = config.parts
+    words = [f"--style={style}", *(f"--mix={key}:{share:.4f}" for key, share in others)]
+    for name, row in PARAMETERS.items():
+        value = getattr(config, name)
+        if not row.help or value == getattr(_DEFAULT, name):
+            continue
+        if name == "smoothing" and kind is not Kind.FILM:
+            continue
+        flag = name.replace("_", "-")
+        if isinstance(row, SwitchParameter):
+            words.append(f"--{flag}" if value else f"--no-{flag}")
+        elif isinstance(row, FractionParameter | AmountParameter) and not isinstance(value, str):
+            words.append(f"--{flag}={value:.6g}")
+        else:
+            words.append(f"--{flag}={value}")
+    if config.size is not None:
+        words.append(f"--size={config.size}")
+    for name, chosen, usual in (
+        ("kernels", config.kernels, _DEFAULT.kernels),
+        ("precision", config.precision.name, _DEFAULT.precision.name),
+        ("device", config.device, _DEFAULT.device),
+    ):
+        if chosen != usual:
+            words.append(f"--{name}={chosen}")
+    return words
+
+
+def _usable(path: Path) -> bool:
+    if path.is_dir():
+        return True
+    ending = path.suffix.lower()
+    if ending in FILM_ENDINGS or ending in picture_endings():
+        return path.exists()
+    return path.is_file() and picture_kind(path) == "picture"
+
+
+def _ending(path: Path) -> str:
+    ending = path.suffix.lower()
+    if ending in FILM_ENDINGS:
+        return path.suffix if ending in CONTAINERS else ".mp4"
+    return path.suffix if ending in SAVED else ".png"

@@ -1,0 +1,164 @@
+"""The page of the queue: what it is doing, what is added, its rows, what can be done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from PySide6.QtCore import QMimeData, Qt, Signal
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.ui.actions import build_actions
+from app.ui.controllers.drop_handler import accept_as_copy
+from app.ui.queue.actions import QUEUE_ACTIONS
+from app.ui.queue.adding_bar import AddingBar
+from app.ui.queue.folding_row import FoldingRow
+from app.ui.queue.row_list import RowList
+from app.ui.queue.row_model import RowModel
+from app.ui.theme.tokens import SPACE
+from app.ui.widgets.toolbar import set_text_shown, tool_button
+
+_MENU = (
+    *("open", "reveal", None, "first", "up", "down", "last"),
+    *(None, "retry", "remove", None, "clear"),
+)
+_FOOT = (("retry", "remove", "clear"), ("up", "down"), ("open", "reveal"))
+DROP = "Drop to add to the queue"
+
+
+class QueuePage(QFrame):
+    """Shows the rows of `model`; `dropped(paths)` has files for the queue.
+
+    Args:
+        model: The rows.
+        slots: What is called for each of QUEUE_ACTIONS; their keys are those of the page alone.
+        parent: The widget that holds the page.
+    """
+
+    dropped = Signal(object)  # list[Path]
+
+    def __init__(
+        self,
+        model: RowModel,
+        slots: Mapping[str, Callable[[], object]],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("queue")
+        self.setAccessibleName("Queue")
+        self.setAcceptDrops(True)
+        actions = self.actions_by_key = build_actions(self, slots, QUEUE_ACTIONS)
+        for action in actions.values():
+            action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        menu = [None if key is None else actions[key] for key in _MENU]
+        self.list = RowList(model, menu, self)
+        self.adding = AddingBar(actions, self)
+        self._summary, self._stream = _line(self), _line(self)
+        self._said = ""
+        self._heading = QLabel("Queue", self)
+        self._heading.setProperty("role", "title")
+        self.progress = QProgressBar(self)
+        self.progress.setRange(0, 1000)
+        self.progress.setTextVisible(False)
+        self.progress.setFixedHeight(SPACE)
+        self.progress.setAccessibleName("Progress of the queue")
+        self.progress.setToolTip("How much of the queue is done")
+        self.finish = tool_button(actions["finish"], self, words=True)
+        self.start = tool_button(actions["start"], self, words=True)
+        buttons = [[tool_button(actions[key], self) for key in keys] for keys in _FOOT]
+        for each in (*buttons[0], *buttons[2]):
+            set_text_shown(each, True)
+        self._foot = FoldingRow(buttons, buttons[1], self)
+        self._column = QVBoxLayout(self)
+        self._column.setSpacing(SPACE)
+        self._column.addLayout(self._head())
+        self._column.addWidget(self.progress)
+        self._column.addWidget(self.adding)
+        self._column.addWidget(self.list, 1)
+        self._column.addWidget(self._stream)
+        self._column.addWidget(self._foot)
+        self._stream.hide()
+        self.set_covered_height(0)
+
+    def _head(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(SPACE)
+        row.addWidget(self._heading)
+        row.addSpacing(SPACE)
+        row.addWidget(self._summary, 1)
+        row.addWidget(self.finish)
+        row.addWidget(self.start)
+        return row
+
+    @property
+    def summary(self) -> str:
+        """What the queue is doing, in words."""
+        return self._said
+
+    def show_summary(self, text: str, share: float | None) -> None:
+        """Say what the queue is doing, and how much of it is done, 0 to 1; None for no bar."""
+        self._said = text
+        self._summary.setText(text)
+        self._summary.setAccessibleName(text)
+        self._summary.setToolTip(text)
+        self.progress.setVisible(share is not None)
+        self.progress.setValue(round(1000 * (share or 0.0)))
+
+    def show_running(self, running: bool) -> None:
+        """Have the button that starts the queue stand out while it does not run."""
+        role = "" if running else "primary"
+        if self.start.property("role") != role:
+            self.start.setProperty("role", role)
+            self.start.style().unpolish(self.start)
+            self.start.style().polish(self.start)
+
+    def show_stream(self, text: str) -> None:
+        """Say what becomes of the stream meanwhile; "" for nothing."""
+        self._stream.setText(text)
+        self._stream.setVisible(bool(text))
+
+    def set_covered_height(self, height: int) -> None:
+        """Keep clear of the messages, which cover the top of the page."""
+        self._column.setContentsMargins(2 * SPACE, SPACE + height, 2 * SPACE, SPACE)
+
+    # Drop
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Say that files can be dropped."""
+        if paths_of(event.mimeData()):
+            accept_as_copy(event)
+            self._summary.setText(DROP)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        """Say again what the queue is doing."""
+        self._summary.setText(self._said)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Pass the files on."""
+        self._summary.setText(self._said)
+        if paths := paths_of(event.mimeData()):
+            accept_as_copy(event)
+            self.dropped.emit(paths)
+
+
+def paths_of(data: QMimeData) -> list[Path]:
+    """The files and folders of a drop."""
+    names = [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
+    return [Path(name) for name in names if name and "\0" not in name]
+
+
+def _line(parent: QWidget) -> QLabel:
+    label = QLabel(parent)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setProperty("role", "muted")
+    label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+    return label

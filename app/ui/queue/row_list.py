@@ -1,0 +1,90 @@
+"""The list of the queue's rows: chosen with mouse and keys, moved by dragging."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, Qt
+from PySide6.QtGui import QAction, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QWidget
+
+from app.ui.queue.delegate import RowDelegate
+from app.ui.queue.row_model import ROW, RowModel
+from app.ui.queue.rows import Row
+from app.ui.viewport.text_painting import scaled
+
+EMPTY = "Drop pictures, films or folders here"
+EMPTY_MORE = "or add them with the buttons above. Nothing runs before you press Start."
+
+
+class RowList(QListView):
+    """Shows the rows of `model`; `menu` has the actions of its context menu, None for a line."""
+
+    def __init__(
+        self, model: RowModel, menu: Sequence[QAction | None], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._menu = menu
+        self.setModel(model)
+        self.setItemDelegate(RowDelegate(self))
+        self.setUniformItemSizes(True)
+        self.setMouseTracking(True)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setDragDropMode(QAbstractItemView.DragDropMode.DragDrop)
+        self.setDefaultDropAction(Qt.DropAction.MoveAction)
+        self.setDragDropOverwriteMode(False)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.customContextMenuRequested.connect(self._pop_up)
+        self.setAccessibleName("Entries of the queue")
+        self.setToolTip("Drag entries to change their order")
+        self.verticalScrollBar().setToolTip("Scroll the queue")
+
+    def chosen(self) -> list[Row]:
+        """The selected rows, in their order."""
+        indexes = sorted(self.selectionModel().selectedRows(), key=lambda index: index.row())
+        return [index.data(ROW) for index in indexes]
+
+    def choose(self, numbers: Sequence[int]) -> None:
+        """Select the rows of jobs, and show the first of them."""
+        model = self.model()
+        assert isinstance(model, RowModel)
+        indexes = [model.index(row) for number in numbers if (row := model.row_of(number)) >= 0]
+        if not indexes:
+            self.clearSelection()
+            return
+        chosen = QItemSelection()
+        for index in indexes:
+            chosen.select(index, index)
+        flag = QItemSelectionModel.SelectionFlag
+        self.selectionModel().setCurrentIndex(indexes[0], flag.NoUpdate)
+        self.selectionModel().select(chosen, flag.ClearAndSelect)  # at once: it is followed once
+        self.scrollTo(indexes[0])
+
+    def _pop_up(self, place: QPoint) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setToolTipsVisible(True)
+        for action in self._menu:
+            menu.addSeparator() if action is None else menu.addAction(action)
+        menu.popup(self.viewport().mapToGlobal(place))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the rows, or what to do while there are none."""
+        super().paintEvent(event)
+        if self.model().rowCount():
+            return
+        painter = QPainter(self.viewport())
+        area = self.viewport().rect()
+        painter.setFont(scaled(self.font(), 1.35, bold=True))
+        painter.setPen(self.palette().text().color())
+        height = painter.fontMetrics().height()
+        line = area.adjusted(0, 0, 0, -height)
+        painter.drawText(line, Qt.AlignmentFlag.AlignCenter, EMPTY)
+        painter.setFont(scaled(self.font(), 1.0))
+        painter.setPen(self.palette().placeholderText().color())
+        below = area.adjusted(0, height, 0, 0)
+        painter.drawText(below, Qt.AlignmentFlag.AlignCenter, EMPTY_MORE)
+        painter.end()

@@ -1,0 +1,201 @@
+"""Runs the queue in a process of its own, and follows what it says."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from app.errors import Problem
+from app.processes.command_process import CommandProcess, ProcessExit
+from app.ui.queue.forecast import Forecast
+from app.ui.queue.rows import Progress
+
+KILL_AFTER_MS = 15_000  # a process that was asked to stop is killed after this
+CLOSE_TIMEOUT_MS = 4000  # time to wait for it when the program ends
+RUNNING = "running"  # the state of a job that begins
+
+
+class Phase(Enum):
+    """What the process does."""
+
+    IDLE = "idle"
+    STARTING = "starting"  # it loads what it needs
+    RUNNING = "running"
+    STOPPING = "stopping"
+
+
+class QueueRunner(QObject):
+    """Owns the process. It lives on the GUI thread and blocks it only in `close`.
+
+    `changed()` follows a change of the phase or of `finishing`, `job_changed()` the beginning and
+    the end of a job, `progressed()` what is known of the one under way. `ended(bool)` follows the
+    end of the process: whether it ran all it could. A process that crashed in a job is followed by
+    another one: the queue gives a job up that takes several with it.
+    """
+
+    changed = Signal()
+    job_changed = Signal()
+    progressed = Signal()
+    ended = Signal(bool)
+    problem = Signal(object)  # Problem
+    notice = Signal(str)
+
+    def __init__(
+        self,
+        queue: Path,
+        parent: QObject | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(parent)
+        self._queue, self._clock = queue, clock
+        self._process = CommandProcess("process of the queue", self)
+        self._process.event_received.connect(self._on_event)
+        self._process.exited.connect(self._on_exit)
+        self.forecast = Forecast()
+        self.phase = Phase.IDLE
+        self.finishing = False
+        self._number: int | None = None  # of the job under way
+        self._began_at = self._picture_at = 0.0
+        self._share: float | None = None
+        self._film_left: float | None = None  # seconds that a film under way still takes
+        self._done = self._of = 0
+        self._jobs_begun = 0  # by the process that runs
+
+    @property
+    def running(self) -> bool:
+        """Whether there is a process."""
+        return self.phase is not Phase.IDLE
+
+    @property
+    def number(self) -> int | None:
+        """The number of the job under way; None while there is none."""
+        return self._number
+
+    @property
+    def progress(self) -> Progress | None:
+        """How far the job under way is; None while there is none."""
+        if self._number is None:
+            return None
+        share = self._share
+        several = self._of if self._of > 1 else 0
+        return Progress(self._number, share, self._done, several, self._seconds_left(share))
+
+    def start(self) -> None:
+        """Run the queue, if it is not run already."""
+        if self.running:
+            return
+        self._jobs_begun = 0
+        self.finishing = False
+        self._set_phase(Phase.STARTING)
+        where = ("--queue", str(self._queue))
+        self._process.start(["queue", "run", "--progress", "json", "--listen", *where])
+
+    def finish(self, on: bool) -> None:
+        """Stop after the job under way, or go on after all."""
+        if self.running and self.phase is not Phase.STOPPING and on != self.finishing:
+            self.finishing = on
+            self._process.send("finish" if on else "continue")
+            self.changed.emit()
+
+    def stop(self) -> None:
+        """Stop now: the job under way waits again, and what it has made is kept."""
+        if self.running and self.phase is not Phase.STOPPING:
+            self._set_phase(Phase.STOPPING)
+            self._process.stop(KILL_AFTER_MS)
+
+    def close(self) -> None:
+        """Stop before the program ends, and wait for it."""
+        self._process.close(CLOSE_TIMEOUT_MS)
+        self.phase = Phase.IDLE
+
+    def _seconds_left(self, share: float | None) -> float | None:
+        if self._of <= 1 and self._film_left is not None:
+            return self._film_left
+        passed = self._clock() - self._began_at
+        each = self.forecast.per_picture
+        if self._of <= 1 and self._share is None and each is not None:
+            return max(0.0, each - passed)
+        return passed * (1 - share) / share if share else None
+
+    def _set_phase(self, phase: Phase) -> None:
+        if phase is not self.phase:
+            self.phase = phase
+            self.changed.emit()
+
+    # What the process says
+
+    def _on_event(self, event: dict[str, Any]) -> None:
+        follow = {
+            "job": self._on_job,
+            "plan": self._on_plan,
+            "picture": self._on_file,
+            "bands": self._on_bands,
+            "film": self._on_file,
+            "frames": self._on_frames,
+        }.get(event["event"])
+        if follow is not None:
+            follow(event)
+
+    def _on_job(self, event: dict[str, Any]) -> None:
+        if event.get("state") == RUNNING:
+            self._number = int(event["number"])
+            self._share, self._film_left, self._done, self._of = None, None, 0, 0
+            self._began_at = self._picture_at = self._clock()
+            self._jobs_begun += 1
+            if self.phase is Phase.STARTING:
+                self._set_phase(Phase.RUNNING)
+        else:
+            self._number = None
+        self.job_changed.emit()
+
+    def _on_plan(self, event: dict[str, Any]) -> None:
+        self._of = int(event["pictures"]) + int(event.get("films", 0))
+        self.progressed.emit()
+
+    def _on_file(self, event: dict[str, Any]) -> None:
+        """Take a picture or a film into account that has ended."""
+        now = self._clock()
+        if event["event"] == "picture" and event.get("state") == "done":
+            self.forecast.note(now - self._picture_at)
+        self._picture_at, self._film_left = now, None
+        self._done, self._of = int(event["number"]), int(event["of"])
+        self._share = self._done / self._of if self._of else None
+        self.progressed.emit()
+
+    def _on_bands(self, event: dict[str, Any]) -> None:
+        """Take the share of a large picture into account."""
+        self._add_share(float(event["share"]))
+
+    def _on_frames(self, event: dict[str, Any]) -> None:
+        """Take the frames of a film into account; a film may not tell how many it has."""
+        left = event.get("seconds_left")
+        self._film_left = None if left is None else float(left)
+        if event.get("of"):
+            self._add_share(int(event["done"]) / int(event["of"]))
+
+    def _add_share(self, share: float) -> None:
+        self._share = min(1.0, (self._done + share) / max(1, self._of))
+        self.progressed.emit()
+
+    def _on_exit(self, exit: ProcessExit) -> None:
+        self._number = None
+        stopped = self.phase is Phase.STOPPING or self.finishing
+        begun = self._jobs_begun
+        if exit.crashed and begun and not stopped:
+            self.notice.emit(f"The queue goes on: {exit.reason}")
+            self.phase = Phase.IDLE
+            self.start()
+            self.job_changed.emit()
+            return
+        self.finishing = False
+        self._set_phase(Phase.IDLE)
+        # With jobs begun, an exit status of 1 says that one of them failed, which its row tells.
+        if exit.outcome == "failed" and not stopped and (exit.crashed or not begun):
+            why = exit.reason or "its process could not begin"
+            self.problem.emit(Problem(f"Could not run the queue: {why}", exit.details))
+        self.ended.emit(not stopped and bool(begun))

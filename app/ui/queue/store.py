@@ -1,0 +1,109 @@
+"""Reads and changes the queue's files in the background, one change after the other."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from app.background_jobs import Jobs
+from app.batch.job_queue import JobQueue
+from app.batch.overview import JobView, Overview
+from app.errors import Problem
+
+CLOSE_S = 5.0  # for a change under way when the program ends; each file is written or not at all
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    work: Callable[[JobQueue], Any]
+    done: Callable[[Any], object]
+    failed: Callable[[], object]
+    doing: str
+
+
+class QueueStore(QObject):
+    """Does one thing at a time, in the order in which it was asked for, and then reads the queue.
+
+    `read(views)` has all jobs, `problem(Problem)` what could not be done or is damaged.
+    """
+
+    read = Signal(object)  # list[JobView]
+    problem = Signal(object)
+
+    def __init__(self, queue: JobQueue, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.queue = queue
+        self._overview = Overview(queue)
+        self._jobs = Jobs(self)
+        self._coming: deque[_Change] = deque()
+        self._busy = False
+        self._told: set[str] = set()  # damaged files are told once
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is under way."""
+        return self._busy
+
+    def refresh(self) -> None:
+        """Read the queue, unless it is about to be read in any case."""
+        if not self._busy:
+            self.change(lambda queue: None, doing="read the queue")
+
+    def change(
+        self,
+        work: Callable[[JobQueue], Any],
+        done: Callable[[Any], object] = lambda result: None,
+        failed: Callable[[], object] = lambda: None,
+        *,
+        doing: str,
+    ) -> None:
+        """Change the queue.
+
+        Args:
+            work: Called on another thread.
+            done: Called with its result on the GUI thread, after the jobs have been read.
+            failed: Called instead, after the problem was told.
+            doing: Completes the problem "Could not ..." that is told if `work` raises.
+        """
+        self._coming.append(_Change(work, done, failed, doing))
+        if not self._busy:
+            self._begin()
+
+    def close(self) -> None:
+        """Complete the change under way, and begin no other."""
+        self._coming.clear()
+        self._jobs.close(CLOSE_S)
+
+    def _begin(self) -> None:
+        change = self._coming.popleft()
+        self._busy = True
+
+        def work() -> tuple[Any, list[JobView], list[str]]:
+            result = change.work(self.queue)
+            return result, *self._overview.read()
+
+        def done(made: tuple[Any, list[JobView], list[str]]) -> None:
+            result, views, damaged = made
+            self._end()
+            for sentence in damaged:
+                if sentence not in self._told:
+                    self._told.add(sentence)
+                    self.problem.emit(Problem(f"The queue: {sentence}"))
+            self.read.emit(views)
+            change.done(result)
+
+        def failed(exc: Exception) -> None:
+            self._end()
+            self.problem.emit(Problem.of(exc, doing=change.doing))
+            change.failed()
+
+        self._jobs.run(work, done, failed)
+
+    def _end(self) -> None:
+        self._busy = False
+        if self._coming:
+            self._begin()

@@ -1,0 +1,119 @@
+"""Small pictures of files, read in the background one after another as rows come into view."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from PySide6.QtCore import QObject, QSize, Signal
+from PySide6.QtGui import QImage, QPixmap
+
+from app.background_jobs import RunJob
+from app.batch.description import FILM_ENDINGS
+from app.errors import StyleForgeError
+from app.sources import pictures_in
+from app.sources.video_decoder import VideoReader
+from utils.images.conversion import orientation_of, to_rgb, upright
+from utils.images.opening import ImageError, opened
+
+SIZE = QSize(72, 54)
+SCALE = 2  # for scaled displays
+MOST_KEPT = 2000  # at 30 KB
+MOST_WANTED = 60  # rows that were scrolled past are read when they are seen again
+
+Key = tuple[int, str]  # of a job and a path: another job may write the same file anew
+
+
+class Thumbnails(QObject):
+    """Gives the thumbnails that are there, and reads those that are missing.
+
+    `loaded(number)` is emitted when that of a job has been read.
+    """
+
+    loaded = Signal(int)
+
+    def __init__(self, run: RunJob, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._run = run
+        self._made: OrderedDict[Key, QPixmap] = OrderedDict()
+        self._wanted: list[Key] = []
+        self._reading = False
+
+    def get(self, number: int, path: str) -> QPixmap | None:
+        """Return a thumbnail; None while it is not there, and it is read then. It is null if the
+        file has none."""
+        key = number, path
+        if key in self._made:
+            self._made.move_to_end(key)
+            return self._made[key]
+        if path and key not in self._wanted:
+            self._wanted.append(key)  # the newest is read first: it is in view
+            del self._wanted[:-MOST_WANTED]
+            self._read_next()
+        return None
+
+    def _read_next(self) -> None:
+        if self._reading or not self._wanted:
+            return
+        self._reading = True
+        key = self._wanted[-1]
+
+        def done(image: QImage) -> None:
+            self._reading = False
+            if key in self._wanted:
+                self._wanted.remove(key)
+            self._made[key] = QPixmap.fromImage(image)
+            while len(self._made) > MOST_KEPT:
+                self._made.popitem(last=False)
+            self.loaded.emit(key[0])
+            self._read_next()
+
+        self._run(lambda: read_thumbnail(Path(key[1])), done, doing="read a thumbnail")
+
+
+def read_thumbnail(path: Path) -> QImage:
+    """Read a picture, the first frame of a film or the first picture of a folder, cropped to SIZE
+    times SCALE. The image is null if there is none that can be read."""
+    try:
+        if path.is_dir():
+            path = pictures_in(path)[0]
+        pixels = _frame(path) if path.suffix.lower() in FILM_ENDINGS else _picture(path)
+    except (StyleForgeError, ImageError, OSError):  # the row says why when the job has failed
+        return QImage()
+    return QImage() if pixels is None else _cropped(pixels)
+
+
+def _picture(path: Path) -> NDArray[np.uint8]:
+    longest = 2 * SCALE * SIZE.width()  # enough for either orientation
+    with opened(path) as image:
+        image.draft("RGB", (longest, longest))  # JPEG files are decoded at a fraction of their size
+        orientation = orientation_of(image)
+        image.thumbnail((longest, longest), Image.Resampling.BILINEAR)
+        return np.ascontiguousarray(upright(to_rgb(image), orientation))
+
+
+def _frame(path: Path) -> NDArray[np.uint8] | None:
+    reader = VideoReader(path)
+    try:
+        return None if reader.grab() is None else reader.decode()
+    finally:
+        reader.close()
+
+
+def _cropped(pixels: NDArray[np.uint8]) -> QImage:
+    """Scale pixels [H, W, 3] RGB to cover the thumbnail, and cut what is beyond."""
+    height, width = pixels.shape[:2]
+    target = SIZE * SCALE
+    scale = max(target.width() / width, target.height() / height)
+    size = max(target.width(), round(width * scale)), max(target.height(), round(height * scale))
+    image = Image.fromarray(pixels).resize(size, Image.Resampling.BILINEAR)
+    left, top = (size[0] - target.width()) // 2, (size[1] - target.height()) // 2
+    image = image.crop((left, top, left + target.width(), top + target.height()))
+    data = image.tobytes()
+    made = QImage(
+        data, target.width(), target.height(), 3 * target.width(), QImage.Format.Format_RGB888
+    )
+    return made.copy()  # QImage does not keep the bytes

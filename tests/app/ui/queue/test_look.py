@@ -1,0 +1,101 @@
+"""What becomes a job: the command line understands it, and no result is written over another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.batch.description import Kind, described
+from app.batch.job import QueuedJob
+from app.commands.queue.arguments import job_arguments
+from app.engine.config import EngineConfig
+from app.ui.queue.look import Order, look_words
+from models.precision import Precision
+from tests.conftest import picture
+from utils.images.writing import write_pixels
+
+LOOK = EngineConfig(
+    style="udnie",
+    strength=0.5,
+    keep_colors=True,
+    network="lite",
+    strokes="bold",
+    texture=0.25,
+    upsampling="smooth",
+    smoothing=0.75,
+    kernels="baseline",
+    precision=Precision.fp16,
+    device="cpu",
+    size=512,
+)
+
+
+def photo(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_pixels(path, picture(20, 16))
+    return path
+
+
+def jobs(order: Order, *paths: Path, known: tuple[QueuedJob, ...] = ()) -> list[list[str]]:
+    return order.jobs(paths, known)[0]
+
+
+def test_every_control_of_the_look_reaches_the_command_line():
+    args = job_arguments([*look_words(LOOK, Kind.FILM), "--output=x", "--", "a.mp4"])
+    names = ("style", "strength", "keep_colors", "network", "strokes", "texture", "upsampling")
+    for name in (*names, "smoothing", "kernels", "device", "size"):
+        assert getattr(args, name) == getattr(LOOK, name), name
+    assert args.precision == "fp16"
+    usual = look_words(EngineConfig(), Kind.PICTURE)
+    assert usual == [f"--style={EngineConfig().style}"]
+
+
+def test_pictures_that_do_not_follow_one_another_are_not_blended():
+    for kind in (Kind.PICTURE, Kind.FOLDER):
+        assert not any("smoothing" in word for word in look_words(LOOK, kind))
+
+
+def test_a_mix_keeps_its_shares(tmp_path):
+    mix = LOOK.mixed([("candy", 0.6), ("mosaic", 0.4)])
+    (words,) = jobs(Order((mix,), tmp_path / "out", True), photo(tmp_path / "a.png"))
+    args = job_arguments(words)
+    assert (args.style, args.mix) == ("candy", [("mosaic", pytest.approx(0.4))])
+    assert described(words).styles == (("candy", 60), ("mosaic", 40))
+
+
+def test_each_file_is_painted_in_each_style_under_a_name_of_its_own(tmp_path):
+    looks = tuple(replace(LOOK, style=style) for style in ("candy", "udnie"))
+    order = Order(looks, tmp_path / "out", False)
+    folder = photo(tmp_path / "trip" / "b.png").rename(tmp_path / "trip" / "b.tga").parent
+    made = jobs(order, photo(tmp_path / "a.jpg"), folder, folder / "b.tga")
+    outputs = [Path(described(words).output).name for words in made]
+    assert outputs == [
+        *("a-candy.jpg", "a-udnie.jpg", "trip-candy", "trip-udnie"),
+        *("b-candy.png", "b-udnie.png"),
+    ]
+    assert all("--overwrite" in words and "--skip-existing" not in words for words in made)
+
+
+def test_two_sources_of_one_name_have_two_results_and_one_has_its_own_again(tmp_path):
+    order = Order((LOOK,), tmp_path / "out", True)
+    one, other = photo(tmp_path / "one" / "a.png"), photo(tmp_path / "other" / "a.png")
+    first = jobs(order, one)
+    known = (QueuedJob(1, tuple(first[0]), 0.0),)
+    second, again = jobs(order, other, one, known=known)
+    assert Path(described(second).output).name == "a-udnie-2.png"
+    assert again == first[0]
+    assert "--skip-existing" in again
+
+
+def test_what_is_neither_picture_nor_film_is_left_out(tmp_path):
+    letter = tmp_path / "letter.pdf"
+    letter.write_bytes(b"%PDF-1.4")
+    nameless = photo(tmp_path / "a.png").rename(tmp_path / "nameless")
+    film = tmp_path / "film.ts"
+    film.write_bytes(b"G")
+    made, left_out = Order((LOOK,), tmp_path, True).jobs([letter, nameless, film], ())
+    assert left_out == [letter]
+    assert [described(words).kind for words in made] == [Kind.PICTURE, Kind.FILM]
+    assert described(made[1]).output == str(tmp_path / "film-udnie.mp4")
