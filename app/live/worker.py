@@ -20,6 +20,7 @@ from app.live.display_copy import for_display, screen_size, with_preview, with_p
 from app.live.latest_value import LatestValue
 from app.live.pending_sources import PendingSources
 from app.live.stream_metrics import StreamMetrics
+from app.sound.device import Listener
 
 log = logging.getLogger(__name__)
 
@@ -78,6 +79,7 @@ class Worker(QObject):
     ended = Signal()  # the source delivers no more frames
     status = Signal(str)  # the source's status, when it changes
     position_changed = Signal(float)  # the source's position, when it changes
+    silence_changed = Signal(object)  # FrameSource.silence of the source, when it changes
     config_rejected = Signal(object)  # the EngineConfig that stays in force, or None
     progress = Signal(float)  # of a picture that is computed in bands of rows; 1 at its end
 
@@ -101,6 +103,9 @@ class Worker(QObject):
         self._held = False
         self._status = ""
         self._position = 0.0
+        self._silence: str | None = None
+        self._volume = 1.0
+        self._listener: Listener | None = None
         self._overhead_at = 0.0
         self._under_way: tuple[Taken, Pending] | None = None  # on the GPU
         self._due = 0.0  # when to read the next frame, at the earliest
@@ -118,6 +123,8 @@ class Worker(QObject):
         self._source = source
         self.pending.remove(source)
         self._paused = False
+        source.set_volume(self._volume)
+        source.listen(self._listener)
         self._info = source.info
         self.info_changed.emit(self._info)
         self._start()
@@ -167,6 +174,26 @@ class Worker(QObject):
         if self._source:
             self._source.pause(paused)
 
+    @Slot(float)
+    def set_volume(self, volume: float) -> None:
+        """Set how loud the sound of this source and of the next ones is, 0 to 1."""
+        self._volume = volume
+        if self._source:
+            self._source.set_volume(volume)
+
+    @Slot(object)
+    def listen(self, listener: Listener | None) -> None:
+        """Give the sound of this source and of the next ones to a listener; None for no more."""
+        self._listener = listener
+        if self._source:
+            self._source.listen(listener)
+
+    @Slot(object)
+    def set_loop(self, part: tuple[float, float] | None) -> None:
+        """Play a part of the source again and again, between two times; None for all of it."""
+        if self._source:
+            self._source.set_loop(part)
+
     @Slot(str)
     def evict(self, style: str) -> None:
         """Drop the cached weights of a style that was removed or replaced."""
@@ -210,6 +237,7 @@ class Worker(QObject):
         self._frame = self._styled = None
         self._latest.take()
         self._set_status("")
+        self._set_silence(None)
 
     def _start(self) -> None:
         if self._source and self._engine.config:
@@ -238,6 +266,7 @@ class Worker(QObject):
         if source.position != self._position:
             self._position = source.position
             self.position_changed.emit(self._position)
+        self._set_silence(source.silence)
         refine = False
         if frame is not None:
             self._frame = frame
@@ -357,10 +386,18 @@ class Worker(QObject):
         self.problem.emit(Problem.of(error, doing="style this frame"))
 
     def _report_overhead(self, now: float) -> None:
-        """Update the overhead that the automatic size takes into account, every OVERHEAD_S."""
+        """Update the overhead that the automatic size takes into account, and the delay by which
+        sound is in step, every OVERHEAD_S."""
         if now - self._overhead_at >= OVERHEAD_S:
             self._overhead_at = now
             self._engine.set_overhead(self._metrics.overhead_ms(now))
+            if self._source is not None:
+                self._source.set_delay(self._metrics.delay_s(now))
+
+    def _set_silence(self, silence: str | None) -> None:
+        if silence != self._silence:
+            self._silence = silence
+            self.silence_changed.emit(silence)
 
     def _set_status(self, status: str) -> None:
         if status != self._status:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.export.film.pixels.color import FULL, LIMITED, MATRICES, Colors
-from app.export.film.pixels.orientation import AS_STORED, Orientation
-from app.export.film.pixels.planes import Matrix, plane_pixels
+from app.film_frames.color import FULL, LIMITED, MATRICES, Colors
+from app.film_frames.orientation import AS_STORED, Orientation
+from app.film_frames.planes import Matrix, plane_pixels
 from app.frame_memory import new_pixels
 from utils.pyav import av
 
