@@ -46,6 +46,9 @@ class Settings(Parameters):
         overlay: whether the figures are shown over the picture.
         layers: whether they tell the time of every layer of the network.
         theme: "system", "light" or "dark".
+        volume: how loud the sound of films is heard, 0 to 1.
+        muted: whether it is not heard at all.
+        record_sound: what recordings have: "none", "film" or "microphone".
         geometry: Qt's window geometry in base64.
         photographs: folder of the last training dataset.
         vgg: file with VGG-19's weights; empty for torchvision's.
@@ -65,6 +68,9 @@ class Settings(Parameters):
     overlay: bool = True
     layers: bool = False
     theme: str = "system"
+    volume: float = 1.0
+    muted: bool = False
+    record_sound: str = "none"
     show_gallery: bool = True
     show_panel: bool = True
     geometry: str = ""
@@ -126,9 +132,11 @@ _PERSISTED = tuple(
 _CHOICES: dict[str, tuple[str, ...]] = {
     "view": ("styled", "split", "compare"),
     "theme": ("system", "light", "dark"),
+    "record_sound": ("none", "film", "microphone"),
 }
 _RANGES = {
     "split": (0.0, 1.0),
+    "volume": (0.0, 1.0),
     "size": (0, 8192),
     "budget_ms": (10.0, 10_000.0),
 }
