@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -41,24 +42,13 @@ class PortAudioOutput:
     silence = ""
 
     def __init__(self, fill: Fill, lost: Callable[[], None]) -> None:
-        sounddevice = _library()
         self._fill, self._lost, self._closing = fill, lost, False
-        about = _default(sounddevice, "output")
-        self.rate = int(about["default_samplerate"])
-        self.channels = min(2, int(about["max_output_channels"]))
-        self._stream: Any = _started(
-            sounddevice,
-            sounddevice.OutputStream,
-            samplerate=self.rate,
-            channels=self.channels,
-            callback=self._play,
-            finished_callback=self._finished,
-        )
+        self._stream, self.rate, self.channels = _opened("output", self._play, self._finished)
 
     def close(self) -> None:
         """End it."""
         self._closing = True
-        self._stream.close()
+        _close(self._stream)
 
     def _play(self, out: Any, _frames: int, times: Any, _status: Any) -> None:
         ahead = times.outputBufferDacTime - times.currentTime
@@ -83,23 +73,13 @@ class PortAudioInput:
     """
 
     def __init__(self, listener: Listener, lost: Callable[[], None]) -> None:
-        sounddevice = _library()
         self._listener, self._lost, self._closing = listener, lost, False
-        about = _default(sounddevice, "input")
-        self.rate = int(about["default_samplerate"])
-        self._stream: Any = _started(
-            sounddevice,
-            sounddevice.InputStream,
-            samplerate=self.rate,
-            channels=min(2, int(about["max_input_channels"])),
-            callback=self._hear,
-            finished_callback=self._finished,
-        )
+        self._stream, self.rate, _ = _opened("input", self._hear, self._finished)
 
     def close(self) -> None:
         """End it."""
         self._closing = True
-        self._stream.close()
+        _close(self._stream)
 
     def _hear(self, block: Any, frames: int, times: Any, _status: Any) -> None:
         ago = times.currentTime - times.inputBufferAdcTime
@@ -112,39 +92,74 @@ class PortAudioInput:
             self._lost()
 
 
+_lock = threading.Lock()
+_streams: set[int] = set()  # those that are open, by their id
+
+
+def _opened(
+    kind: str, callback: Callable[..., None], finished: Callable[[], None]
+) -> tuple[Any, int, int]:
+    """Open the default device, which is playing or hearing then.
+
+    Args:
+        kind: "output" or "input".
+        callback: Of its blocks, as of sounddevice.
+        finished: Called when it ends.
+
+    Returns:
+        Its stream, samples per second, and channels, 1 or 2.
+
+    Raises:
+        SoundError: There is none, or it cannot be used.
+    """
+    with _lock:
+        sounddevice = _library()
+        try:
+            device = sounddevice.query_devices(kind=kind)
+        except (sounddevice.PortAudioError, ValueError) as exc:
+            what = "device that plays sound" if kind == "output" else "microphone"
+            hint = BRIDGE if sys.platform == "linux" else ""
+            raise SoundError(NO_DEVICE.format(what=what) + hint) from exc
+        rate = int(device["default_samplerate"])
+        channels = min(2, int(device[f"max_{kind}_channels"]))
+        kinds = {"output": sounddevice.OutputStream, "input": sounddevice.InputStream}
+        try:
+            stream = kinds[kind](
+                samplerate=rate,
+                channels=channels,
+                dtype="float32",
+                latency=LATENCY_S,
+                callback=callback,
+                finished_callback=finished,
+            )
+            stream.start()
+        except (sounddevice.PortAudioError, ValueError) as exc:
+            fault = printable(str(exc))
+            raise SoundError(f"The device for sound cannot be used: {fault}") from exc
+        _streams.add(id(stream))
+        return stream, rate, channels
+
+
+def _close(stream: Any) -> None:
+    with _lock:
+        stream.close()
+        _streams.discard(id(stream))
+
+
 def _library() -> Any:
-    """The package, imported when it is first used.
+    """The package, imported when it is first used; it looks for devices again unless one is open.
 
     Raises:
         SoundError: It, or the library that it needs, is not there.
     """
+    known = "sounddevice" in sys.modules
     try:
-        return importlib.import_module("sounddevice")
+        sounddevice: Any = importlib.import_module("sounddevice")
+        if known and not _streams:
+            sounddevice._terminate()
+            sounddevice._initialize()
     except ImportError as exc:
         raise SoundError(NO_PYTHON) from exc
     except OSError as exc:
         raise SoundError(NO_LIBRARY) from exc
-
-
-def _default(sounddevice: Any, kind: str) -> Any:
-    """What is known of the default device, as `sounddevice.query_devices` has it.
-
-    Raises:
-        SoundError: There is none.
-    """
-    try:
-        return sounddevice.query_devices(kind=kind)
-    except (sounddevice.PortAudioError, ValueError) as exc:
-        what = "device that plays sound" if kind == "output" else "microphone"
-        hint = BRIDGE if sys.platform == "linux" else ""
-        raise SoundError(NO_DEVICE.format(what=what) + hint) from exc
-
-
-def _started(sounddevice: Any, stream: Callable[..., Any], **options: Any) -> Any:
-    try:
-        made = stream(dtype="float32", latency=LATENCY_S, **options)
-        made.start()
-    except (sounddevice.PortAudioError, ValueError) as exc:
-        fault = printable(str(exc))
-        raise SoundError(f"The device for sound cannot be used: {fault}") from exc
-    return made
+    return sounddevice
