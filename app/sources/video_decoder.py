@@ -141,7 +141,7 @@ class VideoReader:
                 colors = colors_of(frame)
             except ColorError as exc:
                 raise StyleForgeError(f"'{self.title}' cannot be played: {exc}") from exc
-            self._converter = Converter(colors, orientation_of(frame))
+            self._converter = Converter(colors, orientation_of(frame), exact=False)
             self._size = frame.width, frame.height
         try:
             return self._converter.to_rgb(frame, *self._size)

@@ -99,9 +99,9 @@ def test_a_jump_that_is_told_late_takes_back_what_was_decoded_beyond(stage):
     played = stage()
     at = played.start(0.4)
     played.run(0.7)  # 0.6 s is heard, and 1.0 s decoded
-    played.sound.jump(0.9, 2.3)
+    played.sound.jump(0.9, 2.2)
     played.run(1.0)
-    assert played.device.beeps()[:2] == pytest.approx([at + 0.1, at + 0.5 + 0.1], abs=0.004)
+    assert played.device.beeps()[:2] == pytest.approx([at + 0.1, at + 0.5 + 0.2], abs=0.004)
 
 
 def test_a_film_whose_sound_is_shorter_goes_on_in_silence(tmp_path):

@@ -78,9 +78,9 @@ MUTANTS = (
     ),
     Mutant(
         "a damaged packet ends a film",
-        "app/export/film/reader.py",
-        "            reading.damaged += 1\n            continue\n",
-        "            reading.damaged += 1\n            break\n",
+        "app/film_frames/decoding.py",
+        "            damage.damaged += 1\n            continue\n",
+        "            damage.damaged += 1\n            break\n",
         (f"{_JOB}::test_damaged_packets_are_passed_over_and_counted",),
     ),
     Mutant(
