@@ -13,6 +13,9 @@ from utils.text import printable
 FAULTS = (av.error.FFmpegError, OSError, ValueError)
 
 
+TIMEOUTS_S = [5.0, 5.0]  # to open an address, and to read from it
+
+
 @dataclass(slots=True)
 class Damage:
     """What went wrong while a film was decoded.
@@ -32,10 +35,18 @@ def reason(exc: Exception) -> str:
     return printable(text[:1].lower() + text[1:] if text else type(exc).__name__)
 
 
+def open_container(where: str) -> av.container.InputContainer:
+    """Open what FFmpeg plays: an absolute path, or an address. Raises one of FAULTS."""
+    opening, reading = TIMEOUTS_S
+    return av.open(where, timeout=(opening, reading) if "://" in where else None)
+
+
 def moving_picture(container: av.container.InputContainer) -> av.VideoStream | None:
-    """The picture of a film: its first video stream that is no cover; None where there is none."""
+    """The picture of a film: its first video stream that is no cover and whose codec is known; None
+    where there is none."""
     for stream in container.streams.video:
-        if not stream.disposition & av.stream.Disposition.attached_pic:
+        cover = stream.disposition & av.stream.Disposition.attached_pic
+        if not cover and stream.codec_context is not None:
             stream.thread_type = "AUTO"  # type: ignore[assignment]
             return stream
     return None

@@ -8,12 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.film_frames.decoding import FAULTS, moving_picture, reason
+from app.film_frames.decoding import FAULTS, moving_picture, open_container, reason
 from app.sound.device import Samples, SoundError
 from utils.pyav import av
 
 GAP_S = 0.03  # times that differ by less from what was heard are rounded ones
-TIMEOUTS_S = (5.0, 5.0)  # to open an address, and to read from it
 EARLIER_S = 0.15  # codecs need a block or two before they are right
 
 
@@ -38,7 +37,7 @@ class FilmSound:
         self.rate, self._layout = rate, "mono" if channels == 1 else "stereo"
         self.channels = channels
         try:
-            self._container = av.open(where, timeout=TIMEOUTS_S if "://" in where else None)
+            self._container = open_container(where)
             stream = _sound_of(self._container)
         except FAULTS as exc:
             raise SoundError(f"The sound of the film cannot be read: {reason(exc)}") from exc

@@ -17,7 +17,7 @@ from PIL import Image
 from app.errors import StyleForgeError
 from app.film_frames.color import ColorError, colors_of
 from app.film_frames.converter import Converter
-from app.film_frames.decoding import FAULTS, Damage, decoded, moving_picture
+from app.film_frames.decoding import FAULTS, Damage, decoded, moving_picture, open_container
 from app.film_frames.orientation import orientation_of
 from utils.images.conversion import to_rgb
 from utils.images.opening import MALFORMED, opened
@@ -29,7 +29,6 @@ DEFAULT_FPS = 25.0  # for files that do not tell
 DEFAULT_DELAY_MS = 100  # what browsers make of an animation that gives no delay
 MAX_DAMAGED_IN_A_ROW = 20  # frames in a row, after which an animation is taken to end
 MAX_FPS = 1000
-NETWORK_TIMEOUTS_S = (5.0, 5.0)  # to open an address, and to read from it
 EARLIER_S = (0.0, 2.0, 10.0)  # where a file whose index is wrong is entered, before the time sought
 SAME_S = 1e-4  # times that differ by less are the same
 
@@ -89,9 +88,8 @@ class VideoReader:
         self.duration = max(seconds or (self._container.duration or 0) / av.time_base, 0.0)
 
     def _open(self) -> None:
-        timeout = NETWORK_TIMEOUTS_S if "://" in self.where else None
         try:
-            self._container = av.open(self.where, timeout=timeout)
+            self._container = open_container(self.where)
             stream = moving_picture(self._container)
         except FAULTS:
             stream = None
