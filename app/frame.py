@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from app.sound.device import Listener
 from utils.images.origin import Origin
 
 
@@ -32,6 +33,8 @@ class Frame:
             over white. Results of the frame have the same alpha.
         deep: [H, W, 3] uint16, the same picture with 16 bits per channel, where a file has them.
         origin: What a picture file says beside the pixels; results of the frame have the same.
+        plays_at: When the sound of this moment is heard, as `time.perf_counter()`; None where a
+            source has no time of its own. Results of the frame have the same.
     """
 
     pixels: NDArray[np.uint8]
@@ -43,6 +46,7 @@ class Frame:
     screen: NDArray[np.uint8] | None = None
     deep: NDArray[np.uint16] | None = None
     origin: Origin | None = None
+    plays_at: float | None = None
 
     def __post_init__(self) -> None:
         if self.pixels.ndim != 3 or self.pixels.shape[2] != 3 or self.pixels.dtype != np.uint8:
@@ -76,7 +80,21 @@ class Frame:
         """
         alpha = self.alpha if pixels.shape == self.pixels.shape else None
         moment = self.index, self.captured_at, self.read_ms
-        return Frame(pixels, *moment, alpha=alpha, screen=screen, deep=deep, origin=self.origin)
+        return Frame(
+            pixels,
+            *moment,
+            alpha=alpha,
+            screen=screen,
+            deep=deep,
+            origin=self.origin,
+            plays_at=self.plays_at,
+        )
+
+    @property
+    def moment(self) -> float:
+        """What the frame is in step with, as `time.perf_counter()`: the sound that is heard then
+        or, where the source has no time of its own, was heard when the frame was captured."""
+        return self.captured_at if self.plays_at is None else self.plays_at
 
     @property
     def width(self) -> int:
@@ -163,3 +181,23 @@ class FrameSource(ABC):
 
     def step(self, count: int) -> None:
         """Go `count` pictures (a strip, wrapping around) or frames (a paused video) forward."""
+
+    @property
+    def silence(self) -> str | None:
+        """Why the sound of the source is not heard, as a sentence; "" where it is, None where the
+        source has none."""
+        return None
+
+    def set_volume(self, volume: float) -> None:
+        """Set how loud the source's sound is heard, 0 to 1."""
+
+    def set_delay(self, seconds: float) -> None:
+        """Tell how long it takes from reading a frame until it is painted, so that sound and
+        picture are in step."""
+
+    def set_loop(self, part: tuple[float, float] | None) -> None:
+        """Play a part of a video again and again, between the times of its first and last frame,
+        in seconds; None for all of it."""
+
+    def listen(self, listener: Listener | None) -> None:
+        """Give the source's sound, as it is played, to a listener; None for no more."""

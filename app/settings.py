@@ -54,6 +54,9 @@ class Settings(Parameters):
         camera_fit: a key of CAMERA_FITS.
         camera_device: its name; empty for the first there is.
         camera_always: whether it is sent pictures although no program reads them.
+        volume: how loud the sound of films is heard, 0 to 1.
+        muted: whether it is not heard at all.
+        record_sound: what recordings have: "none", "film" or "microphone".
         geometry: Qt's window geometry in base64.
         photographs: folder of the last training dataset.
         vgg: file with VGG-19's weights; empty for torchvision's.
@@ -77,6 +80,9 @@ class Settings(Parameters):
     overlay: bool = True
     layers: bool = False
     theme: str = "system"
+    volume: float = 1.0
+    muted: bool = False
+    record_sound: str = "none"
     show_gallery: bool = True
     show_panel: bool = True
     mirror: bool = False
@@ -152,9 +158,11 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "camera_size": CAMERA_SIZES,
     "camera_format": tuple(CAMERA_FORMATS),
     "camera_fit": tuple(CAMERA_FITS),
+    "record_sound": ("none", "film", "microphone"),
 }
 _RANGES = {
     "split": (0.0, 1.0),
+    "volume": (0.0, 1.0),
     "size": (0, 8192),
     "camera_rate": (min(CAMERA_RATES), max(CAMERA_RATES)),
     "budget_ms": (10.0, 10_000.0),

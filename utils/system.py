@@ -46,8 +46,10 @@ QT_LIBRARIES = {
     "libxkbcommon.so.0": "libxkbcommon0",
     "libzstd.so.1": "libzstd1",
 }
+SOUND_LIBRARIES = {"libportaudio.so.2": "libportaudio2"}  # in sounddevice's wheels elsewhere
 FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
 WINDOW = "the window"
+SOUND = "the sound of films"
 # Names of a browser, and its driver, which test the web page.
 BROWSERS = ("chromium", "google-chrome", "chromium-browser")
 DRIVER = "chromedriver"
@@ -79,13 +81,16 @@ def has_display() -> bool:
     return bool(os.environ.get("DISPLAY")) and _x_answers()
 
 
-def missing(*, compiler: bool = False, tests: bool = False) -> tuple[Missing, ...]:
+def missing(
+    *, compiler: bool = False, tests: bool = False, sound: bool = False
+) -> tuple[Missing, ...]:
     """Find what is missing; nothing on other systems than Linux.
 
     Args:
         compiler: Whether to look for a C++ compiler, which is needed where there are no images of
             the native kernels.
         tests: Whether to look for what only the test suite needs as well, a compiler among it.
+        sound: Whether to look for what plays and hears sound, without which films are silent.
     """
     if not sys.platform.startswith("linux"):
         return ()
@@ -94,6 +99,12 @@ def missing(*, compiler: bool = False, tests: bool = False) -> tuple[Missing, ..
         for library, package in QT_LIBRARIES.items()
         if not _loads(library)
     ]
+    if sound:
+        found += [
+            Missing(library, package, SOUND)
+            for library, package in SOUND_LIBRARIES.items()
+            if not _loads(library)
+        ]
     if not any(_has_fonts(Path(folder).expanduser()) for folder in FONT_FOLDERS):
         found.append(Missing("a font", "fonts-dejavu-core", "text in the window"))
     compilers = ("c++", "g++", "clang++")
@@ -142,7 +153,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--compiler", action="store_true", help="also what compiles the kernels")
     parser.add_argument("--tests", action="store_true", help="also what the test suite needs")
     args = parser.parse_args(argv)
-    found = missing(compiler=args.compiler, tests=args.tests)
+    found = missing(compiler=args.compiler, tests=args.tests, sound=True)
     if found and sys.platform.startswith("linux") and shutil.which("apt-get") and os.geteuid() == 0:
         names = ", ".join(item.name for item in found)
         sys.stderr.write(f"Installing what this system lacks: {names}\n")

@@ -388,7 +388,7 @@ def check_films() -> Iterator[Finding]:
 
 def check_window() -> Iterator[Finding]:
     """Whether Qt can open a window, tested in child processes because a broken platform aborts."""
-    if absent := missing():
+    if absent := missing(sound=True):
         broken = any(item.purpose == WINDOW for item in absent)
         yield Finding(FAULT if broken else NOTE, sentence(absent))
     if sys.platform.startswith("linux"):

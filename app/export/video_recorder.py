@@ -1,9 +1,9 @@
-"""Records the styled stream as a video, on its own thread."""
+"""Records the styled stream as a video, with sound if asked, on its own thread."""
 
 from __future__ import annotations
 
-import queue
 import threading
+from collections import deque
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,14 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import StyleForgeError
+from app.export.film.fault import FAULTS, FilmError, reason
+from app.export.recording_file import FPS, RecordingFile
+from app.sound.device import Heard
 from utils.files.atomic import temporary_name
-from utils.opencv import cv2, place
+from utils.opencv import cv2
+from utils.pyav import av
 
 Pixels = NDArray[np.uint8]
 
-FPS = 30
 QUEUE_SIZE = 8  # frames; if writing is slower than the stream, frames are dropped
 MAX_GAP_S = 2.0  # seconds; longer gaps between frames are pauses, which are cut
+LATE_S = 1.0  # by which sound may come later than the picture before it is taken for silence
+MOST_HEARD_S = 10.0  # of sound that is kept while no frame comes
 
 
 class RecordingError(StyleForgeError):
@@ -26,43 +31,70 @@ class RecordingError(StyleForgeError):
 
 
 class Recording:
-    """Writes an .mp4 file (MPEG-4, 30 frames per second) to `path`, under a temporary name until
-    complete.
+    """Writes an .mp4 file (H.264, AAC) to `path`, under a temporary name until complete.
 
-    Every frame is repeated for as long as it was on screen. The first frame decides the size;
-    frames of another shape are letterboxed. `add` and `finish` must be called from one thread.
+    Every frame and every piece of sound has its own time. The first frame decides the size; frames
+    of another shape are letterboxed. If writing fails, what was written until then is kept. `add`
+    and `finish` must be called from one thread, `hear` from any.
+
+    Args:
+        path: The file.
+        sound: Whether it has sound, which is given to `hear`.
+
+    Attributes:
+        path: The file.
+        dropped: How many frames were not written, since writing is slower than the stream.
+        seconds: How long it is.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, sound: bool = False) -> None:
         self.path = path
         self.dropped = 0
+        self.seconds = 0.0
         self._part = temporary_name(path, f".part{path.suffix}")
-        self._queue: queue.Queue[tuple[Pixels, float] | None] = queue.Queue(QUEUE_SIZE)
+        self._changed = threading.Condition()
+        self._frames: deque[tuple[Pixels, float]] = deque()
+        self._heard: deque[Heard] = deque()
+        self._ended = False
+        self._with_sound = sound
         self._fault = ""
-        self._writer: cv2.VideoWriter | None = None
+        self._file: RecordingFile | None = None
         self._size = (0, 0)
         self._start = self._before = 0.0
-        self._written = 0
-        self._last: Pixels | None = None  # BGR
         self._thread = threading.Thread(target=self._run, name="recording", daemon=True)
         self._thread.start()
+
+    @property
+    def bytes(self) -> int:
+        """How large the file is."""
+        file = self._file
+        return 0 if file is None else file.size
 
     def add(self, pixels: Pixels, at: float) -> None:
         """Queue a frame without waiting; the frame is dropped if the queue is full.
 
         Args:
             pixels: [H, W, 3] uint8 RGB; not copied, so the caller must not write to it afterwards.
-            at: when the frame appeared on screen, in seconds.
+            at: The moment that it shows, on the clock of the sound, in seconds.
 
         Raises:
             RecordingError: the video can no longer be written.
         """
         if self._fault:
             raise RecordingError(self._fault)
-        try:
-            self._queue.put_nowait((pixels, at))
-        except queue.Full:
-            self.dropped += 1
+        with self._changed:
+            if len(self._frames) >= QUEUE_SIZE:
+                self.dropped += 1
+                return
+            self._frames.append((pixels, at))
+            self._changed.notify_all()
+
+    def hear(self, heard: Heard) -> None:
+        """Queue a piece of sound without waiting."""
+        with self._changed:
+            self._heard.append(heard)
+            while heard.at - self._heard[0].at > MOST_HEARD_S:
+                self._heard.popleft()
 
     def finish(self) -> Path:
         """Wait until everything is written.
@@ -71,71 +103,109 @@ class Recording:
             The path of the video.
 
         Raises:
-            RecordingError: the video could not be written.
+            RecordingError: the video could not be written, or not to its end.
         """
-        self._queue.put(None)
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
         self._thread.join()
         if self._fault:
-            with suppress(OSError):  # its folder may be missing
-                self._part.unlink()
             raise RecordingError(self._fault)
         return self.path
 
+    def discard(self) -> None:
+        """End without a video, where no frame was added."""
+        with suppress(RecordingError):
+            self.finish()
+
     def _run(self) -> None:
-        while (item := self._queue.get()) is not None:
+        while (item := self._next()) is not None:
             if not self._fault:
                 try:
                     self._add_frame(*item)
-                except (OSError, cv2.error) as exc:
-                    self._fault = self._fault_message(getattr(exc, "strerror", None) or str(exc))
+                except (*FAULTS, FilmError, cv2.error) as exc:
+                    self._fail(reason(exc))
         if not self._fault:
             self._end()
 
+    def _next(self) -> tuple[Pixels, float] | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._frames or self._ended)
+            return self._frames.popleft() if self._frames else None
+
     def _add_frame(self, pixels: Pixels, at: float) -> None:
-        if self._writer is None:
-            self._open(pixels)
+        if self._file is None:
+            height, width = (side - side % 2 for side in pixels.shape[:2])  # H.264 needs even sizes
+            self._size = width, height
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = RecordingFile(self._part, self._size, sound=self._with_sound)
             self._start = self._before = at
         if at - self._before > MAX_GAP_S:
+            self._write_sound(self._before + 1 / FPS)
+            self._leave_out(at)
             self._start += at - self._before - 1 / FPS
-        self._before = at
-        due = round((at - self._start) * FPS)
-        while self._last is not None and self._written < due:
-            self._write(self._last)
-        self._last = np.ascontiguousarray(_letterboxed(pixels, self._size)[..., ::-1])
+        self._before = max(at, self._before)
+        self.seconds = self._before - self._start
+        self._file.write_frame(_letterboxed(pixels, self._size), self.seconds)
+        self._write_sound(self._before)
+        if self._with_sound:
+            self._file.write_silence(self.seconds - LATE_S)
 
-    def _open(self, pixels: Pixels) -> None:
-        height, width = (side - side % 2 for side in pixels.shape[:2])  # the codec needs even sizes
-        self._size = width, height
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        fourcc = cv2.VideoWriter.fourcc(*"mp4v")
-        self._writer = cv2.VideoWriter(place(self._part), fourcc, FPS, self._size)
-        if not self._writer.isOpened():
-            raise OSError(0, "the folder is not writable, or OpenCV has no MPEG-4 encoder")
+    def _write_sound(self, until: float) -> None:
+        """Write what was heard before a moment."""
+        file = self._file
+        assert file is not None
+        while (heard := self._take(until)) is not None:
+            file.write_sound(heard, heard.at - self._start)
 
-    def _write(self, frame: Pixels) -> None:
-        assert self._writer is not None
-        self._writer.write(frame)
-        self._written += 1
+    def _take(self, until: float) -> Heard | None:
+        with self._changed:
+            return self._heard.popleft() if self._heard and self._heard[0].at < until else None
+
+    def _leave_out(self, until: float) -> None:
+        """Leave out what was heard before a moment, in a pause."""
+        while self._take(until) is not None:
+            pass
 
     def _end(self) -> None:
-        if self._writer is None or self._last is None:
+        if self._file is None:
             self._fault = self._fault_message("there was no picture to record")
             return
-        self._write(self._last)
-        self._writer.release()
-        # The encoder does not report a full disk, but an incomplete video cannot be opened.
-        video = cv2.VideoCapture(str(self._part))
-        whole = video.isOpened() and video.get(cv2.CAP_PROP_FRAME_COUNT) >= self._written
-        video.release()
         try:
-            if not whole:
-                raise OSError(0, "the disk may be full")
+            self._write_sound(self._before + 1 / FPS)
+            if self._with_sound:
+                self._file.write_silence(self.seconds + 1 / FPS)
+            self._file.close()
             self._part.replace(self.path)
-        except OSError as exc:
-            self._fault = self._fault_message(exc.strerror or str(exc))
+        except FAULTS as exc:
+            self._fail(reason(exc))
+
+    def _fail(self, fault: str) -> None:
+        """Keep what can be played of a video that cannot be written to its end."""
+        message = self._fault_message(fault)
+        file, self._file = self._file, None
+        if file is not None:
+            with suppress(*FAULTS):  # what was written in full is readable without it
+                file.close()
+        with suppress(OSError):  # its folder may be missing
+            if _readable(self._part):
+                self._part.replace(self.path)
+                message += f"; what was recorded until then is kept in {self.path}"
+            else:
+                self._part.unlink()
+        self._fault = message
 
     def _fault_message(self, fault: str) -> str:
         return f"the video '{self.path.name}' could not be written: {fault}"
+
+
+def _readable(path: Path) -> bool:
+    """Whether a file has at least one frame."""
+    try:
+        with av.open(str(path.absolute())) as film:
+            return next(film.decode(video=0), None) is not None
+    except (*FAULTS, IndexError):  # no picture
+        return False
 
 
 def _letterboxed(pixels: Pixels, size: tuple[int, int]) -> Pixels:

@@ -19,6 +19,7 @@ from app.live.display_copy import for_display, screen_size, with_preview, with_p
 from app.live.latest_value import LatestValue
 from app.live.pending_sources import PendingSources
 from app.live.stream_metrics import StreamMetrics
+from app.sound.device import Listener
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +65,7 @@ class LoopEvents:
         ended: The source delivers no more frames.
         status: The source's status, when it changes.
         position_changed: The source's position, when it changes.
+        silence_changed: FrameSource.silence of the source, when it changes.
         config_rejected: The config that stays in force, or None.
         progress: The share of a picture that is computed in bands of rows; 1 at its end.
     """
@@ -74,6 +76,7 @@ class LoopEvents:
     ended: Callable[[], object] = _nothing
     status: Callable[[str], object] = _nothing
     position_changed: Callable[[float], object] = _nothing
+    silence_changed: Callable[[str | None], object] = _nothing
     config_rejected: Callable[[EngineConfig | None], object] = _nothing
     progress: Callable[[float], object] = _nothing
 
@@ -130,6 +133,9 @@ class FrameLoop:
         self._held = False
         self._status = ""
         self._position = 0.0
+        self._silence: str | None = None
+        self._volume = 1.0
+        self._listener: Listener | None = None
         self._overhead_at = 0.0
         self._under_way: tuple[Taken, Pending] | None = None  # on the GPU
         self._due = 0.0  # when to read the next frame, at the earliest
@@ -144,6 +150,8 @@ class FrameLoop:
         self._source = source
         self.pending.remove(source)
         self._paused = False
+        source.set_volume(self._volume)
+        source.listen(self._listener)
         self._info = source.info
         self._events.info_changed(self._info)
         self._start()
@@ -188,6 +196,23 @@ class FrameLoop:
         if self._source:
             self._source.pause(paused)
 
+    def set_volume(self, volume: float) -> None:
+        """Set how loud the sound of this source and of the next ones is, 0 to 1."""
+        self._volume = volume
+        if self._source:
+            self._source.set_volume(volume)
+
+    def listen(self, listener: Listener | None) -> None:
+        """Give the sound of this source and of the next ones to a listener; None for no more."""
+        self._listener = listener
+        if self._source:
+            self._source.listen(listener)
+
+    def set_loop(self, part: tuple[float, float] | None) -> None:
+        """Play a part of the source again and again, between two times; None for all of it."""
+        if self._source:
+            self._source.set_loop(part)
+
     def evict(self, style: str) -> None:
         """Drop the cached weights of a style that was removed or replaced."""
         self._engine.evict(style)
@@ -230,6 +255,7 @@ class FrameLoop:
         self._frame = self._styled = None
         self._latest.take()
         self._set_status("")
+        self._set_silence(None)
 
     def _start(self) -> None:
         if self._source and self._engine.config:
@@ -259,6 +285,7 @@ class FrameLoop:
         if source.position != self._position:
             self._position = source.position
             self._events.position_changed(self._position)
+        self._set_silence(source.silence)
         refine = False
         if frame is not None:
             self._frame = frame
@@ -379,10 +406,18 @@ class FrameLoop:
         self._events.problem(Problem.of(error, doing="style this frame"))
 
     def _report_overhead(self, now: float) -> None:
-        """Update the overhead that the automatic size takes into account, every OVERHEAD_S."""
+        """Update the overhead that the automatic size takes into account, and the delay by which
+        sound is in step, every OVERHEAD_S."""
         if now - self._overhead_at >= OVERHEAD_S:
             self._overhead_at = now
             self._engine.set_overhead(self._metrics.overhead_ms(now))
+            if self._source is not None:
+                self._source.set_delay(self._metrics.delay_s(now))
+
+    def _set_silence(self, silence: str | None) -> None:
+        if silence != self._silence:
+            self._silence = silence
+            self._events.silence_changed(silence)
 
     def _set_status(self, status: str) -> None:
         if status != self._status:

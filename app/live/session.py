@@ -25,6 +25,7 @@ from app.live.stream_metrics import StreamMetrics
 from app.live.style_jobs import StyleJobs
 from app.live.worker import Worker
 from app.options import without
+from app.sound.device import Listener
 from app.sources import describe, list_cameras, open_source
 from app.styles.library import Library
 from app.styles.pack import MAX_NAME_LENGTH, Style
@@ -79,6 +80,7 @@ class Session(QObject):
     opening_changed = Signal(str)  # "Opening ..." while a source is opened, empty after
     opening_failed = Signal()  # follows the `problem` that says why
     position_changed = Signal(float)
+    silence_changed = Signal(object)  # str, why sound is not heard, or None where there is none
     progress = Signal(float)  # of a picture that is computed in bands of rows; 1 at its end
     paused_changed = Signal(bool)
     kernels_changed = Signal(object)  # tuple[KernelStatus, ...]
@@ -92,6 +94,9 @@ class Session(QObject):
     _step = Signal(int)
     _cancel = Signal()
     _pause = Signal(bool)
+    _set_volume = Signal(float)
+    _listen = Signal(object)
+    _set_loop = Signal(object)
     _evict = Signal(str)
     _compile_kernels = Signal(bool)
     _set_display_size = Signal(int, int)
@@ -118,6 +123,7 @@ class Session(QObject):
         self._live = False
         self._paused = False
         self._position = 0.0
+        self._silence: str | None = None
         self._held = self._layers_timed = False
         self._deliver_at = 0.0
         self._later = QTimer(self, singleShot=True, timerType=Qt.TimerType.PreciseTimer)
@@ -150,6 +156,9 @@ class Session(QObject):
         self._step.connect(worker.step_source)
         self._cancel.connect(worker.cancel)
         self._pause.connect(worker.pause)
+        self._set_volume.connect(worker.set_volume)
+        self._listen.connect(worker.listen)
+        self._set_loop.connect(worker.set_loop)
         self._evict.connect(worker.evict)
         self._compile_kernels.connect(worker.compile_kernels)
         self._set_display_size.connect(worker.set_display_size)
@@ -162,6 +171,7 @@ class Session(QObject):
         worker.ended.connect(self._ended)
         worker.status.connect(self.source_status)
         worker.position_changed.connect(self._moved)
+        worker.silence_changed.connect(self._silenced)
         worker.progress.connect(self.progress)
         worker.config_rejected.connect(self._refused)
 
@@ -232,6 +242,11 @@ class Session(QObject):
     def position(self) -> float:
         """Seconds into a video, or the index of the picture."""
         return self._position
+
+    @property
+    def silence(self) -> str | None:
+        """Why the source's sound is not heard; "" where it is, None where it has none."""
+        return self._silence
 
     @property
     def paused(self) -> bool:
@@ -335,6 +350,23 @@ class Session(QObject):
         self._worker.loop.interrupted.set()
         self._step.emit(count)
 
+    def set_volume(self, volume: float) -> None:
+        """Set how loud the sound of films is heard, 0 to 1; 0 is mute."""
+        self._set_volume.emit(volume)
+
+    def listen(self, listener: Listener | None) -> None:
+        """Give the sound of films, as it is played, to a listener on another thread; None for no
+        more."""
+        self._listen.emit(listener)
+
+    def set_loop(self, part: tuple[float, float] | None) -> None:
+        """Play a part of a film again and again.
+
+        Args:
+            part: The times of its first and last frame, in seconds; None for all of the film.
+        """
+        self._set_loop.emit(part)
+
     def cancel(self) -> None:
         """Give up a picture that is computed in bands of rows; what is on screen stays."""
         self._worker.loop.interrupted.set()
@@ -354,6 +386,11 @@ class Session(QObject):
     def _moved(self, position: float) -> None:
         self._position = position
         self.position_changed.emit(position)
+
+    @Slot(object)
+    def _silenced(self, silence: str | None) -> None:
+        self._silence = silence
+        self.silence_changed.emit(silence)
 
     # Results
 

@@ -132,6 +132,14 @@ class StreamMetrics:
             outside = [s.latency_ms - s.timings.engine for s in self._displayed]
         return median(outside) if outside else 0.0
 
+    def delay_s(self, now: float) -> float:
+        """The median time from taking a frame to painting its result, in seconds; 0 if nothing was
+        painted."""
+        with self._lock:
+            _forget_old(self._displayed, now)
+            delays = [s.latency_ms - s.timings.wait for s in self._displayed]
+        return median(delays) / 1e3 if delays else 0.0
+
     def stats(self, now: float) -> StreamStats:
         """Compute the metrics of the WINDOW_S seconds before `now`."""
         with self._lock:

@@ -10,6 +10,7 @@ from app.frame import FrameSource
 from app.live.frame_loop import FrameLoop, LoopEvents
 from app.live.latest_value import LatestValue
 from app.live.stream_metrics import StreamMetrics
+from app.sound.device import Listener
 
 
 class Worker(QObject):
@@ -31,6 +32,7 @@ class Worker(QObject):
     ended = Signal()
     status = Signal(str)
     position_changed = Signal(float)
+    silence_changed = Signal(object)  # FrameSource.silence
     config_rejected = Signal(object)  # EngineConfig or None
     progress = Signal(float)
 
@@ -43,6 +45,7 @@ class Worker(QObject):
             ended=self.ended.emit,
             status=self.status.emit,
             position_changed=self.position_changed.emit,
+            silence_changed=self.silence_changed.emit,
             config_rejected=self.config_rejected.emit,
             progress=self.progress.emit,
         )
@@ -82,6 +85,21 @@ class Worker(QObject):
     def pause(self, paused: bool) -> None:
         """Pause or resume the source."""
         self.loop.pause(paused)
+
+    @Slot(float)
+    def set_volume(self, volume: float) -> None:
+        """Set how loud the sound of sources is."""
+        self.loop.set_volume(volume)
+
+    @Slot(object)
+    def listen(self, listener: Listener | None) -> None:
+        """Give the sound of sources to a listener; None for no more."""
+        self.loop.listen(listener)
+
+    @Slot(object)
+    def set_loop(self, part: tuple[float, float] | None) -> None:
+        """Play a part of the source again and again."""
+        self.loop.set_loop(part)
 
     @Slot(str)
     def evict(self, style: str) -> None:

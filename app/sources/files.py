@@ -10,7 +10,7 @@ from pathlib import Path
 from app.errors import StyleForgeError
 from app.frame import FrameSource
 from app.sources.pictures import Pictures
-from app.sources.video import Video
+from app.sources.video import Video, open_film
 from app.sources.video_decoder import AnimationReader, VideoReader
 from utils.files.signatures import what_is
 from utils.images.opening import ImageError, kind_of, picture_endings
@@ -32,7 +32,7 @@ def open_file(path: Path) -> FrameSource:
     if name and not name.endswith(_PLAYABLE):
         raise StyleForgeError(f"'{shown}' is {name}, not a picture or video")
     try:
-        return Video(VideoReader(path))
+        return open_film(VideoReader(path))
     except StyleForgeError as exc:
         if name:
             raise StyleForgeError(f"'{shown}' is {name}, but damaged or without a picture") from exc

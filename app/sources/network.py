@@ -19,8 +19,8 @@ from app.frame import Frame, FrameSource, SourceInfo
 from app.sources.deadline import Deadline, open_with_deadline
 from app.sources.grabber import Feed, FeedLost, Grabber, timeout_error
 from app.sources.opencv_frames import as_rgb, retrieve_rgb
-from app.sources.video import Video
-from app.sources.video_decoder import NETWORK_TIMEOUTS, VideoReader
+from app.sources.video import open_film
+from app.sources.video_decoder import VideoReader
 from app.sources.web import MAX_PART_BYTES, LimitedResponse, http_get
 from utils.opencv import MAX_PIXELS, cv2
 from utils.text import printable
@@ -28,6 +28,7 @@ from utils.text import printable
 SCHEMES = ("http", "https", "rtsp", "rtsps")
 TIMEOUT_S = 5.0  # to connect, and between two pieces of data
 OPEN_TIMEOUT_S = 15.0  # connection, login and first picture together
+TIMEOUTS = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, 5000, cv2.CAP_PROP_READ_TIMEOUT_MSEC, 5000]
 SNAPSHOT_INTERVAL_S = 0.1  # interval between requests; few cameras are faster
 RATE_FRAMES = 20
 MAX_REASON_LENGTH = 80  # characters of a server's reason phrase
@@ -110,7 +111,7 @@ def open_address(spec: str) -> FrameSource:
         feed = connect(address, deadline)
         if isinstance(feed, CaptureFeed) and feed.finite:
             feed.close()
-            return Video(VideoReader(address.with_login, address.title))
+            return open_film(VideoReader(address.with_login, address.title))
         return Stream(address, feed, deadline)
 
     try:
@@ -344,7 +345,7 @@ def _check_port(address: Address) -> None:
 
 
 def _open_capture(address: Address) -> cv2.VideoCapture:
-    capture = cv2.VideoCapture(address.with_login, cv2.CAP_FFMPEG, NETWORK_TIMEOUTS)
+    capture = cv2.VideoCapture(address.with_login, cv2.CAP_FFMPEG, TIMEOUTS)
     if not capture.isOpened():
         capture.release()
         raise FeedLost(f"{address.name} cannot be played: it is not a stream, or requires a login")

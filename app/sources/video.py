@@ -1,9 +1,8 @@
-"""Plays videos and animations at their own rate, in a loop."""
+"""Plays videos and animations at their own rate, in step with their sound, in a loop."""
 
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,9 +10,17 @@ from numpy.typing import NDArray
 
 from app.errors import StyleForgeError
 from app.frame import Frame, FrameSource, SourceInfo
-from app.sources.video_decoder import FrameReader
+from app.sound.clock import PlaybackClock, RealTime
+from app.sound.device import Listener
+from app.sound.soundtrack import Soundtrack
+from app.sources.video_decoder import SAME_S, FrameReader, VideoReader
 
 MAX_SKIPS = 8  # frames skipped in a row to catch up, before playback slows down instead
+PATIENCE_S = 0.5  # by how much a picture may be late before its sound is interrupted for it
+START_S = 0.1  # what sound is given to begin
+CHECK_S = 0.1  # between looks at the clock, which a device for sound corrects
+EARLY_S = 0.01  # at most a quarter of a frame, by which frames that wait for the engine come early
+BACK_S = 1e-3  # before a frame, the one before it is shown
 DURATION_TOLERANCE = 0.02  # fraction of the duration, the precision of FFmpeg's estimate
 
 
@@ -37,37 +44,50 @@ class SeekRequest:
 class Video(FrameSource):
     """Plays the frames of `reader` in a loop, starting when constructed.
 
-    A thread decodes one frame ahead and publishes it when it is due; a frame that was not read by
-    then is replaced and counted as dropped. Raises StyleForgeError if there is no readable frame.
+    A thread decodes one frame ahead and publishes it so early that it is painted when its moment is
+    heard; a frame that was not read by then is replaced and counted as dropped. Raises
+    StyleForgeError if there is no readable frame.
+
+    Args:
+        reader: The picture.
+        sound: Its sound, closed with the video; None where there is none.
+        time: The time of the machine.
     """
 
     kind = "video"
 
-    def __init__(self, reader: FrameReader) -> None:
-        self._reader = reader
+    def __init__(
+        self, reader: FrameReader, sound: Soundtrack | None = None, time: RealTime | None = None
+    ) -> None:
+        self._reader, self._sound, self._time = reader, sound, time or RealTime()
+        self._clock = PlaybackClock() if sound is None else sound.clock
         self._interval = 1 / reader.fps
         self._changed = threading.Condition()
         self._unread: Frame | None = None
         self._failed: StyleForgeError | None = None
         self._seek_request: SeekRequest | None = None
+        self._loop: tuple[float, float] | None = None
         self._paused = False
         self._closed = False
         self._status = ""
         self._index = 0
         self._dropped = 0
         self._position = 0.0  # seconds
+        self._delay = 0.0  # seconds until a frame that is read is painted
         # The attributes below are used by the player's thread alone.
-        self._start_time: float | None = None  # perf_counter() at which second 0 was due; None: now
+        self._lap = 0.0  # position on the clock of second 0
         self._last = 0.0  # seconds of the frame decoded last
         self._decoded: DecodedFrame | None = None
         try:
             first = self._next_frame()
         except StyleForgeError:
             reader.close()
+            if sound is not None:
+                sound.close()
             raise
         height, width, _ = first.pixels.shape
         self.info = SourceInfo(reader.title, width, height, reader.fps, reader.duration)
-        self._start_time = time.perf_counter() - first.seconds
+        self._start_clock(first.seconds)
         self._publish(first)
         self._thread = threading.Thread(target=self._run, name=f"video {reader.title}", daemon=True)
         self._thread.start()
@@ -79,19 +99,21 @@ class Video(FrameSource):
             StyleForgeError: no frame can be read any more.
         """
         with self._changed:
-            self._changed.wait_for(lambda: self._unread or self._failed, timeout)
+            self._time.wait(self._changed, lambda: self._unread or self._failed, timeout)
             frame, self._unread = self._unread, None
             if frame is None and self._failed is not None:
                 raise self._failed
             return frame
 
     def close(self) -> None:
-        """Stop the thread and close the file."""
+        """Stop the threads and close the file."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
         if self._thread is not threading.current_thread():
             self._thread.join()
+        if self._sound is not None:
+            self._sound.close()
 
     @property
     def status(self) -> str:
@@ -108,6 +130,33 @@ class Video(FrameSource):
         """Time of the current frame in seconds."""
         return self._position
 
+    @property
+    def silence(self) -> str | None:
+        """Why nothing is heard; "" while the sound is, None of a video without sound."""
+        return None if self._sound is None else self._sound.silence
+
+    def set_volume(self, volume: float) -> None:
+        """Set how loud the sound is heard, 0 to 1."""
+        if self._sound is not None:
+            self._sound.set_volume(volume)
+
+    def set_delay(self, seconds: float) -> None:
+        """Deliver frames so much before their sound is heard; without sound, when they are due."""
+        if self._sound is not None:
+            self._delay = seconds
+
+    def listen(self, listener: Listener | None) -> None:
+        """Give the sound as it is played to a listener; None for no more."""
+        if self._sound is not None:
+            self._sound.listen(listener)
+
+    def set_loop(self, part: tuple[float, float] | None) -> None:
+        """Play from the frame at one time to that at another again and again; None for all."""
+        with self._changed:
+            self._loop = part
+        if part is not None and not part[0] <= self._position <= part[1]:
+            self.seek(part[0])
+
     def seek(self, position: float) -> None:
         """Go to `position` seconds; its frame is delivered at once, even while paused.
 
@@ -117,7 +166,7 @@ class Video(FrameSource):
         self._request(SeekRequest(seconds=max(0.0, min(position, end))))
 
     def step(self, count: int) -> None:
-        """Go `count` frames forward; the frame is delivered at once."""
+        """Go exactly `count` frames forward; the frame is delivered at once."""
         if count:
             self._request(SeekRequest(frames=count))
 
@@ -136,11 +185,14 @@ class Video(FrameSource):
             self._seek_request = jump
             self._changed.notify_all()
 
+    # The player's thread
+
     def _run(self) -> None:
         try:
             while self._play_one():
                 pass
         except StyleForgeError as exc:
+            self._stop_clock()
             with self._changed:
                 self._failed = exc
                 self._changed.notify_all()
@@ -151,7 +203,7 @@ class Video(FrameSource):
         """Publish one frame when it is due, or earlier after a seek; False once closed."""
         with self._changed:
             if self._paused:
-                self._start_time = None
+                self._stop_clock()
             self._changed.wait_for(lambda: self._closed or self._seek_request or not self._paused)
             if self._closed:
                 return False
@@ -159,30 +211,71 @@ class Video(FrameSource):
         if jump is not None:
             self._apply_seek(jump)
         shot = self._next_frame()
-        now = time.perf_counter()
-        if self._start_time is None:
-            self._start_time = now - shot.seconds
         with self._changed:
-            due = self._start_time + shot.seconds - now
-            if jump is None and self._changed.wait_for(
-                lambda: self._closed or self._seek_request or self._paused, due
-            ):
+            if not self._clock.running and not self._paused:
+                self._start_clock(shot.seconds)
+            if jump is None and self._interrupted(shot):
                 self._decoded = shot
             else:
                 self._publish(shot)
         return True
 
-    def _apply_seek(self, jump: SeekRequest) -> None:
-        self._start_time = None
-        if jump.seconds is not None:
-            self._decoded = None
-            self._reader.seek(max(jump.seconds + jump.frames * self._interval, 0.0))
-        elif jump.frames < 0:
-            self._decoded = None
-            self._reader.seek(max(self._position + jump.frames * self._interval, 0.0))
+    def _interrupted(self, shot: DecodedFrame) -> bool:
+        """Wait until a frame is due; whether something else is to be done before."""
+
+        def interrupted() -> bool:
+            return self._closed or self._seek_request is not None or self._paused
+
+        while not interrupted():
+            early = self._due(shot.seconds) - self._time.now()
+            if early <= 0:
+                return False
+            self._time.wait(self._changed, interrupted, min(early, CHECK_S))
+        return True
+
+    def _due(self, seconds: float) -> float:
+        """When the frame of a time has to be delivered, to be painted when its sound is heard."""
+        early = 0.0 if self._sound is None else min(EARLY_S, self._interval / 4)
+        return self._clock.when(self._lap + seconds) - self._delay - early
+
+    def _start_clock(self, seconds: float) -> None:
+        """Play from the frame of a time, delivered now or very soon."""
+        now = self._time.now()
+        self._lap = 0.0
+        if self._sound is None:
+            self._clock.start(seconds, now)
         else:
-            for _ in range(jump.frames - 1):
-                self._next_frame()
+            self._sound.start(seconds, now + self._delay + START_S)
+
+    def _stop_clock(self) -> None:
+        if self._sound is None:
+            self._clock.stop()
+        else:
+            self._sound.stop()
+
+    def _apply_seek(self, jump: SeekRequest) -> None:
+        self._stop_clock()
+        frames, shown = jump.frames, self._position
+        if jump.seconds is not None:
+            self._go_to(jump.seconds)
+            if frames:
+                found = self._reader.grab()
+                shown = jump.seconds if found is None else found
+        for _ in range(-frames):  # the frame before, whatever the rate
+            if shown <= 0:
+                break
+            self._go_to(max(shown - BACK_S, 0.0))
+            found = self._reader.grab()
+            shown = 0.0 if found is None else found
+        if frames < 0:
+            self._go_to(shown)
+        for _ in range(frames - 1):
+            self._next_frame()
+
+    def _go_to(self, seconds: float) -> None:
+        self._decoded = None
+        self._reader.seek(seconds)
+        self._last = seconds
 
     def _next_frame(self) -> DecodedFrame:
         """Decode the next frame; skip late ones, and rewind at the end."""
@@ -191,32 +284,41 @@ class Video(FrameSource):
             return shot
         rewinds = skips = 0
         while True:
-            start = time.perf_counter()
+            start = self._time.now()
             seconds = self._reader.grab()
             if seconds is None and not self._skip_damage():
                 if rewinds == 2:
                     raise StyleForgeError(f"'{self._reader.title}' holds no frame that can be read")
                 rewinds += 1
-                self._rewind()
+                self._rewind(self._last + self._interval)
                 # Or all frames of a short video that is slow to decode would be skipped.
                 skips = MAX_SKIPS
             if seconds is None:
                 continue
+            if self._ends_loop(seconds):
+                self._rewind(seconds)
+                skips = MAX_SKIPS
+                continue
             self._last = seconds
-            if self._start_time is not None and start - self._start_time - seconds > self._interval:
+            late = start - self._due(seconds) if self._clock.running else 0.0
+            if late > self._interval:
                 if skips < MAX_SKIPS:
                     skips += 1
                     self._index += 1
                     self._dropped += 1
                     continue
-                self._start_time = (
-                    start - seconds
-                )  # cannot keep up: play slower instead of stuttering
+                if self._sound is None or late > PATIENCE_S:
+                    self._start_clock(seconds)  # cannot keep up: play slower, not less and less
             pixels = self._reader.decode()
             if pixels is None:
                 self._status = f"'{self._reader.title}' has damaged frames, which are skipped."
                 continue
-            return DecodedFrame(pixels, seconds, (time.perf_counter() - start) * 1e3)
+            return DecodedFrame(pixels, seconds, (self._time.now() - start) * 1e3)
+
+    def _ends_loop(self, seconds: float) -> bool:
+        """Whether the frame of a time is the first one behind the part that is played again."""
+        loop = self._loop
+        return loop is not None and self._last <= loop[1] + SAME_S < seconds
 
     def _skip_damage(self) -> bool:
         """If the file broke off before its end, search for intact frames after the damage."""
@@ -232,24 +334,40 @@ class Video(FrameSource):
             found = self._reader.grab()
             if found is not None and found > self._last:
                 self._last = found
-                self._start_time = None
+                self._stop_clock()
                 return True
             stride *= 2
         return False
 
-    def _rewind(self) -> None:
-        self._reader.seek(0.0)
-        if self._start_time is not None:
-            self._start_time += self._last + self._interval
-        self._last = 0.0
+    def _rewind(self, end: float) -> None:
+        """Begin again, with the part that is looped or the whole: its sound after that of `end`."""
+        begin = 0.0 if self._loop is None else self._loop[0]
+        self._reader.seek(begin)
+        if self._sound is not None and self._clock.running:
+            self._sound.jump(self._lap + end, begin)
+        self._lap += end - begin
+        self._last = begin
 
     def _publish(self, shot: DecodedFrame) -> None:
+        running = self._sound is not None and self._clock.running
+        plays_at = self._clock.when(self._lap + shot.seconds) if running else None
         with self._changed:
             self._dropped += self._unread is not None
-            self._unread = Frame(shot.pixels, self._index, time.perf_counter(), shot.read_ms)
+            self._unread = Frame(
+                shot.pixels, self._index, self._time.now(), shot.read_ms, plays_at=plays_at
+            )
             self._index += 1
             self._position = shot.seconds
             self._changed.notify_all()
+
+
+def open_film(reader: VideoReader) -> Video:
+    """Play a film with its sound, if it has any.
+
+    Raises:
+        StyleForgeError: It has no readable frame.
+    """
+    return Video(reader, Soundtrack(reader.where) if reader.has_sound else None)
 
 
 def _minutes_and_seconds(seconds: float) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack
+from fractions import Fraction
 from pathlib import Path
 from typing import Protocol
 
@@ -13,16 +15,22 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from app.errors import StyleForgeError
-from app.sources.opencv_frames import retrieve_rgb
+from app.film_frames.color import ColorError, colors_of
+from app.film_frames.converter import Converter
+from app.film_frames.decoding import FAULTS, Damage, decoded, moving_picture, open_container
+from app.film_frames.orientation import orientation_of
 from utils.images.conversion import to_rgb
 from utils.images.opening import MALFORMED, opened
-from utils.opencv import cv2, place
+from utils.opencv import MAX_PIXELS
+from utils.pyav import av
 from utils.text import printable
 
 DEFAULT_FPS = 25.0  # for files that do not tell
 DEFAULT_DELAY_MS = 100  # what browsers make of an animation that gives no delay
 MAX_DAMAGED_IN_A_ROW = 20  # frames in a row, after which an animation is taken to end
-NETWORK_TIMEOUTS = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, 5000, cv2.CAP_PROP_READ_TIMEOUT_MSEC, 5000]
+MAX_FPS = 1000
+EARLIER_S = (0.0, 2.0, 10.0)  # where a file whose index is wrong is entered, before the time sought
+SAME_S = 1e-4  # times that differ by less are the same
 
 
 class FrameReader(Protocol):
@@ -52,61 +60,139 @@ class FrameReader(Protocol):
 class VideoReader:
     """A video file or address, decoded by FFmpeg and rotated upright.
 
-    Iterating yields (seconds, pixels) of every frame from the current one on. Raises
-    StyleForgeError if the video cannot be opened.
+    Times count from the first frame. Iterating yields (seconds, pixels) of every frame from the
+    current one on. Raises StyleForgeError if the video cannot be opened.
+
+    Attributes:
+        where: What FFmpeg opens; the address of a camera has its login.
+        has_sound: Whether there is sound beside the picture.
     """
 
     def __init__(self, where: str | Path, title: str = "") -> None:
         self.title = title or printable(Path(where).name)
         # Absolute, because FFmpeg takes what precedes a colon in "12:30.mp4" for a protocol.
-        self._where = str(where) if "://" in str(where) else str(Path(where).absolute())
-        self._capture = self._open()
-        fps = self._capture.get(cv2.CAP_PROP_FPS)
-        # A missing rate reads as 0 or NaN, or as the 90000 ticks a second of the file's clock.
-        self.fps = fps if math.isfinite(fps) and 0 < fps <= 1000 else DEFAULT_FPS
-        self.duration = max(self._capture.get(cv2.CAP_PROP_FRAME_COUNT), 0) / self.fps
-        self._previous = -1.0
+        self.where = str(where) if "://" in str(where) else str(Path(where).absolute())
+        self._ahead: deque[tuple[float, av.VideoFrame]] = deque()  # decoded while seeking
+        self._frame: av.VideoFrame | None = None
+        self._converter: Converter | None = None
+        self._size = (0, 0)  # of the first frame as it is stored
+        self._open()
+        stream = self._stream
+        rate = float(stream.average_rate or stream.guessed_rate or 0)
+        # A missing rate reads as 0, or as the 90000 ticks a second of the file's clock.
+        self.fps = rate if 0 < rate <= MAX_FPS else DEFAULT_FPS
+        seconds = stream.frames / self.fps  # what is left of a damaged file says less
+        if not seconds and stream.duration:
+            seconds = float(stream.duration * self._base)
+        self.has_sound = bool(self._container.streams.audio)
+        self.duration = max(seconds or (self._container.duration or 0) / av.time_base, 0.0)
 
-    def _open(self) -> cv2.VideoCapture:
-        capture = cv2.VideoCapture(
-            place(self._where), cv2.CAP_FFMPEG, NETWORK_TIMEOUTS if "://" in self._where else []
-        )
-        if not capture.isOpened():
-            capture.release()
+    def _open(self) -> None:
+        try:
+            self._container = open_container(self.where)
+            stream = moving_picture(self._container)
+        except FAULTS:
+            stream = None
+        if stream is None:
             raise StyleForgeError(f"'{self.title}' is not a video that can be played")
-        capture.set(cv2.CAP_PROP_ORIENTATION_AUTO, 1)
-        return capture
+        self._stream = stream
+        stream.codec_context.options = {"max_pixels": str(MAX_PIXELS)}
+        base = stream.time_base or Fraction(1, 1000)
+        self._start, self._base = (stream.start_time or 0) * base, base
+        self._restart(0.0)
+
+    def _restart(self, first: float) -> None:
+        """Decode from where the container is; a first frame without a time is that of `first`."""
+        self._ahead.clear()
+        self._frames = self._timed(first)
+
+    def _timed(self, first: float) -> Iterator[tuple[float, av.VideoFrame]]:
+        previous = -math.inf
+        for frame in decoded(self._container, self._stream, Damage()):
+            seconds = -math.inf
+            if frame.pts is not None:
+                seconds = float(frame.pts * (frame.time_base or self._base) - self._start)
+            if not seconds > previous:  # no timestamps, or nonsense
+                seconds = previous + 1 / self.fps if previous > -math.inf else first
+            previous = seconds
+            yield seconds, frame
 
     def grab(self) -> float | None:
         """Go to the next frame and return its time in seconds; None at the end."""
-        if not self._capture.grab():
+        found = self._ahead.popleft() if self._ahead else next(self._frames, None)
+        if found is None:
             return None
-        seconds = self._capture.get(cv2.CAP_PROP_POS_MSEC) / 1e3
-        if not seconds > self._previous:  # no timestamps, or nonsense
-            seconds = self._previous + 1 / self.fps if self._previous >= 0 else 0.0
-        self._previous = seconds
+        seconds, self._frame = found
         return seconds
 
     def decode(self) -> NDArray[np.uint8] | None:
-        """Return the current frame as [H, W, 3] RGB; None if it is damaged."""
-        return retrieve_rgb(self._capture)
+        """Return the current frame as [H, W, 3] RGB; None if it is damaged.
+
+        Raises:
+            StyleForgeError: the meaning of its colors is not known.
+        """
+        frame = self._frame
+        if frame is None:
+            return None
+        if self._converter is None:
+            try:
+                colors = colors_of(frame)
+            except ColorError as exc:
+                raise StyleForgeError(f"'{self.title}' cannot be played: {exc}") from exc
+            self._converter = Converter(colors, orientation_of(frame), exact=False)
+            self._size = frame.width, frame.height
+        try:
+            return self._converter.to_rgb(frame, *self._size)
+        except FAULTS:  # a frame in pixels that FFmpeg cannot convert
+            return None
 
     def seek(self, seconds: float) -> None:
-        """Make the next grab return the frame shown at `seconds`; 0 reopens the file."""
-        if seconds <= 0:  # not every container can seek, but each can be begun again
-            self._capture.release()
-            try:
-                self._capture = self._open()
-            except StyleForgeError:
-                raise StyleForgeError(f"'{self.title}' can no longer be read") from None
-            self._previous = -1.0
-        else:
-            self._capture.set(cv2.CAP_PROP_POS_MSEC, seconds * 1e3)
-            self._previous = seconds - 1 / self.fps
+        """Make the next grab return the frame shown at `seconds`, decoding from the key frame
+        before it; 0 reopens the file."""
+        for earlier in EARLIER_S:
+            start = seconds - earlier
+            if start <= 0 or not self._enter(start):
+                break
+            if self._find(seconds):
+                return
+        self._reopen()
+        if seconds > 0:
+            self._find(seconds)
+
+    def _enter(self, seconds: float) -> bool:
+        """Go to a key frame at or before a time; False where the file cannot be entered there."""
+        try:
+            self._container.seek(
+                math.floor((seconds + self._start) / self._base), stream=self._stream
+            )
+        except FAULTS:
+            return False
+        self._restart(seconds)
+        return True
+
+    def _find(self, seconds: float) -> bool:
+        """Decode up to the frame shown at a time; False if the first frame is later."""
+        shown: tuple[float, av.VideoFrame] | None = None
+        for found in self._frames:
+            if found[0] > seconds + SAME_S:
+                self._ahead.append(found)
+                break
+            shown = found
+        if shown is not None:
+            self._ahead.appendleft(shown)
+        return shown is not None
+
+    def _reopen(self) -> None:
+        """Begin again: not every container can seek, but each can be begun again."""
+        self._container.close()
+        try:
+            self._open()
+        except StyleForgeError:
+            raise StyleForgeError(f"'{self.title}' can no longer be read") from None
 
     def close(self) -> None:
         """Release the file."""
-        self._capture.release()
+        self._container.close()
 
     def __iter__(self) -> Iterator[tuple[float, NDArray[np.uint8]]]:
         while (seconds := self.grab()) is not None:

@@ -27,7 +27,7 @@ from app.settings import Settings
 from app.styles.pack import Style
 from app.ui import actions
 from app.ui.controllers.drop_handler import DropHandler
-from app.ui.controllers.exporter import Exporter, films_folder
+from app.ui.controllers.exporter import RECORDED, Exporter, films_folder
 from app.ui.controllers.film_exporter import ExportShown, FilmExporter
 from app.ui.controllers.gallery_controller import GALLERY_ACTIONS, GalleryController
 from app.ui.controllers.loading_message import LoadingMessage
@@ -39,6 +39,9 @@ from app.ui.controllers.style_mixer import StyleMixer
 from app.ui.file_dialogs import FileDialogs
 from app.ui.help_dialog import HelpDialog
 from app.ui.incremental_work import IncrementalWork
+from app.ui.player.bar import PlaybackBar
+from app.ui.player.player import Player
+from app.ui.player.recording_light import RecordingLight
 from app.ui.queue.controller import QueueController
 from app.ui.shortcut_filter import is_own_key
 from app.ui.startup_view import INITIAL_SIZE
@@ -53,7 +56,6 @@ from app.ui.widgets.control_panel import ControlPanel
 from app.ui.widgets.job_bar import FilmBar, JobBar, PaintingBar
 from app.ui.widgets.message_bars import NoticeBar, ProblemBar
 from app.ui.widgets.message_stack import MessageStack
-from app.ui.widgets.playback_bar import PlaybackBar
 from app.ui.widgets.prompt_bar import PromptBar
 from app.ui.widgets.status_bar import StatusBar
 from app.ui.widgets.style_gallery import StyleGallery
@@ -148,8 +150,10 @@ class MainWindow(QMainWindow):
             lambda: self.viewport.styled,
             self.notices.show_notice,
             self.file_dialogs,
-            self.actions_by_key["record"].setChecked,
+            self._show_recording,
+            lambda: self._settings.record_sound,
         )
+        self.recording_light = RecordingLight(lambda: self.exporter.recorded, self.viewport)
         self.virtual_camera = CameraSwitch(
             self.session,
             self.actions_by_key["virtual_camera"],
@@ -178,6 +182,15 @@ class MainWindow(QMainWindow):
             self.file_dialogs,
             lambda *style: self.training_launcher.open(self._settings, *style),
             self.actions_by_key,
+            self,
+        )
+        self.player = Player(
+            self.session,
+            self.playback_bar,
+            self.actions_by_key,
+            lambda: self._settings,
+            self._update_settings,
+            self.notices.show_notice,
             self,
         )
         self._help: HelpDialog | None = None
@@ -223,7 +236,6 @@ class MainWindow(QMainWindow):
         session.config_changed.connect(self._on_config_changed)
         session.source_changed.connect(self._on_source_changed)
         session.paused_changed.connect(self.actions_by_key["pause"].setChecked)
-        session.position_changed.connect(self.playback_bar.show_position)
         session.styles_changed.connect(lambda: self._on_config_changed(session.config))
         session.trained.connect(self._show_trained_style)
         self.panel.mix_picked.connect(self.mixer.pick)
@@ -234,7 +246,6 @@ class MainWindow(QMainWindow):
         self.queue.shown_changed.connect(self._update_visibility)
         self.queue.ready_to_close.connect(self.close)
         session.opening_changed.connect(lambda opening: opening and self.queue.hide())
-        self.playback_bar.seek_requested.connect(session.seek)
         for follow in (session.set_display_size, self._follow_screen):
             self.viewport.resized.connect(follow)
         self.workspace.panel_changed.connect(self._update_panel_action)
@@ -258,6 +269,7 @@ class MainWindow(QMainWindow):
         )
         self._show_view("compare" if self.session.config.compare else settings.view)
         self._update_theme_action()
+        self._update_record_sound_action()
         self._update_visibility()
         self.styles.show_styles()
         self.viewport.set_style_title(self.mixer.label())
@@ -278,8 +290,17 @@ class MainWindow(QMainWindow):
             "pause": self._pause,
             "previous": lambda: self._seek_or_step(-1),
             "next": lambda: self._seek_or_step(1),
+            "step_back": lambda: self.player.step(-1),
+            "step_forward": lambda: self.player.step(1),
+            "mark_start": lambda: self.player.mark_start(),
+            "mark_end": lambda: self.player.mark_end(),
+            "loop": lambda: self.player.toggle_loop(),
+            "mute": lambda: self.player.toggle_mute(),
+            "louder": lambda: self.player.change_volume(1),
+            "softer": lambda: self.player.change_volume(-1),
             "snapshot": lambda: self.exporter.snapshot(),
             "record": lambda: self.exporter.record(),
+            "record_sound": self._next_record_sound,
             "virtual_camera": lambda: self.virtual_camera.toggle(),
             "camera_settings": lambda: self.virtual_camera.ask(),
             "save": lambda: self.exporter.save_as(self),
@@ -334,7 +355,6 @@ class MainWindow(QMainWindow):
 
     def _on_source_changed(self, info: SourceInfo | None) -> None:
         self.status.show_source(info)
-        self.playback_bar.show_source(info)
         self.setWindowTitle(f"{info.title} - StyleForge" if info else "StyleForge")
         if info is None:
             self.viewport.show_styled(None)
@@ -361,6 +381,20 @@ class MainWindow(QMainWindow):
 
     def _pause(self) -> None:
         self.session.paused = self.actions_by_key["pause"].isChecked()
+
+    def _show_recording(self, on: bool) -> None:
+        self.actions_by_key["record"].setChecked(on)
+        self.recording_light.setVisible(on)
+
+    def _next_record_sound(self) -> None:
+        choice = _next_in(tuple(RECORDED), self._settings.record_sound)
+        self._update_settings(record_sound=choice)
+        self._update_record_sound_action()
+        self.notices.show_notice(RECORDED[choice])
+
+    def _update_record_sound_action(self) -> None:
+        text = f"Sound of recordings: {self._settings.record_sound}"
+        self.actions_by_key["record_sound"].setText(text)
 
     def _seek_or_step(self, direction: int) -> None:
         info = self.session.info

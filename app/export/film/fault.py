@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.errors import StyleForgeError
-from utils.pyav import av
+from app.film_frames.decoding import FAULTS, reason
 from utils.text import printable
 
-# What reading and writing films raises: PyAV's errors, among them OSErrors of FFmpeg, and those of
-# the system.
-FAULTS = (av.error.FFmpegError, OSError, ValueError)
+__all__ = ["FAULTS", "FilmError", "named", "reason", "unmade"]
 
 
 class FilmError(StyleForgeError):
@@ -25,9 +23,3 @@ def named(path: Path) -> str:
 def unmade(target: Path, source: Path, fault: str) -> FilmError:
     """The error that a film cannot be made of another one; `fault` is a clause."""
     return FilmError(f"{named(target)} cannot be made of {named(source)}: {fault}")
-
-
-def reason(exc: Exception) -> str:
-    """What went wrong, without the path that PyAV adds."""
-    text = getattr(exc, "strerror", None) or str(exc)
-    return printable(text[:1].lower() + text[1:] if text else type(exc).__name__)

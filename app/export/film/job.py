@@ -20,11 +20,11 @@ from app.export.film.ahead import THREADS, mapped_ahead
 from app.export.film.assembly import assemble
 from app.export.film.channel import Channel
 from app.export.film.fault import FAULTS, FilmError, named, reason, unmade
-from app.export.film.pixels.converter import Converter
 from app.export.film.reader import FilmFrame, FilmInfo, FilmReading, read_frames
 from app.export.film.report import CONVERT, FilmReport, StageClock
 from app.export.film.segment import Encoding, SegmentWriter, coded_frame
 from app.export.film.store import SegmentStore
+from app.film_frames.converter import Converter
 from app.frame import Frame
 from utils.pyav import av
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from app.export.film.ahead import mapped_ahead
 from app.export.film.fault import FAULTS, FilmError, named, reason
-from app.export.film.pixels.color import Colors, colors_of
-from app.export.film.pixels.converter import Converter
-from app.export.film.pixels.orientation import Orientation, orientation_of
+from app.film_frames.color import ColorError, Colors, colors_of
+from app.film_frames.converter import Converter
+from app.film_frames.decoding import Damage, decoded, moving_picture
+from app.film_frames.orientation import Orientation, orientation_of
 from app.frame import Frame
 from utils.files.regular import check_regular
 from utils.pyav import av
@@ -95,7 +96,7 @@ def film_info(path: Path) -> FilmInfo:
     try:
         check_regular(path)  # a pipe could block for ever
         with open_film(path) as (container, stream):
-            frame = next(_decoded(container, stream, FilmReading()), None)
+            frame = next(decoded(container, stream, FilmReading()), None)
             if frame is None:
                 raise FilmError(f"{named(path)} is damaged: no frame of it can be decoded")
             if frame.width * frame.height > MOST_PIXELS:
@@ -105,7 +106,7 @@ def film_info(path: Path) -> FilmInfo:
                 )
             try:
                 colors = colors_of(frame)
-            except FilmError as exc:
+            except ColorError as exc:
                 raise FilmError(f"{named(path)} cannot be read: {exc}") from exc
             return _info(path, container, stream, frame, colors)
     except FAULTS as exc:
@@ -152,17 +153,13 @@ def _info(
 
 
 @dataclass(slots=True)
-class FilmReading:
+class FilmReading(Damage):
     """What went wrong while a film was read.
 
     Attributes:
-        damaged: How many packets could not be decoded.
-        fault: Why reading ended before the film did; "" if it did not.
         scaled: How many frames had another size than the first.
     """
 
-    damaged: int = 0
-    fault: str = ""
     scaled: int = 0
 
 
@@ -190,7 +187,7 @@ def read_frames(
                     yield from _converted(info, frames, reading, after)
                     return
         with open_film(info.path) as (container, stream):
-            frames = _decoded(container, stream, reading)
+            frames = decoded(container, stream, reading)
             yield from _converted(info, frames, reading, after)
     except FAULTS as exc:
         raise FilmError(f"{named(info.path)} cannot be read: {reason(exc)}") from exc
@@ -206,7 +203,7 @@ def _from(
     there, or its frames have no times of their own."""
     try:
         container.seek(after, stream=stream, backward=True)
-        frames = _decoded(container, stream, reading)
+        frames = decoded(container, stream, reading)
         first = next(frames, None)
     except FAULTS:
         return None
@@ -229,57 +226,29 @@ def _converted(
 
     def timed() -> Iterator[tuple[int, int, av.VideoFrame]]:
         previous: int | None = None
-        for decoded in frames:
-            pts = decoded.pts
+        for frame in frames:
+            pts = frame.pts
             if pts is None:
                 pts = 0 if previous is None else previous + usual
             if previous is not None and pts <= previous:
                 pts = previous + 1
             previous = pts
             if after is None or pts > after:
-                reading.scaled += (decoded.width, decoded.height) != stored
-                yield pts, decoded.duration or usual, decoded
+                reading.scaled += (frame.width, frame.height) != stored
+                yield pts, frame.duration or usual, frame
 
     def converted(timed: tuple[int, int, av.VideoFrame]) -> FilmFrame:
-        pts, duration, decoded = timed
+        pts, duration, coded = timed
         begun = time.perf_counter()
-        pixels = converter.to_rgb(decoded, *stored)
+        pixels = converter.to_rgb(coded, *stored)
         now = time.perf_counter()
         return FilmFrame(Frame(pixels, captured_at=now, read_ms=(now - begun) * 1e3), pts, duration)
 
     yield from mapped_ahead(converted, timed(), "film reader")
 
 
-def _decoded(
-    container: av.container.InputContainer, stream: av.VideoStream, reading: FilmReading
-) -> Iterator[av.VideoFrame]:
-    """Decode from where the container is; a fault of the file ends it, one of a packet does not."""
-    packets = container.demux(stream)
-    while True:
-        try:
-            packet = next(packets, None)
-        except FAULTS as exc:
-            reading.fault = reason(exc)
-            packet = None
-        if packet is None:
-            break
-        try:
-            decoded = stream.decode(packet)
-        except av.error.FFmpegError:
-            reading.damaged += 1
-            continue
-        yield from decoded
-    if reading.fault:  # otherwise the last packet has emptied the decoder
-        try:
-            yield from stream.decode(None)
-        except av.error.FFmpegError:
-            reading.damaged += 1
-
-
 def _video(container: av.container.InputContainer, path: Path) -> av.VideoStream:
-    """The film's picture: its first video stream that is no cover."""
-    for stream in container.streams.video:
-        if not stream.disposition & av.stream.Disposition.attached_pic:
-            stream.thread_type = "AUTO"  # type: ignore[assignment]
-            return stream
-    raise FilmError(f"{named(path)} has no moving picture")
+    stream = moving_picture(container)
+    if stream is None:
+        raise FilmError(f"{named(path)} has no moving picture")
+    return stream

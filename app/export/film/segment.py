@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from app.export.film.codecs import Codec, Encoder
 from app.export.film.fault import FAULTS, FilmError, reason
-from app.export.film.pixels.color import FULL, LIMITED, Colors
-from app.export.film.pixels.converter import Converter
+from app.film_frames.color import FULL, LIMITED, Colors
+from app.film_frames.converter import Converter
 from utils.pyav import av
 
 MOST_REORDERED = 16  # frames that a codec decodes before one that is shown earlier
@@ -59,6 +59,34 @@ def coded_frame(
     return converter.from_rgb(pixels[: encoding.height, : encoding.width], encoding.encoder.pixels)
 
 
+def add_picture(
+    container: av.container.OutputContainer, encoding: Encoding, *, reordered: bool = True
+) -> av.VideoStream:
+    """Open the encoder of a file that is written.
+
+    Args:
+        container: The file.
+        encoding: How it is encoded.
+        reordered: Whether frames may be decoded in another order than they are shown in.
+    """
+    encoder, colors = encoding.encoder, encoding.colors
+    stream = container.add_stream(encoder.name, encoding.rate)
+    assert isinstance(stream, av.VideoStream)
+    context = stream.codec_context
+    context.width, context.height = encoding.width, encoding.height
+    context.pix_fmt = encoder.pixels
+    context.options = encoder.all_options(encoding.quality)
+    context.thread_type = "AUTO"  # type: ignore[assignment]
+    context.sample_aspect_ratio = encoding.aspect
+    context.time_base = stream.time_base = encoding.time_base
+    context.colorspace, context.color_range = colors.matrix, FULL if colors.full else LIMITED
+    context.color_primaries, context.color_trc = colors.primaries, colors.transfer
+    if not reordered:
+        context.max_b_frames = 0
+    context.open()
+    return stream
+
+
 class SegmentWriter:
     """Encodes frames into a file, which is whole once `close` has returned. For one thread.
 
@@ -82,24 +110,10 @@ class SegmentWriter:
         self.times: list[int] = []
         self._given: list[int] = []  # as `times`, in the order in which frames are shown
         self.frames = 0
-        encoder, colors = encoding.encoder, encoding.colors
+        encoder = encoding.encoder
         try:
             self._container = av.open(str(path.absolute()), "w", format=encoding.codec.segments)
-            stream = self._container.add_stream(encoder.name, encoding.rate)
-            assert isinstance(stream, av.VideoStream)
-            self._stream, context = stream, stream.codec_context
-            context.width, context.height = encoding.width, encoding.height
-            context.pix_fmt = encoder.pixels
-            context.options = encoder.all_options(encoding.quality)
-            context.thread_type = "AUTO"  # type: ignore[assignment]
-            context.sample_aspect_ratio = encoding.aspect
-            context.time_base = stream.time_base = encoding.time_base
-            context.colorspace, context.color_range = (
-                colors.matrix,
-                FULL if colors.full else LIMITED,
-            )
-            context.color_primaries, context.color_trc = colors.primaries, colors.transfer
-            context.open()
+            self._stream = add_picture(self._container, encoding)
         except FAULTS as exc:
             raise FilmError(f"the encoder {encoder.name} cannot be used: {reason(exc)}") from exc
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +18,8 @@ from app.export.picture_file import write_result
 from app.export.video_recorder import Recording, RecordingError
 from app.live.display_copy import full_size
 from app.live.session import Session
+from app.sound.device import Heard, Input, Listener, SoundError
+from app.sound.portaudio import PortAudioInput
 from app.ui.file_dialogs import SAVE_PICTURE as SAVED_AS
 from app.ui.file_dialogs import FileDialogs, suggested_name
 from app.ui.viewport.viewport import as_image
@@ -29,6 +30,12 @@ Pixels = NDArray[np.uint8]
 
 STILL_SOURCE = "Only a camera or a video can be recorded; press S to save this picture"
 NOTHING_MOVED = "The picture did not change, so nothing was recorded; press S to save it"
+MICROPHONE_LOST = "The microphone was unplugged or has failed; the recording goes on in silence"
+RECORDED = {  # what recordings can have, in the order of the key
+    "none": "Recordings have no sound",
+    "film": "Recordings have the sound of the film",
+    "microphone": "Recordings have the sound of the microphone",
+}
 QUIT_QUESTION = "A recording is in progress. Stop, save it and quit?"
 
 
@@ -55,6 +62,8 @@ class Exporter:
         say: shows a notice.
         picker: makes file dialogs.
         recording: called when a recording starts and ends.
+        sound: returns what recordings have, one of RECORDED.
+        microphone: opens the microphone.
     """
 
     def __init__(
@@ -64,14 +73,19 @@ class Exporter:
         say: Callable[[str], None],
         picker: FileDialogs,
         recording: Callable[[bool], None] = lambda on: None,
+        sound: Callable[[], str] = lambda: "none",
+        microphone: Callable[[Listener, Callable[[], None]], Input] = PortAudioInput,
     ) -> None:
         self._session, self._current, self._say = session, current, say
         self._picker = picker
         self._folder, self._recordings_folder = pictures_folder, films_folder
         self._on_recording = recording
-        self._path: Path | None = None  # path of the recording under way
-        self._first: tuple[Pixels, float] | None = None  # its first picture, and when it was shown
-        self._recording: Recording | None = None  # from its second picture on
+        self._sound, self._open_microphone = sound, microphone
+        self._recording: Recording | None = None
+        self._opening: object | None = None  # stands for the recording that waits for a microphone
+        self._microphone: Input | None = None
+        self._first: tuple[Pixels, float] | None = None  # the first picture, and its moment
+        self._moved = False  # whether another one followed
         session.styled.connect(self._record)
 
     def snapshot(self) -> None:
@@ -127,32 +141,45 @@ class Exporter:
     @property
     def recording(self) -> bool:
         """Whether a recording is under way."""
-        return self._path is not None
+        return self._recording is not None or self._opening is not None
+
+    @property
+    def recorded(self) -> tuple[float, int] | None:
+        """How many seconds and bytes are recorded; None while nothing is."""
+        recording = self._recording
+        return None if recording is None else (recording.seconds, recording.bytes)
 
     def record(self) -> None:
         """Start a recording, or finish it and show its path."""
-        if self._path is None:
+        if not self.recording:
             self._begin()
-        elif self._recording is None:
-            self._stop()
-            self._say(NOTHING_MOVED)
         else:
-            recording = self._recording
-            self._stop()
-            lost = f"; {recording.dropped} frames were dropped" if recording.dropped else ""
-            self._session.run(
-                recording.finish,
-                lambda written: self._say(f"Saved {written}{lost}"),
-                doing="record",
-            )
+            recording, moved = self._recording, self._moved
+            microphone = self._stop()
+            if microphone is not None:
+                self._session.run(microphone.close, lambda _: None, doing="close the microphone")
+            if recording is not None and moved:
+                lost = f"; {recording.dropped} frames were dropped" if recording.dropped else ""
+                self._session.run(
+                    recording.finish,
+                    lambda written: self._say(f"Saved {written}{lost}"),
+                    doing="record",
+                )
+            elif recording is not None:
+                recording.discard()
+                self._say(NOTHING_MOVED)
         self._on_recording(self.recording)
 
     def finish(self) -> None:
         """Finish a recording and wait for it; errors are shown."""
-        recording = self._recording
-        self._stop()
+        recording, moved = self._recording, self._moved
+        microphone = self._stop()
         self._on_recording(False)
-        if recording is not None:
+        if microphone is not None:
+            microphone.close()
+        if recording is not None and not moved:
+            recording.discard()
+        elif recording is not None:
             try:
                 recording.finish()
             except RecordingError as exc:
@@ -185,28 +212,81 @@ class Exporter:
         if self._session.still:
             self._say(STILL_SOURCE)
             return
+        if self._sound() == "microphone":
+            self._begin_with_microphone(styled)
+        else:
+            self._start(styled, with_sound=self._sound() == "film")
+
+    def _begin_with_microphone(self, styled: StyledFrame) -> None:
+        """Open the microphone, then begin; unless R is pressed again before."""
+        self._opening = opening = object()
+
+        def hear(heard: Heard) -> None:
+            if (recording := self._recording) is not None:
+                recording.hear(heard)
+
+        def lost() -> None:
+            self._session.notice.emit(MICROPHONE_LOST)
+
+        def opened(microphone: Input) -> None:
+            if self._opening is not opening:
+                self._session.run(microphone.close, lambda _: None, doing="close the microphone")
+                return
+            self._microphone = microphone
+            self._start(styled, with_sound=True)
+
+        def work() -> Input | SoundError:
+            try:
+                return self._open_microphone(hear, lost)
+            except SoundError as exc:
+                return exc
+
+        def done(result: Input | SoundError) -> None:
+            if not isinstance(result, SoundError):
+                opened(result)
+            elif self._opening is opening:
+                self._stop()
+                self._on_recording(False)
+                self._session.problem.emit(Problem.of(result, doing="record the microphone"))
+
+        self._session.run(work, done, doing="record the microphone")
+
+    def _start(self, styled: StyledFrame, *, with_sound: bool) -> None:
         moment = datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")[:-3]
-        self._path = self._recordings_folder() / f"{styled.config.style}_{moment}.mp4"
+        path = self._recordings_folder() / f"{styled.config.style}_{moment}.mp4"
+        self._opening, self._moved = None, False
+        words = f"Recording to {path}"
+        if with_sound and self._microphone is None and self._session.silence is None:
+            with_sound = False
+            words += ", without sound, since the source has none"
+        self._recording = Recording(path, sound=with_sound)
+        if with_sound and self._microphone is None:
+            self._session.listen(self._recording.hear)
         # All pictures of a recording have the size of the frames, not of the display.
         self._session.hold(True)
         if styled.captured is None:
-            self._first = styled.frame.pixels, time.perf_counter()
-        self._say(f"Recording to {self._path}")
+            self._first = styled.frame.pixels, styled.source.moment
+        self._on_recording(True)
+        self._say(words)
 
-    def _stop(self) -> None:
-        self._path = self._recording = self._first = None
+    def _stop(self) -> Input | None:
+        """End everything but the file and the microphone, which is returned."""
+        microphone, self._microphone = self._microphone, None
+        self._recording = self._first = self._opening = None
+        self._session.listen(None)
         self._session.hold(False)
+        return microphone
 
     def _record(self, styled: StyledFrame) -> None:
-        if self._path is None or styled.captured is not None:
+        recording = self._recording
+        if recording is None or styled.captured is not None:
             return
+        self._moved = True
         try:
-            if self._recording is None:
-                self._recording = Recording(self._path)
             if self._first is not None:
-                self._recording.add(*self._first)
+                recording.add(*self._first)
                 self._first = None
-            self._recording.add(styled.frame.pixels, time.perf_counter())
+            recording.add(styled.frame.pixels, styled.source.moment)
         except RecordingError:
             self.finish()
 

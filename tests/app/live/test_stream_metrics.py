@@ -25,6 +25,7 @@ def feed(
     download=0.0,
     blend=0.0,
     layers=False,
+    wait=0.0,
 ):
     """`frames` results `period` seconds apart, from a source `every` times as fast."""
     pixels = np.zeros((16, 16, 3), np.uint8)
@@ -42,6 +43,7 @@ def feed(
                 groups=(("encoder", network / 2),),
                 blend=blend,
                 layers=(("encoder/conv1", network / 4),) if layers else (),
+                wait=wait,
             ),
             (16, 16),
             RunInfo("Fused", Precision.fp32, "CPU"),
@@ -110,6 +112,12 @@ def test_a_new_source_starts_from_nothing(metrics):
 def test_overhead_is_what_the_engine_did_not_spend(metrics):
     feed(metrics, period=0.1, network=20)
     assert metrics.overhead_ms(106.0) == pytest.approx(40)
+
+
+def test_the_delay_is_from_taking_a_frame_to_painting_it(metrics):
+    assert metrics.delay_s(100.0) == 0.0
+    feed(metrics, period=0.1, network=20, wait=15.0)
+    assert metrics.delay_s(106.0) == pytest.approx(0.045)
 
 
 def test_flicker_is_measured_and_forgotten_with_the_source(metrics):

@@ -13,6 +13,7 @@ from tests.fuzz.mutations import damaged
 from tests.fuzz.targets.base import Basis, named, special
 from tests.fuzz.targets.pictures import animations
 from tests.helpers.fakes import write_video
+from tests.helpers.sound import write_talkie
 
 FILMS = ((".mp4", "mp4v"), (".avi", "MJPG"), (".mkv", "mp4v"), (".webm", "VP80"), (".mov", "mp4v"))
 
@@ -28,6 +29,9 @@ class Films(Basis):
         with tempfile.TemporaryDirectory() as folder:
             for ending, codec in FILMS:
                 path = write_video(Path(folder) / f"film{ending}", 12, 50.0, (64, 48), codec)
+                self._seeds.append((path.name, path.read_bytes()))
+            for name in ("talkie.mp4", "talkie.mkv"):
+                path = write_talkie(Path(folder) / name, [n / 25 for n in range(12)], (0.2,))
                 self._seeds.append((path.name, path.read_bytes()))
 
     def make(self, rng: Random) -> Case:

@@ -15,8 +15,8 @@ from random import Random
 
 import numpy as np
 
+from app.film_frames import decoding
 from app.sources import grabber, network, open_source
-from app.sources.video_decoder import NETWORK_TIMEOUTS
 from tests.fuzz.case import Case
 from tests.fuzz.judging import check_shown
 from tests.fuzz.mutations import NUMBERS, WORDS, damaged
@@ -49,7 +49,8 @@ class Streams(Basis):
         network.TIMEOUT_S = HURRY_S
         network.OPEN_TIMEOUT_S = OPENING_S
         grabber.STALL_S = 0.2
-        NETWORK_TIMEOUTS[1::2] = [400, 400]
+        network.TIMEOUTS[1::2] = [400, 400]
+        decoding.TIMEOUTS_S[:] = [0.4, 0.4]
 
     def make(self, rng: Random) -> Case:
         answers = [_answer(rng) for _ in range(rng.choice((1, 1, 2, 3)))]

@@ -210,21 +210,4 @@ MUTANTS = (
         "if False:",
         ("tests/app/styles/test_library.py::test_a_full_disk_leaves_nothing_behind",),
     ),
-    Mutant(
-        "a film shows every frame for the same time",
-        "app/export/video_recorder.py",
-        "while self._last is not None and self._written < due:",
-        "if self._last is not None:",
-        (
-            "tests/app/export/test_video_recorder.py::"
-            "test_a_film_shows_every_frame_for_as_long_as_it_was_on_screen",
-        ),
-    ),
-    Mutant(
-        "a film whose disk is full is taken for whole",
-        "app/export/video_recorder.py",
-        "if not whole:",
-        "if False:",
-        ("tests/app/export/test_video_recorder.py::test_a_full_disk_is_told_and_leaves_nothing",),
-    ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _READER = "tests/app/export/film/test_reader.py"
-_PLANES = "tests/app/export/film/pixels/test_planes.py"
+_PLANES = "tests/app/film_frames/test_planes.py"
 _COPYING = "tests/app/export/film/test_copying.py"
 _JOB = "tests/app/export/film/test_film_job.py"
 _WINDOW = "tests/app/ui/window/test_film_export.py"
@@ -14,14 +14,14 @@ _COMMAND = "tests/app/commands/test_stylize_films.py"
 MUTANTS = (
     Mutant(
         "every film that does not say is BT.601",
-        "app/export/film/pixels/color.py",
+        "app/film_frames/color.py",
         "return BT709 if width >= 1280 or height > 576 else BT601",
         "return BT601",
         (f"{_READER}::test_a_film_that_does_not_say_its_matrix_has_the_one_of_its_size",),
     ),
     Mutant(
         "grays move with every copy of a film",
-        "app/export/film/pixels/planes.py",
+        "app/film_frames/planes.py",
         "        np.copyto(memory.wide, rgb)\n"
         "        cv2.transform(memory.wide, self._from_rgb, dst=memory.result)\n",
         "        memory.result[:] = cv2.transform(rgb, self._from_rgb)\n",
@@ -29,7 +29,7 @@ MUTANTS = (
     ),
     Mutant(
         "the matrix of a film is always BT.709",
-        "app/export/film/pixels/converter.py",
+        "app/film_frames/converter.py",
         "red, blue, self._number = MATRICES[colors.matrix]",
         "red, blue, self._number = MATRICES[1]",
         (f"{_READER}::test_colors_are_those_of_the_matrix",),
@@ -57,14 +57,14 @@ MUTANTS = (
     ),
     Mutant(
         "a film of full range is read as limited",
-        "app/export/film/pixels/color.py",
+        "app/film_frames/color.py",
         "int(frame.color_range) == FULL or ",
         "",
         (f"{_READER}::test_a_gray_ramp_is_read_within_one_of_255",),
     ),
     Mutant(
         "films are turned the wrong way",
-        "app/export/film/pixels/orientation.py",
+        "app/film_frames/orientation.py",
         "transposed=True, mirrored=c < 0, flipped=b < 0",
         "transposed=True, mirrored=b < 0, flipped=c < 0",
         (f"{_READER}::test_a_turned_film_is_read_upright",),
@@ -78,9 +78,9 @@ MUTANTS = (
     ),
     Mutant(
         "a damaged packet ends a film",
-        "app/export/film/reader.py",
-        "            reading.damaged += 1\n            continue\n",
-        "            reading.damaged += 1\n            break\n",
+        "app/film_frames/decoding.py",
+        "            damage.damaged += 1\n            continue\n",
+        "            damage.damaged += 1\n            break\n",
         (f"{_JOB}::test_damaged_packets_are_passed_over_and_counted",),
     ),
     Mutant(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.export.film.pixels.color import BT601, BT709, BT2020, FCC, MATRICES, SMPTE240M
-from app.export.film.pixels.planes import Matrix, plane_pixels
+from app.film_frames.color import BT601, BT709, BT2020, FCC, MATRICES, SMPTE240M
+from app.film_frames.planes import Matrix, plane_pixels
 
 EACH = pytest.mark.parametrize("matrix", [BT601, BT709, BT2020, FCC, SMPTE240M])
 RANGES = pytest.mark.parametrize("full", [False, True], ids=["limited", "full"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from app.export.film.fault import FilmError
+from app.errors import StyleForgeError
 from utils.pyav import av
 
 # Code points of ITU-T H.273, which FFmpeg and the files use.
@@ -23,6 +23,10 @@ MATRICES = {
     BT2020: (0.2627, 0.0593, 9),
     BT2020_CL: (0.2627, 0.0593, 9),
 }
+
+
+class ColorError(StyleForgeError):
+    """The colors of a film are not known; the message is a clause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,7 @@ def colors_of(frame: av.VideoFrame) -> Colors:
     """The colors of a decoded frame, with the usual ones where it does not say.
 
     Raises:
-        FilmError: Its matrix is not known.
+        ColorError: Its matrix is not known.
     """
     primaries, transfer = int(frame.color_primaries), int(frame.color_trc)
     if frame.format.is_rgb:
@@ -82,5 +86,5 @@ def colors_of(frame: av.VideoFrame) -> Colors:
     if matrix in (UNKNOWN, RGB):  # RGB is wrong of a frame that has luma
         matrix = usual_matrix(frame.width, frame.height)
     if matrix not in MATRICES:
-        raise FilmError(f"its colors have a matrix (number {matrix}) that is not supported")
+        raise ColorError(f"its colors have a matrix (number {matrix}) that is not supported")
     return Colors(matrix, full, primaries, transfer)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from app.frame import SourceInfo
 from app.ui import actions
-from app.ui.widgets.playback_bar import TICKS, PlaybackBar
+from app.ui.player.bar import TICKS, PlaybackBar
 
 
 @pytest.fixture

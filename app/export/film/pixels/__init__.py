@@ -1,1 +1,0 @@
-"""Pixels of films: what their numbers mean, which way up they are, and RGB of them and back."""

@@ -1,0 +1,65 @@
+"""What a device for sound is to the program: something that asks for samples, or delivers them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.errors import StyleForgeError
+
+Samples = NDArray[np.float32]  # [samples, channels], -1 to 1
+
+
+class SoundError(StyleForgeError):
+    """There is no device for sound, or it cannot be used; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Heard:
+    """A piece of sound.
+
+    Attributes:
+        samples: [samples, channels], -1 to 1; not written to any more.
+        rate: Samples per second.
+        at: When its first sample is heard, as `time.perf_counter()`.
+    """
+
+    samples: Samples
+    rate: int
+    at: float
+
+
+# Fills [samples, channels] that are heard from a time on, as `time.perf_counter()`. Called on the
+# device's thread, which must not wait.
+Fill = Callable[[Samples, float], None]
+Listener = Callable[[Heard], None]  # called on the device's thread, which must not wait
+
+
+class Output(Protocol):
+    """An open device that plays sound.
+
+    Attributes:
+        rate: Samples per second.
+        channels: 1 or 2.
+        silence: Why nothing is heard, as a sentence; "" of a real device.
+    """
+
+    rate: int
+    channels: int
+    silence: str
+
+    def close(self) -> None:
+        """End it; it asks for no samples after that."""
+        ...
+
+
+class Input(Protocol):
+    """An open microphone."""
+
+    def close(self) -> None:
+        """End it; it delivers nothing after that."""
+        ...

@@ -1,0 +1,59 @@
+"""Opens what a film's sound is played on: the machine's device, or silence that keeps its time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from app.sound import portaudio
+from app.sound.device import Fill, Output, SoundError
+
+RATE = 48_000
+BLOCK = 1024  # samples
+
+
+class SilentOutput:
+    """Asks for samples as a device does, and throws them away: where nothing can be heard, films
+    keep the time that their sound has, and it can be recorded.
+
+    Args:
+        fill: Fills its blocks.
+        silence: Why nothing is heard, as a sentence.
+        rate: Samples per second.
+        channels: 1 or 2.
+    """
+
+    def __init__(self, fill: Fill, silence: str, rate: int = RATE, channels: int = 2) -> None:
+        self.silence, self.rate, self.channels = silence, rate, channels
+        self._fill, self._closed = fill, threading.Event()
+        self._thread = threading.Thread(target=self._run, name="silent output", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End it."""
+        self._closed.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        out = np.zeros((BLOCK, self.channels), np.float32)
+        due = time.perf_counter()
+        while not self._closed.wait(max(due - time.perf_counter(), 0.0)):
+            due = max(due, time.perf_counter() - 1.0)  # the machine may have slept
+            self._fill(out, due)
+            due += BLOCK / self.rate
+
+
+def open_output(fill: Fill, lost: Callable[[], None]) -> Output:
+    """Open the device that the system plays sound on, or a silent one that says why.
+
+    Args:
+        fill: Fills its blocks.
+        lost: Called once on a thread of the device's when it is unplugged or fails.
+    """
+    try:
+        return portaudio.PortAudioOutput(fill, lost)
+    except SoundError as exc:
+        return SilentOutput(fill, str(exc))

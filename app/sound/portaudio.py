@@ -1,0 +1,165 @@
+"""The machine's devices for sound, through PortAudio; the only module that imports `sounddevice`.
+
+It is imported when sound is first wanted: looking for devices takes up to a second.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from app.sound.device import Fill, Heard, Listener, SoundError
+from utils.text import printable
+
+LATENCY_S = 0.1  # of a device, which is told and counted in: the more, the fewer gaps
+MOST_LATENCY_S = 5.0  # what a driver tells beyond that is wrong
+
+NO_PYTHON = "Sound needs the package sounddevice: pip install sounddevice"
+NO_LIBRARY = (
+    "Sound needs the library PortAudio; on Debian or Ubuntu: sudo apt-get install libportaudio2"
+)
+NO_DEVICE = "There is no {what}: connect one"
+BRIDGE = ", or on Debian and Ubuntu: sudo apt-get install libasound2-plugins"
+
+
+class PortAudioOutput:
+    """The device that the system plays sound on; it is playing once constructed.
+
+    Args:
+        fill: Fills its blocks.
+        lost: Called once on a thread of the device's when it is unplugged or fails.
+
+    Raises:
+        SoundError: There is none, or it cannot be used.
+    """
+
+    silence = ""
+
+    def __init__(self, fill: Fill, lost: Callable[[], None]) -> None:
+        self._fill, self._lost, self._closing = fill, lost, False
+        self._stream, self.rate, self.channels = _opened("output", self._play, self._finished)
+
+    def close(self) -> None:
+        """End it."""
+        self._closing = True
+        _close(self._stream)
+
+    def _play(self, out: Any, _frames: int, times: Any, _status: Any) -> None:
+        ahead = times.outputBufferDacTime - times.currentTime
+        if not 0 < ahead < MOST_LATENCY_S:  # some drivers do not tell
+            ahead = LATENCY_S
+        self._fill(out, time.perf_counter() + ahead)
+
+    def _finished(self) -> None:
+        if not self._closing:
+            self._lost()
+
+
+class PortAudioInput:
+    """The microphone that the system hears with; it hears once constructed.
+
+    Args:
+        listener: Called with every block.
+        lost: Called once on a thread of the device's when it is unplugged or fails.
+
+    Raises:
+        SoundError: There is none, or it cannot be used.
+    """
+
+    def __init__(self, listener: Listener, lost: Callable[[], None]) -> None:
+        self._listener, self._lost, self._closing = listener, lost, False
+        self._stream, self.rate, _ = _opened("input", self._hear, self._finished)
+
+    def close(self) -> None:
+        """End it."""
+        self._closing = True
+        _close(self._stream)
+
+    def _hear(self, block: Any, frames: int, times: Any, _status: Any) -> None:
+        ago = times.currentTime - times.inputBufferAdcTime
+        if not 0 < ago < MOST_LATENCY_S:  # some drivers do not tell
+            ago = LATENCY_S + frames / self.rate
+        self._listener(Heard(np.array(block, np.float32), self.rate, time.perf_counter() - ago))
+
+    def _finished(self) -> None:
+        if not self._closing:
+            self._lost()
+
+
+_lock = threading.Lock()
+_streams: set[int] = set()  # those that are open, by their id
+
+
+def _opened(
+    kind: str, callback: Callable[..., None], finished: Callable[[], None]
+) -> tuple[Any, int, int]:
+    """Open the default device, which is playing or hearing then.
+
+    Args:
+        kind: "output" or "input".
+        callback: Of its blocks, as of sounddevice.
+        finished: Called when it ends.
+
+    Returns:
+        Its stream, samples per second, and channels, 1 or 2.
+
+    Raises:
+        SoundError: There is none, or it cannot be used.
+    """
+    with _lock:
+        sounddevice = _library()
+        try:
+            device = sounddevice.query_devices(kind=kind)
+        except (sounddevice.PortAudioError, ValueError) as exc:
+            what = "device that plays sound" if kind == "output" else "microphone"
+            hint = BRIDGE if sys.platform == "linux" else ""
+            raise SoundError(NO_DEVICE.format(what=what) + hint) from exc
+        rate = int(device["default_samplerate"])
+        channels = min(2, int(device[f"max_{kind}_channels"]))
+        kinds = {"output": sounddevice.OutputStream, "input": sounddevice.InputStream}
+        try:
+            stream = kinds[kind](
+                samplerate=rate,
+                channels=channels,
+                dtype="float32",
+                latency=LATENCY_S,
+                callback=callback,
+                finished_callback=finished,
+            )
+            stream.start()
+        except (sounddevice.PortAudioError, ValueError) as exc:
+            fault = printable(str(exc))
+            raise SoundError(f"The device for sound cannot be used: {fault}") from exc
+        _streams.add(id(stream))
+        return stream, rate, channels
+
+
+def _close(stream: Any) -> None:
+    with _lock:
+        stream.close()
+        _streams.discard(id(stream))
+
+
+def _library() -> Any:
+    """The package, imported when it is first used; it looks for devices again unless one is open.
+
+    Raises:
+        SoundError: It, or the library that it needs, is not there.
+    """
+    known = "sounddevice" in sys.modules
+    try:
+        sounddevice: Any = importlib.import_module("sounddevice")
+        if known and not _streams:
+            sounddevice._terminate()
+            sounddevice._initialize()
+    except ImportError as exc:
+        raise SoundError(NO_PYTHON) from exc
+    except OSError as exc:
+        raise SoundError(NO_LIBRARY) from exc
+    return sounddevice

@@ -1,0 +1,1 @@
+"""What plays and records films in the window: the bar below the picture, and what it controls."""

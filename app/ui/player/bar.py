@@ -1,0 +1,161 @@
+"""The playback bar for videos and strips: back, pause, forward, position, part, sound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSlider, QToolButton, QWidget
+
+from app.frame import SourceInfo
+from app.ui.actions import set_available, tip_of
+from app.ui.player.part_slider import PartSlider
+from app.ui.theme.tokens import SPACE
+from app.ui.widgets.status_bar import clock
+from app.ui.widgets.toolbar import tool_button
+
+TICKS = 100  # slider positions per second of a video
+LOUDEST = 100  # of the slider of the volume
+VOLUME_TIP = "How loud the sound of the video is; drag, or use the arrow keys"
+_FRAMES = ("step_back", "step_forward")  # only of videos, as the part
+_PART = ("mark_start", "mark_end", "loop")
+_WIDE = 640  # px from which everything is shown; below, the menu and the keys have the rest
+_SLIDER = 120  # px, the least width of the position
+
+
+class PlaybackBar(QFrame):
+    """Hidden for sources without positions.
+
+    `seek_requested(position)` is in seconds for a video, and an index for a strip.
+    `volume_changed(volume)` is of the user's choice, 0 to 1.
+    """
+
+    seek_requested = Signal(float)
+    volume_changed = Signal(float)
+
+    def __init__(self, actions: Mapping[str, QAction], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("transport")
+        self._actions = actions
+        self._info: SourceInfo | None = None
+        self._silence: str | None = None
+        self.slider = PartSlider(self)
+        self.slider.setAccessibleName("Position")
+        self.slider.setToolTip("Where in the video or strip; drag, or use the arrow keys")
+        self.slider.valueChanged.connect(self._moved)
+        self._position_label = QLabel(self)
+        self._position_label.setProperty("role", "muted")
+        self.volume = QSlider(Qt.Orientation.Horizontal, self)
+        self.volume.setRange(0, LOUDEST)
+        self.volume.setPageStep(LOUDEST // 10)
+        self.volume.setSingleStep(LOUDEST // 20)
+        self.volume.setFixedWidth(10 * SPACE)
+        self.volume.setAccessibleName("Volume")
+        self.volume.setToolTip(VOLUME_TIP)
+        self.volume.valueChanged.connect(lambda value: self.volume_changed.emit(value / LOUDEST))
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE, SPACE // 2, 2 * SPACE, SPACE // 2)
+        for key in ("previous", "pause", "next"):
+            row.addWidget(tool_button(actions[key], self))
+        self._frame_buttons = self._buttons(row, _FRAMES)
+        row.addWidget(self.slider, 1)
+        row.addWidget(self._position_label)
+        self._part_buttons = self._buttons(row, _PART)
+        [self._mute] = self._buttons(row, ("mute",))
+        row.addWidget(self.volume)
+        self.hide()
+
+    def _buttons(self, row: QHBoxLayout, keys: tuple[str, ...]) -> list[QToolButton]:
+        made = [tool_button(self._actions[key], self) for key in keys]
+        for each in made:
+            row.addWidget(each)
+        return made
+
+    def show_source(self, info: SourceInfo | None) -> None:
+        """Set the range of the slider for a newly opened source."""
+        self._info = info
+        if info is None or not (info.duration or info.count > 1):
+            self.hide()
+            return
+        last = round(info.duration * TICKS) if info.duration else info.count - 1
+        blocked = self.slider.blockSignals(True)
+        self.slider.setRange(0, last)
+        self.slider.setPageStep(5 * TICKS if info.duration else 1)
+        self.slider.setSingleStep(TICKS if info.duration else 1)
+        self.slider.blockSignals(blocked)
+        self.show_position(0.0)
+        self._arrange()
+        self.show()
+
+    def show_position(self, position: float) -> None:
+        """Show the position, except while the user drags the slider."""
+        if self._info is None:
+            return
+        if not self.slider.isSliderDown():
+            blocked = self.slider.blockSignals(True)
+            self.slider.setValue(self._value(position))
+            self.slider.blockSignals(blocked)
+        self._position_label.setText(self._position_text(position))
+
+    def show_part(self, start: float | None, end: float | None, *, looped: bool) -> None:
+        """Show the part that is looped.
+
+        Args:
+            start: Where it begins, in seconds; None for no mark.
+            end: Where it ends, in seconds; None for no mark.
+            looped: Whether it is looped.
+        """
+        marks = (None if mark is None else self._value(mark) for mark in (start, end))
+        self.slider.show_part(*marks, looped=looped)
+        said = [
+            f"{name} at {clock(mark)}"
+            for name, mark in (("part begins", start), ("part ends", end))
+            if mark is not None
+        ]
+        self.slider.setAccessibleDescription(", ".join(said))
+
+    def show_silence(self, silence: str | None) -> None:
+        """Show whether there is sound: "" if it is heard, why not, or None where there is none."""
+        self._silence = silence
+        set_available(self._actions["mute"], tip_of("mute"), silence or "")
+        self._mute.setAccessibleDescription(self._actions["mute"].toolTip())
+        self.volume.setEnabled(not silence)
+        self.volume.setToolTip(silence or VOLUME_TIP)
+        self._arrange()
+
+    def show_volume(self, volume: float) -> None:
+        """Show how loud it is, 0 to 1."""
+        blocked = self.volume.blockSignals(True)
+        self.volume.setValue(round(volume * LOUDEST))
+        self.volume.blockSignals(blocked)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Hide what has no room."""
+        self._arrange()
+
+    def minimumSizeHint(self) -> QSize:
+        """Size with everything hidden that can be."""
+        return QSize(3 * 5 * SPACE + _SLIDER + 12 * SPACE, super().minimumSizeHint().height())
+
+    def _arrange(self) -> None:
+        film = self._info is not None and bool(self._info.duration)
+        wide = self.width() >= _WIDE
+        for each in (*self._frame_buttons, *self._part_buttons):
+            each.setVisible(film and wide)
+        self._mute.setVisible(film and self._silence is not None)
+        self.volume.setVisible(film and wide and self._silence is not None)
+
+    def _value(self, position: float) -> int:
+        assert self._info is not None
+        return round(position * (TICKS if self._info.duration else 1))
+
+    def _position_text(self, position: float) -> str:
+        assert self._info is not None
+        if self._info.duration:
+            return f"{clock(position)} / {clock(self._info.duration)}"
+        return f"{int(position) + 1} of {self._info.count}"
+
+    def _moved(self, value: int) -> None:
+        if self._info is not None:
+            self.seek_requested.emit(value / TICKS if self._info.duration else float(value))

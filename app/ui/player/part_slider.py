@@ -1,0 +1,66 @@
+"""A slider for the position in a film, which shows the part that is looped."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPalette
+from PySide6.QtWidgets import QSlider, QStyle, QStyleOptionSlider, QWidget
+
+_MARK = 3  # px, the width of the marks
+_TALL = 16  # px, their height
+_HANDLE = 14  # px, as the style sheet has it
+
+
+class PartSlider(QSlider):
+    """Shows the marks A and B and what lies between them."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(Qt.Orientation.Horizontal, parent)
+        self._part: tuple[int | None, int | None] = (None, None)
+        self._looped = False
+
+    def show_part(self, start: int | None, end: int | None, *, looped: bool) -> None:
+        """Show marks.
+
+        Args:
+            start: The value of A; None for none.
+            end: The value of B; None for none.
+            looped: Whether what lies between them is looped.
+        """
+        self._part, self._looped = (start, end), looped
+        self.update()
+
+    @property
+    def part(self) -> tuple[int | None, int | None]:
+        """The values of A and B."""
+        return self._part
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the marks over the slider."""
+        super().paintEvent(event)
+        start, end = self._part
+        if start is None and end is None:
+            return
+        painter = QPainter(self)
+        ink = self.palette().color(QPalette.ColorRole.WindowText)
+        if not self._looped:
+            ink.setAlpha(130)
+        middle = self.rect().center().y()
+        if start is not None and end is not None:
+            shade = QColor(ink)
+            shade.setAlpha(70 if self._looped else 35)
+            left, right = self._x(start), self._x(end)
+            painter.fillRect(QRect(left, middle - _TALL // 4, right - left, _TALL // 2), shade)
+        for value in (start, end):
+            if value is not None:
+                place = QRect(self._x(value) - _MARK // 2, middle - _TALL // 2, _MARK, _TALL)
+                painter.fillRect(place, ink)
+
+    def _x(self, value: int) -> int:
+        """Where the middle of the handle is at a value."""
+        option = QStyleOptionSlider()
+        self.initStyleOption(option)
+        span = self.width() - _HANDLE
+        return _HANDLE // 2 + QStyle.sliderPositionFromValue(
+            self.minimum(), self.maximum(), value, span, option.upsideDown
+        )

@@ -1,0 +1,137 @@
+"""Plays films by the user's wishes: frame by frame, a part in a loop, louder and softer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction
+
+from app.frame import SourceInfo
+from app.live.session import Session
+from app.settings import Settings
+from app.ui.player.bar import PlaybackBar
+
+STEP = 0.1  # of the volume, by key
+NO_FILM = "This is for videos: open one first"
+NO_PART = "Mark a part first: A where it begins, B where it ends"
+
+
+class Player(QObject):
+    """Connects the playback bar and its actions to the session.
+
+    Args:
+        session: The live session.
+        bar: The playback bar.
+        actions: By their keys.
+        settings: Returns the settings.
+        update: Stores changed settings.
+        say: Shows a notice.
+        parent: Of the QObject.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        bar: PlaybackBar,
+        actions: Mapping[str, QAction],
+        settings: Callable[[], Settings],
+        update: Callable[..., Any],
+        say: Callable[[str], None],
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._session, self._bar, self._actions = session, bar, actions
+        self._settings, self._update, self._say = settings, update, say
+        self._start: float | None = None
+        self._end: float | None = None
+        self._told = ""  # the newest reason why sound is not heard
+        session.source_changed.connect(self._on_source)
+        session.position_changed.connect(bar.show_position)
+        session.silence_changed.connect(self._on_silence)
+        bar.seek_requested.connect(session.seek)
+        bar.volume_changed.connect(self._set_volume)
+        self._apply_sound()
+
+    def step(self, count: int) -> None:
+        """Pause, and go so many frames of a film forward, or pictures of a strip."""
+        info = self._session.info
+        if info is not None and info.count > 1:
+            self._session.step(count)
+        elif self._film():
+            self._session.paused = True
+            self._session.step(count)
+
+    def mark_start(self) -> None:
+        """Let the part that is looped begin at the frame that is shown."""
+        if self._film():
+            self._start = self._session.position
+            if self._end is not None and self._end <= self._start:
+                self._end = None
+            self._set_loop(self._end is not None)
+
+    def mark_end(self) -> None:
+        """Let the part that is looped end with the frame that is shown; and loop it."""
+        if self._film():
+            self._end = self._session.position
+            if self._start is None or self._start > self._end:
+                self._start = 0.0
+            self._set_loop(True)
+
+    def toggle_loop(self) -> None:
+        """Loop the part, or play all of the film."""
+        looped = self._actions["loop"].isChecked()
+        if looped and self._end is None:
+            self._say(NO_PART if self._session.info else NO_FILM)
+            looped = False
+        self._set_loop(looped)
+
+    def toggle_mute(self) -> None:
+        """Mute the sound, or hear it."""
+        self._update(muted=self._actions["mute"].isChecked())
+        self._apply_sound()
+
+    def change_volume(self, direction: int) -> None:
+        """Make the sound louder, or softer."""
+        volume = self._settings().volume + direction * STEP
+        self._set_volume(min(1.0, max(0.0, round(volume, 2))))
+
+    def _set_volume(self, volume: float) -> None:
+        self._update(volume=volume, muted=False)
+        self._apply_sound()
+
+    def _apply_sound(self) -> None:
+        settings = self._settings()
+        self._actions["mute"].setChecked(settings.muted)
+        self._bar.show_volume(settings.volume)
+        self._session.set_volume(0.0 if settings.muted else settings.volume)
+
+    def _film(self) -> bool:
+        """Whether a film is open; if not, that is said."""
+        info = self._session.info
+        film = info is not None and bool(info.duration)
+        if not film:
+            self._say(NO_FILM)
+        return film
+
+    def _set_loop(self, looped: bool) -> None:
+        self._actions["loop"].setChecked(looped)
+        self._bar.show_part(self._start, self._end, looped=looped)
+        part = None
+        if looped and self._end is not None:
+            part = self._start or 0.0, self._end
+        self._session.set_loop(part)
+
+    def _on_source(self, info: SourceInfo | None) -> None:
+        self._bar.show_source(info)
+        self._start = self._end = None
+        if info is not None and info.duration:  # a source has no loop of its own at first
+            self._bar.show_part(None, None, looped=False)
+        self._actions["loop"].setChecked(False)
+
+    def _on_silence(self, silence: str | None) -> None:
+        self._bar.show_silence(silence)
+        if silence and silence != self._told:
+            self._told = silence
+            self._say(f"{silence}. The video plays without sound.")
