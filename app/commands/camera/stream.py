@@ -57,6 +57,7 @@ class CameraStream:
         self._loop = FrameLoop(engine, self._latest, self._metrics, events)
         choice = camera.choice
         self._loop.set_least_size(choice.width, choice.height)
+        self._loop.set_volume(0)  # a film is shown to a call, which has a sound of its own
 
     def run(self, source: FrameSource, config: EngineConfig, stopped: Callable[[], bool]) -> None:
         """Stream until `stopped`; the source is closed in any case.

@@ -35,7 +35,7 @@ MUTANTS = (
         "models/runtimes/program.py",
         'node.meta.pop("stack_trace", None)',
         "pass",
-        (f"{_EXPORT}::test_the_files_say_nothing_of_this_machine[.pt2]",),
+        (f"{_EXPORT}::test_the_files_say_nothing_of_this_machine",),
     ),
     Mutant(
         "a runtime paints the style before",

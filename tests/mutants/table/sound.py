@@ -87,7 +87,7 @@ MUTANTS = (
     ),
     Mutant(
         "films are not told how long painting takes",
-        "app/live/worker.py",
+        "app/live/frame_loop.py",
         "self._source.set_delay(self._metrics.delay_s(now))",
         "pass",
         (f"{_PLAYER}::test_films_are_told_how_long_it_takes_to_paint_a_frame",),
