@@ -52,6 +52,9 @@ class Settings(Parameters):
         open_folder: where pictures and videos were last opened; empty for the system's folder.
         weights_folder: where a checkpoint was last chosen; empty for the system's folder.
         save_folder: where a picture was last saved; empty for the system's folder.
+        film_codec: how films are exported, see app.export.film.codecs.CODECS.
+        film_encoder: where they are encoded, see app.export.film.codecs.PLACES.
+        film_quality: in which quality, see app.export.film.codecs.QUALITIES.
     """
 
     source: str = ""
@@ -73,6 +76,9 @@ class Settings(Parameters):
     open_folder: str = ""
     weights_folder: str = ""
     save_folder: str = ""
+    film_codec: str = "h264"
+    film_encoder: str = "auto"
+    film_quality: str = "good"
 
     @classmethod
     def load(cls, path: Path, complain: Callable[[str], object] = log.warning) -> Settings:
@@ -126,6 +132,9 @@ _PERSISTED = tuple(
 _CHOICES: dict[str, tuple[str, ...]] = {
     "view": ("styled", "split", "compare"),
     "theme": ("system", "light", "dark"),
+    "film_codec": ("h264", "hevc", "av1", "prores", "ffv1", "gif", "webp"),
+    "film_encoder": ("auto", "cpu", "hardware"),
+    "film_quality": ("small", "good", "best"),
 }
 _RANGES = {
     "split": (0.0, 1.0),

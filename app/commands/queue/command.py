@@ -53,11 +53,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     _add_numbers(remove, "those that are done")
     watch = actions.add_parser(
         "watch",
-        help="add the pictures that appear in a folder, and run the queue",
-        description="Add a job for the pictures that are in a folder, without its subfolders, and "
-        "for those that appear there, once they no longer change; and run the queue, until Ctrl+C. "
-        "A picture that was queued before is not queued again unless it has changed since, and is "
-        "then stylized again with --overwrite.",
+        help="add the pictures and films that appear in a folder, and run the queue",
+        description="Add a job for the pictures and films that are in a folder, without its "
+        "subfolders, and for those that appear there, once they no longer change; and run the "
+        "queue, until Ctrl+C. One that was queued before is not queued again unless it has "
+        "changed since, and is then stylized again with --overwrite.",
     )
     watch.add_argument("folder", type=Path, metavar="FOLDER", help="the folder to watch")
     add_output(watch)
@@ -140,9 +140,10 @@ def _list(args: argparse.Namespace, queue: JobQueue) -> int:
             sys.stdout.write(json.dumps(values) + "\n")
             continue
         told = f"{counts['done']} of {counts['pictures']}" if counts["pictures"] else ""
+        told += f", {100 * counts['share']:.0f} %" if 0 < counts["share"] < 1 else ""
         words = printable(" ".join(job.arguments))
         why = f"  ({printable(job.error)})" if job.error else ""
-        sys.stdout.write(f"{job.number:>4}  {state:11}  {told:>10}  {words}{why}\n")
+        sys.stdout.write(f"{job.number:>4}  {state:11}  {told:>12}  {words}{why}\n")
     for sentence in damaged:
         sys.stderr.write(f"styleforge: {printable(sentence, MAX_MESSAGE_LENGTH)}\n")
     return FAILED if damaged else DONE
@@ -154,14 +155,20 @@ def _state(queue: JobQueue, job: QueuedJob) -> str:
     return job.state.value
 
 
-def _counts(queue: JobQueue, job: QueuedJob) -> dict[str, int]:
-    """How many pictures a job has, is done with, and has failed with; 0 before it has begun."""
+def _counts(queue: JobQueue, job: QueuedJob) -> dict[str, float]:
+    """How many pictures and films a job has, is done with, and has failed with, and how much of the
+    work that is, 0 to 1; 0 before it has begun."""
     path = queue.manifest(job.number)
     if not path.is_file():
-        return {"pictures": 0, "done": 0, "failed": 0}
+        return {"pictures": 0, "done": 0, "failed": 0, "share": 0.0}
     manifest = read_manifest(path)
     done = manifest.count(State.DONE) + manifest.count(State.KEPT)
-    return {"pictures": len(manifest.entries), "done": done, "failed": manifest.count(State.FAILED)}
+    return {
+        "pictures": len(manifest.entries),
+        "done": done,
+        "failed": manifest.count(State.FAILED),
+        "share": round(manifest.share, 4),
+    }
 
 
 def _retry(args: argparse.Namespace, queue: JobQueue) -> int:
@@ -184,7 +191,7 @@ def _remove(args: argparse.Namespace, queue: JobQueue) -> int:
 
 def _watch(args: argparse.Namespace, queue: JobQueue) -> int:
     if args.name is not None and "{number" in args.name.text:
-        raise QueueError("the pictures of a watched folder have no {number} for their names")
+        raise QueueError("the files of a watched folder have no {number} for their names")
     _check_look(args)
     new_reporter = partial(make_reporter, args.progress, args.loudness)
     reporter, folder, failed = new_reporter(), WatchedFolder(args.folder.absolute()), 0
@@ -201,7 +208,7 @@ def _watch(args: argparse.Namespace, queue: JobQueue) -> int:
 def _add_settled(
     args: argparse.Namespace, queue: JobQueue, folder: WatchedFolder, reporter: Reporter
 ) -> None:
-    """Add a job for the pictures that no job has as they are now."""
+    """Add a job for the pictures and films that no job has as they are now."""
     settled = folder.settled()
     if not settled:
         return
