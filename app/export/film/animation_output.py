@@ -142,6 +142,8 @@ class AnimationOutput:
                 sync(temporary)
         except FAULTS as exc:
             raise unmade(target, info.path, reason(exc)) from exc
+        except FilmError as exc:
+            raise unmade(target, info.path, str(exc)) from exc
         return tuple(self._remarks(delays))
 
     def _remarks(self, delays: list[int | None]) -> Iterator[str]:

@@ -240,7 +240,10 @@ class FilmJob:
         if not store.segments:
             raise FilmError(f"no frame of {named(request.info.path)} can be decoded")
         seconds = time.perf_counter() - begun - self._paused_s
-        remarks = request.output.assemble(store, request.target)
+        try:
+            remarks = request.output.assemble(store, request.target)
+        except FilmError as exc:
+            raise FilmError(f"{exc}; {self._kept(store)}") from exc
         faults = self._faults(store)
         frames = store.frames
         store.remove()

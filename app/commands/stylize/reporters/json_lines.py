@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -36,7 +37,7 @@ class JsonReporter(Reporter):
 
     def __init__(self) -> None:
         self._begun_at = time.monotonic()
-        self._frames_at = 0.0  # when the film under way was told of
+        self._frames_at = -math.inf  # when the film under way was told of
 
     def problem(self, text: str) -> None:
         """Print an event with the sentence."""
@@ -94,7 +95,7 @@ class JsonReporter(Reporter):
 
     def film(self, outcome: FilmOutcome, tally: Tally) -> None:
         """Print what became of it, after what is to be said of it."""
-        self._frames_at = 0.0  # so that the first frames of every film are told
+        self._frames_at = -math.inf  # so that the first frames of every film are told
         report, name = outcome.report, printable(outcome.job.source.name)
         for said in (*(report.remarks if report else ()), *outcome.notices):
             self.note(f"{name}: {said}")

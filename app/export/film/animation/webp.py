@@ -10,12 +10,14 @@ from typing import BinaryIO
 import numpy as np
 from PIL import Image
 
+from app.export.film.fault import FilmError
 from app.export.film.info import StyledFilmFrame
 from utils.images.writing import off_white
 
 MOST_SIDE = 16383  # pixels
 LONGEST = (1 << 24) - 1  # milliseconds of a frame
 MOST_PLAYS = 65535
+MOST_BYTES = 1 << 32
 _MOVES, _TRANSPARENT = 0x02, 0x10  # of the flags of the file
 _REPLACES = 0x02  # of those of a frame: it is not blended with what is below
 _METHOD = 2  # of libwebp: 4, its own choice, takes half as long again for 2 to 9 % less
@@ -54,6 +56,9 @@ def write_file(
         size: (width, height) in pixels.
         plays: How often it is played; 0 for ever.
         frames: Each as `coded_frame` made it, with its delay in milliseconds.
+
+    Raises:
+        FilmError: The file is too long.
     """
     file.write(bytes(_head(0, size, 0)))
     file.write(struct.pack("<4sIIH", b"ANIM", 6, 0, min(plays, MOST_PLAYS)))
@@ -66,6 +71,8 @@ def write_file(
         picture = sides + shown + bytes([_REPLACES]) + coded[1:]
         file.write(struct.pack("<4sI", b"ANMF", len(picture)) + picture)
     length = file.tell()
+    if length > MOST_BYTES:
+        raise FilmError("it takes more than the 4 GB that a WebP file holds")
     file.seek(0)
     file.write(_head(length, size, _TRANSPARENT if transparent else 0))
 

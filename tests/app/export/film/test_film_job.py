@@ -297,6 +297,32 @@ def test_a_full_disk_keeps_what_is_finished(tmp_path):
     assert times_of(out) == times_of(film)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no limit on the size of files")
+@pytest.mark.parametrize("ending", [".mp4", ".gif", ".webp"])
+def test_a_disk_that_holds_the_parts_and_not_the_film_keeps_them(tmp_path, ending):
+    import resource
+
+    noise = np.random.default_rng(0).integers(0, 255, (12, 96, 96, 3), np.uint8)
+    film = write_film(tmp_path / "film.mp4", picture=lambda n: noise[n])
+    out = tmp_path / f"out{ending}"
+    codec = {".mp4": "h264"}.get(ending, ending[1:])
+    copy(film, out, codec)
+    whole = out.stat().st_size
+    out.unlink()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (whole * 2 // 3, before[1]))
+    try:
+        with pytest.raises(FilmError, match=r"cannot be made of .*; 12 frames are finished"):
+            copy(film, out, codec)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert not out.exists()
+    assert copy(film, out, codec).resumed == 12
+    assert out.stat().st_size == pytest.approx(whole, rel=0.1)
+
+
 def test_damaged_packets_are_passed_over_and_counted(tmp_path):
     look = Look(options=(("crf", "1"), ("g", "1"), ("bf", "0")))
     film = write_film(tmp_path / "film.mkv", range(0, 30_000, 1001), look=look)

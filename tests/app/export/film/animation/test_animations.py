@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from app.export.film.animation import webp
 from app.export.film.animation.timing import frame_delays
 from app.export.film.fault import FilmError
 from app.export.film.info import FilmReading
@@ -161,6 +162,26 @@ def test_quality_of_an_animation_is_its_size(tmp_path):
             made(film, out := tmp_path / f"{quality}{ending}", quality=quality)
             sizes.append(out.stat().st_size)
         assert sizes[0] < sizes[1]
+
+
+def test_a_frame_of_a_single_color_is_one(tmp_path):
+    film = write_film(
+        tmp_path / "film.mkv", [0, 3000], lambda _: np.full((48, 64, 3), 90, np.uint8)
+    )
+    made(film, tmp_path / "out.gif")
+    (level,) = np.unique(frames_of(tmp_path / "out.gif")[1][..., :3])
+    assert abs(int(level) - 90) <= 2
+
+
+def test_an_animation_that_is_too_long_for_its_format_says_so_and_keeps_what_is_finished(
+    tmp_path, monkeypatch
+):
+    film = write_animation(tmp_path / "a.gif")
+    monkeypatch.setattr(webp, "MOST_BYTES", 300)
+    with pytest.raises(FilmError, match=r"more than the 4 GB .* 6 frames are finished"):
+        made(film, tmp_path / "out.webp")
+    monkeypatch.undo()
+    assert made(film, tmp_path / "out.webp").resumed == 6
 
 
 def test_a_gif_of_few_colors_has_no_others(tmp_path):
