@@ -30,7 +30,7 @@ from app.ui.film.options import DEFAULTS, FilmOptions, find_hardware
 from app.version import styleforge_version
 from utils.text import printable
 
-NO_FILM = "Open a video first: cameras and pictures cannot be exported as a film"
+NO_FILM = "Open a video or an animation first: cameras and pictures cannot be exported as films"
 UNDER_WAY = "A film is being exported already"
 SHOWN_EVERY_S = 0.5  # progress, and the newest frame
 
