@@ -37,6 +37,10 @@ class FilmOutput:
         self._converter = Converter(encoding.colors)
         self._transparent = False
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """For another process, which converts by memory of its own."""
+        return type(self), (self._info, self._encoding, self._container)
+
     def coded(self, frame: StyledFilmFrame) -> av.VideoFrame:
         """Make a frame for the encoder."""
         self._transparent |= frame.alpha is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -349,6 +350,15 @@ def test_a_film_that_was_cut_off_is_made_up_to_there_and_says_so(tmp_path):
     assert 10 < report.frames < 55
     assert f"{report.frames} of the 60 frames that it says to have could be read" in report.faults
     assert len(times_of(out)) == report.frames
+
+
+def test_a_request_reaches_another_process(tmp_path):
+    film = write_film(tmp_path / "film.mp4")
+    for out in (tmp_path / "out.mp4", tmp_path / "out.webp"):
+        planned = request(film, out, "webp" if out.suffix == ".webp" else "h264")
+        again = pickle.loads(pickle.dumps(planned))
+        assert (again.encoding, again.info) == (planned.encoding, planned.info)
+        assert FilmJob(again, Plain()).run().frames == len(UNEVEN)
 
 
 def test_progress_says_how_far_a_film_is(tmp_path):
