@@ -67,6 +67,9 @@ class Settings(Parameters):
         queue_folder: for the results of the queue; empty for StyleForge in the user's pictures.
         queue_skip: whether what has a result is skipped by the queue, or replaced.
         watched_folder: whose pictures are queued as they appear; empty for none.
+        film_codec: how films are exported, see app.export.film.codecs.CODECS.
+        film_encoder: where they are encoded, see app.export.film.codecs.PLACES.
+        film_quality: in which quality, see app.export.film.codecs.QUALITIES.
     """
 
     source: str = ""
@@ -102,6 +105,9 @@ class Settings(Parameters):
     queue_folder: str = ""
     queue_skip: bool = True
     watched_folder: str = ""
+    film_codec: str = "h264"
+    film_encoder: str = "auto"
+    film_quality: str = "good"
 
     @classmethod
     def load(cls, path: Path, complain: Callable[[str], object] = log.warning) -> Settings:
@@ -159,6 +165,9 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "camera_format": tuple(CAMERA_FORMATS),
     "camera_fit": tuple(CAMERA_FITS),
     "record_sound": ("none", "film", "microphone"),
+    "film_codec": ("h264", "hevc", "av1", "prores", "ffv1", "gif", "webp"),
+    "film_encoder": ("auto", "cpu", "hardware"),
+    "film_quality": ("small", "good", "best"),
 }
 _RANGES = {
     "split": (0.0, 1.0),

@@ -1,4 +1,4 @@
-"""What a run of `stylize` did, as a file: of each picture what it was made of, and what became."""
+"""What a run of `stylize` did, as a file: of each picture and film its source and what became."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ManifestError(StyleForgeError):
 
 
 class State(StrEnum):
-    """What became of a picture."""
+    """What became of a picture or film."""
 
     PENDING = "pending"  # not begun, or the process ended before it was recorded
     DONE = "done"
@@ -39,7 +39,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A picture. What is not known is None.
+    """A picture or film. What is not known is None.
 
     Attributes:
         source: Its file, absolute.
@@ -50,6 +50,7 @@ class Entry:
         result_bytes: Size of the result.
         result_mtime_ns: Its time of change.
         result_sha256: Digest of the result, where this run, or one that it continues, made it.
+        share: How much of a film under way is done, 0 to 1; after a crash, at least so much is.
         error: Why it failed; "" otherwise.
     """
 
@@ -61,6 +62,7 @@ class Entry:
     result_bytes: int | None = None
     result_mtime_ns: int | None = None
     result_sha256: str | None = None
+    share: float | None = None
     error: str = ""
 
     @property
@@ -83,10 +85,10 @@ class Manifest:
 
     Attributes:
         shard: Which part of the work it is.
-        pictures: How many all shards have together.
+        pictures: How many pictures and films all shards have together.
         plan_sha256: Digest of the results' names of all shards, equal where they planned the same.
         style: Names the look.
-        entries: The pictures of this shard.
+        entries: The pictures and films of this shard.
         problems: A sentence for every input that could not be used.
         finished: Whether the run came to its end, with or without failures.
     """
@@ -100,8 +102,17 @@ class Manifest:
     finished: bool = False
 
     def count(self, state: State) -> int:
-        """How many pictures are in a state."""
+        """How many pictures and films are in a state."""
         return sum(entry.state is state for entry in self.entries)
+
+    @property
+    def share(self) -> float:
+        """How much of the work is done, or has failed, 0 to 1; every picture and film counts the
+        same."""
+        done = sum(
+            (entry.share or 0.0) if entry.state is State.PENDING else 1.0 for entry in self.entries
+        )
+        return done / len(self.entries) if self.entries else 1.0
 
     def write(self, path: Path) -> None:
         """Write it, completely or not at all. Raises OSError."""
@@ -153,7 +164,7 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def planned(pairs: Iterable[tuple[Path, Path]]) -> tuple[Entry, ...]:
-    """Make the entries of pictures, as pairs of a source and the file of its result."""
+    """Make the entries of pictures and films, as pairs of a source and the file of its result."""
     made = []
     for source, result in pairs:
         size, changed = _stamp(source)
@@ -226,12 +237,18 @@ class Record:
             result_bytes=size,
             result_mtime_ns=changed,
             result_sha256=sha256_of(result),
+            share=None,
         )
+        self._save_when_due()
+
+    def under_way(self, result: Path, share: float) -> None:
+        """Record how much of a film is done, 0 to 1."""
+        self._put(str(result.absolute()), share=round(share, 4))
         self._save_when_due()
 
     def failed(self, result: Path, error: str) -> None:
         """Record why there is no result."""
-        self._put(str(result.absolute()), state=State.FAILED, error=error)
+        self._put(str(result.absolute()), state=State.FAILED, error=error, share=None)
         self._save_when_due()
 
     def finish(self) -> None:
@@ -292,8 +309,18 @@ def _entry(values: Any) -> Entry:
     known = {each.name for each in fields(Entry)}
     values = {name: value for name, value in values.items() if name in known}
     for name, value in values.items():
-        _whole(value) if name.endswith(("_bytes", "_ns")) else _text(value)
+        _check(name, value)
     return Entry(**values | {"state": State(values["state"])})
+
+
+def _check(name: str, value: Any) -> None:
+    if name == "share":
+        if type(value) not in (int, float) or not 0 <= value <= 1:
+            raise TypeError("it should be a share")
+    elif name.endswith(("_bytes", "_ns")):
+        _whole(value)
+    else:
+        _text(value)
 
 
 def _whole(value: Any) -> int:

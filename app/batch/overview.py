@@ -27,6 +27,7 @@ class JobView:
         done: How many of them have a result.
         kept: How many of these had it before.
         failed: How many failed.
+        share: How much of the work is done, 0 to 1; a film under way counts in part.
         result: The first result, absolute; "" if there is none.
     """
 
@@ -37,6 +38,7 @@ class JobView:
     done: int = 0
     kept: int = 0
     failed: int = 0
+    share: float = 0.0
     result: str = ""
 
 
@@ -80,6 +82,7 @@ class Overview:
             manifest.count(State.DONE) + kept,
             kept,
             manifest.count(State.FAILED),
+            manifest.share,
             next((entry.result for entry in manifest.entries if entry.complete), ""),
         )
 

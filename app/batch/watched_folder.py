@@ -1,4 +1,4 @@
-"""Finds the pictures that appear in a folder, once they are complete."""
+"""Finds the pictures and films that appear in a folder, once they are complete."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Stamp = tuple[int, int]  # size in bytes, time of change in nanoseconds
 
 
 class WatchedFolder:
-    """The pictures in a folder, without subfolders.
+    """The pictures and films in a folder, without subfolders.
 
     Args:
         folder: It has to be there whenever it is looked at.
@@ -29,7 +29,7 @@ class WatchedFolder:
         """Look at the folder again.
 
         Returns:
-            Each picture that has not been returned as it is now, and has not changed since the look
+            Each file that has not been returned as it is now, and has not changed since the look
             before, with its time of change in seconds since 1970: one that is still being copied
             or downloaded is left for later.
 
@@ -40,26 +40,26 @@ class WatchedFolder:
             raise StyleForgeError(f"the folder '{self._folder}' is not there")
         now: dict[Path, Stamp] = {}
         try:
-            pictures = pictures_in(self._folder)
+            found = pictures_in(self._folder, films=True)
         except StyleForgeError:
             if not _is_readable(self._folder):
                 raise
-            pictures = ()
-        for path in pictures:
+            found = ()
+        for path in found:
             try:
                 status = path.stat()
             except OSError:  # just moved away
                 continue
             now[path] = status.st_size, status.st_mtime_ns
-        found = [
+        settled = [
             path
             for path, stamp in now.items()
             if stamp[0] and self._before.get(path) == stamp and (path, stamp) not in self._told
         ]
         self._before = now
         self._told = {(path, stamp) for path, stamp in self._told if now.get(path) == stamp}
-        self._told |= {(path, now[path]) for path in found}
-        return [(path, now[path][1] / 1e9) for path in found]
+        self._told |= {(path, now[path]) for path in settled}
+        return [(path, now[path][1] / 1e9) for path in settled]
 
 
 def not_queued(settled: Iterable[tuple[Path, float]], jobs: Iterable[QueuedJob]) -> list[Path]:

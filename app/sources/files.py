@@ -13,6 +13,7 @@ from app.sources.pictures import Pictures
 from app.sources.video import Video, open_film
 from app.sources.video_decoder import AnimationReader, VideoReader
 from utils.files.signatures import what_is
+from utils.images.moving import moves_in_folder
 from utils.images.opening import ImageError, kind_of, picture_endings
 from utils.text import printable
 
@@ -52,10 +53,14 @@ def open_folder(folder: Path) -> Pictures:
     return Pictures(pictures_in(folder))
 
 
-def pictures_in(folder: Path) -> tuple[Path, ...]:
+def pictures_in(folder: Path, *, films: bool = False) -> tuple[Path, ...]:
     """Return the pictures in `folder`, without subfolders, in natural order.
 
     A file named like a picture is included even if it is damaged; the strip reports it.
+
+    Args:
+        folder: The folder.
+        films: Whether films and animations are wanted as well.
 
     Raises:
         StyleForgeError: there is none, or the folder cannot be read.
@@ -66,9 +71,14 @@ def pictures_in(folder: Path) -> tuple[Path, ...]:
     except OSError as exc:
         raise StyleForgeError(f"the folder '{shown}' cannot be read: {exc.strerror}") from exc
     endings = picture_endings()
-    found = [path for path in files if path.suffix.lower() in endings or kind_of(path)]
+    found = [
+        path
+        for path in files
+        if path.suffix.lower() in endings or kind_of(path) or (films and moves_in_folder(path))
+    ]
     if not found:
-        raise StyleForgeError(f"the folder '{shown}' holds no pictures")
+        what = "neither pictures nor films" if films else "no pictures"
+        raise StyleForgeError(f"the folder '{shown}' holds {what}")
     return natural_sort(found)
 
 

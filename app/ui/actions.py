@@ -199,7 +199,7 @@ ACTIONS: tuple[ActionEntry, ...] = (
         "export_film",
         "Export film...",
         ("Ctrl+Shift+E",),
-        "Paint every frame of the open video into a new one, with its sound",
+        "Paint every frame of the open video or animation into a new one, with its sound",
         "Picture",
         "save",
     ),

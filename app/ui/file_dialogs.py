@@ -24,7 +24,8 @@ _PICTURES = (
 PICTURES, VIDEOS = tuple(f".{each}" for each in _PICTURES.split()), FILM_ENDINGS
 
 
-def _filter(title: str, *endings: str) -> str:
+def name_filter(title: str, *endings: str) -> str:
+    """Return a name filter of a dialog, such as "MP4 (*.mp4)"."""
     return f"{title} ({' '.join(f'*{ending}' for ending in endings)})"
 
 
@@ -51,39 +52,39 @@ OPEN_FILES = FileKind(
     "open_folder",
     _FILES,
     (
-        _filter("Pictures and videos", *PICTURES, *VIDEOS),
-        _filter("Pictures", *PICTURES),
-        _filter("Videos", *VIDEOS),
+        name_filter("Pictures and videos", *PICTURES, *VIDEOS),
+        name_filter("Pictures", *PICTURES),
+        name_filter("Videos", *VIDEOS),
         _ALL,
     ),
 )
-OPEN_PICTURE = FileKind("open_folder", _FILES, (_filter("Pictures", *PICTURES), _ALL))
+OPEN_PICTURE = FileKind("open_folder", _FILES, (name_filter("Pictures", *PICTURES), _ALL))
 OPEN_FOLDER = FileKind("open_folder", _FILES)
 QUEUE_FOLDER = FileKind("queue_folder", _FILES)
 OPEN_STYLE = FileKind(
     "weights_folder",
     (Place.DownloadLocation,),
-    (_filter("Styles", ".pth", ".pt", ".safetensors"), _ALL),
+    (name_filter("Styles", ".pth", ".pt", ".safetensors"), _ALL),
 )
 OPEN_WEIGHTS = FileKind(
     "weights_folder",
     (Place.DownloadLocation,),
-    (_filter("Weights", ".pth", ".pt", ".safetensors"), _ALL),
+    (name_filter("Weights", ".pth", ".pt", ".safetensors"), _ALL),
 )
 SAVE_STYLE = FileKind("weights_folder", (Place.DocumentsLocation,))
 SAVE_FILM = FileKind(
     "save_folder",
     (Place.MoviesLocation,),
-    (_filter("MP4", ".mp4"), _filter("QuickTime", ".mov"), _filter("Matroska", ".mkv")),
+    (_ALL,),  # those of the codec are set by who asks
 )
 SAVE_PICTURE = FileKind(
     "save_folder",
     (Place.PicturesLocation,),
     (
-        _filter("PNG", ".png"),
-        _filter("JPEG", ".jpg", ".jpeg"),
-        _filter("WebP", ".webp"),
-        _filter("TIFF", ".tif", ".tiff"),
+        name_filter("PNG", ".png"),
+        name_filter("JPEG", ".jpg", ".jpeg"),
+        name_filter("WebP", ".webp"),
+        name_filter("TIFF", ".tif", ".tiff"),
     ),
 )
 

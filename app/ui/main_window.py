@@ -28,7 +28,6 @@ from app.styles.pack import Style
 from app.ui import actions
 from app.ui.controllers.drop_handler import DropHandler
 from app.ui.controllers.exporter import RECORDED, Exporter, films_folder
-from app.ui.controllers.film_exporter import ExportShown, FilmExporter
 from app.ui.controllers.gallery_controller import GALLERY_ACTIONS, GalleryController
 from app.ui.controllers.loading_message import LoadingMessage
 from app.ui.controllers.settings_mapping import settings_with_config, stored_source
@@ -37,6 +36,8 @@ from app.ui.controllers.source_opener import SourceOpener
 from app.ui.controllers.style_installer import StyleInstaller
 from app.ui.controllers.style_mixer import StyleMixer
 from app.ui.file_dialogs import FileDialogs
+from app.ui.film.exporter import ExportShown, FilmExporter
+from app.ui.film.options import FilmOptions
 from app.ui.help_dialog import HelpDialog
 from app.ui.incremental_work import IncrementalWork
 from app.ui.player.bar import PlaybackBar
@@ -163,7 +164,13 @@ class MainWindow(QMainWindow):
             self.status.show_camera,
             self,
         )
-        self.film_exporter = FilmExporter(self.session, self.notices.show_notice, self.file_dialogs)
+        self.film_exporter = FilmExporter(
+            self.session,
+            self.notices.show_notice,
+            self.file_dialogs,
+            FilmOptions.stored(self._settings),
+            self._update_settings,
+        )
         self.training_launcher = TrainingLauncher(
             self.session,
             lambda: self.viewport.styled,
@@ -344,7 +351,7 @@ class MainWindow(QMainWindow):
         """Show how far a film is, and its newest frame while nothing else is to be seen."""
         self.film.show_export(shown.text, shown.share)
         if self.session.paused:
-            self.viewport.show_styled(shown.styled)
+            self.viewport.show_styled(shown.styled, timed=False)
 
     def _on_config_changed(self, config: EngineConfig) -> None:
         self.viewport.set_style_title(self.mixer.label())

@@ -74,7 +74,7 @@ def write_pixels(
         )
     if alpha is not None and ending in KEEPS_ALPHA:
         scaled = alpha.astype(pixels.dtype) * (257 if deep else 1)
-        pixels = np.dstack([_off_white(pixels, alpha), scaled.astype(pixels.dtype)])
+        pixels = np.dstack([off_white(pixels, alpha), scaled.astype(pixels.dtype)])
     metadata = metadata or {}
     try:
         with replacing(path) as temporary:
@@ -143,7 +143,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def _off_white(pixels: NDArray[D], alpha: NDArray[np.uint8]) -> NDArray[D]:
+def off_white(pixels: NDArray[D], alpha: NDArray[np.uint8]) -> NDArray[D]:
     """Invert compositing over white: the colors that give `pixels` when composited with `alpha`,
     clipped to the range of the dtype."""
     soft = (alpha > 0) & (alpha < 255)

@@ -25,10 +25,10 @@ def job_words(args: argparse.Namespace, inputs: Sequence[str]) -> list[str]:
 
     Args:
         args: Of a parser with the flags of `stylize`.
-        inputs: The pictures, folders and patterns; "-" for a list on stdin, which is read now.
+        inputs: Pictures, films, folders and patterns; "-" for a list on stdin, which is read now.
 
     Raises:
-        QueueError: The list on stdin names no pictures.
+        QueueError: The list on stdin names no files.
     """
     words: list[str] = []
     for action in _parser()._actions:

@@ -69,11 +69,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     _add_numbers(remove, "those that are done")
     watch = actions.add_parser(
         "watch",
-        help="add the pictures that appear in a folder, and run the queue",
-        description="Add a job for the pictures that are in a folder, without its subfolders, and "
-        "for those that appear there, once they no longer change; and run the queue, until Ctrl+C. "
-        "A picture that was queued before is not queued again unless it has changed since, and is "
-        "then stylized again with --overwrite.",
+        help="add the pictures and films that appear in a folder, and run the queue",
+        description="Add a job for the pictures and films that are in a folder, without its "
+        "subfolders, and for those that appear there, once they no longer change; and run the "
+        "queue, until Ctrl+C. One that was queued before is not queued again unless it has "
+        "changed since, and is then stylized again with --overwrite.",
     )
     watch.add_argument("folder", type=Path, metavar="FOLDER", help="the folder to watch")
     add_output(watch)
@@ -160,14 +160,21 @@ def _list(args: argparse.Namespace, queue: JobQueue) -> int:
         job = view.job
         if args.json:
             counts = {"pictures": view.pictures, "done": view.done, "failed": view.failed}
+            counts |= {"share": round(view.share, 4)}
+                "pictures": view.pictures,
+                "done": view.done,
+                "failed": view.failed,
+                "share": round(view.share, 4),
+            }
             values = {"job": job.number, "state": view.state, **counts, "error": job.error or None}
             values |= {"added_at": job.added_at, "arguments": job.arguments}
             sys.stdout.write(json.dumps(values) + "\n")
             continue
         told = f"{view.done} of {view.pictures}" if view.pictures else ""
+        told += f", {100 * view.share:.0f} %" if 0 < view.share < 1 else ""
         words = printable(" ".join(job.arguments))
         why = f"  ({printable(job.error)})" if job.error else ""
-        sys.stdout.write(f"{job.number:>4}  {view.state:11}  {told:>10}  {words}{why}\n")
+        sys.stdout.write(f"{job.number:>4}  {view.state:11}  {told:>12}  {words}{why}\n")
     for sentence in damaged:
         sys.stderr.write(f"styleforge: {printable(sentence, MAX_MESSAGE_LENGTH)}\n")
     return FAILED if damaged else DONE
@@ -201,7 +208,7 @@ def _remove(args: argparse.Namespace, queue: JobQueue) -> int:
 
 def _watch(args: argparse.Namespace, queue: JobQueue) -> int:
     if args.name is not None and "{number" in args.name.text:
-        raise QueueError("the pictures of a watched folder have no {number} for their names")
+        raise QueueError("the files of a watched folder have no {number} for their names")
     _check_look(args)
     new_reporter = partial(make_reporter, args.progress, args.loudness)
     reporter, folder, failed = new_reporter(), WatchedFolder(args.folder.absolute()), 0
@@ -218,7 +225,7 @@ def _watch(args: argparse.Namespace, queue: JobQueue) -> int:
 def _add_settled(
     args: argparse.Namespace, queue: JobQueue, folder: WatchedFolder, reporter: Reporter
 ) -> None:
-    """Add a job for the pictures that no job has as they are now."""
+    """Add a job for the pictures and films that no job has as they are now."""
     new = not_queued(folder.settled(), queue.jobs()[0])
     if new:
         if not args.overwrite:

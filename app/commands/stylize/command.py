@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import torch
 from app.batch.manifest import Manifest, Record, plan_digest, planned
 from app.batch.shard import Shard, local_index
 from app.commands.common_flags import DEFAULTS
-from app.commands.stylize.films import films_among, stylize_films
+from app.commands.stylize.films import Films
 from app.commands.stylize.flags import FULL
 from app.commands.stylize.groups import groups
 from app.commands.stylize.inputs import shown
@@ -84,8 +84,6 @@ def _run(
         size=None if full else args.size,
     ).mixed(chosen)
     engine.configure(config)  # reports an invalid style or device first
-    if films := films_among(args.inputs):
-        return stylize_films(films, args, library, engine, notices)
     plan = _plan(args, style, reporter)
     if plan is None:
         return FAILED
@@ -101,7 +99,7 @@ def _run(
         done = [job for job in done if args.resume and record and record.made(job.target)]
     jobs = _without(plan.jobs, done)
     tally = Tally(args.output, len(jobs), len(done))
-    reporter.begin(tally, "" if args.shard is None else str(args.shard))
+    reporter.begin(jobs, done, "" if args.shard is None else str(args.shard))
     if record:
         for job in done:
             record.kept(job.target)
@@ -111,23 +109,24 @@ def _run(
                 for operations in engine.family.operations:
                     prepare(family=operations)
         limits = Limits.now(config, args.batch, engine, full=full)
-        styling = Styling(engine, limits, notices)
-        pipeline = Pipeline(styling, limits.picture_bytes, config.size, depth=args.depth)
+        engine.on_progress = reporter.bands
+        films = Films(args, library, engine, limits, notices, reporter, record)
         try:
-            with pipeline, reporter:
-                engine.on_progress = reporter.bands
-                _stylize(pipeline.run(groups(jobs, limits)), reporter, tally, record)
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(
-                f"Stopped after {pipeline.written} of {len(jobs)} pictures; those are complete."
-            ) from None
+            with reporter:
+                if pictures := [job for job in jobs if not job.film]:
+                    styling = Styling(engine, limits, notices)
+                    pipeline = Pipeline(
+                        styling, limits.picture_bytes, config.size, depth=args.depth
+                    )
+                    _stylize(pipeline, pictures, limits, reporter, tally, record)
+                films.run([job for job in jobs if job.film], tally)
         finally:
             if record:
                 record.save()
     if record:
         record.finish()
     reporter.end(tally)
-    return FAILED if tally.failed else failed
+    return FAILED if tally.failed or tally.incomplete else failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +134,7 @@ class _Plan:
     """What one process is to do.
 
     Attributes:
-        jobs: The pictures of its shard.
+        jobs: The pictures and films of its shard.
         existing: Those of them whose result exists.
         problems: A sentence for each input that cannot be used.
         record: The manifest, begun, if there is to be one.
@@ -153,17 +152,19 @@ def _plan(args: argparse.Namespace, style: str, reporter: Reporter) -> _Plan | N
     Raises:
         StylizeError: The results cannot be written, or some exist and nothing says what then.
     """
-    if args.shard is not None and args.shard.count > 1 and args.smoothing > 0:
-        raise StylizeError(
-            "--smoothing follows pictures one by one, and a shard has every n-th alone"
-        )
     everything, problems = plan_jobs(
-        args.inputs, args.output, args.name, style, folder=args.shard is not None
+        args.inputs,
+        args.output,
+        args.name,
+        style,
+        codec=args.codec,
+        folder=args.shard is not None,
     )
     for problem in problems:
         reporter.problem(problem)
     if not everything:
         return None
+    _check_flags(args, everything)
     names = [job.target.relative_to(args.output).as_posix() for job in everything]
     shard = args.shard or Shard(1, 1)
     jobs = shard.of(everything, names)
@@ -180,20 +181,46 @@ def _plan(args: argparse.Namespace, style: str, reporter: Reporter) -> _Plan | N
     return _Plan(jobs, existing, problems, record)
 
 
+def _check_flags(args: argparse.Namespace, jobs: Sequence[Job]) -> None:
+    """StylizeError where flags do not fit what there is."""
+    pictures = any(not job.film for job in jobs)
+    if pictures and args.shard is not None and args.shard.count > 1 and args.smoothing > 0:
+        raise StylizeError(
+            "--smoothing follows pictures one by one, and a shard has every n-th alone"
+        )
+    if args.depth is not None and not pictures:
+        raise StylizeError("--depth is for pictures; films have 8 bits, and those of ProRes 10")
+
+
 def _stylize(
-    outcomes: Iterable[Outcome], reporter: Reporter, tally: Tally, record: Record | None
+    pipeline: Pipeline,
+    jobs: Sequence[Job],
+    limits: Limits,
+    reporter: Reporter,
+    tally: Tally,
+    record: Record | None,
 ) -> None:
-    """Say and record of each picture what became of it."""
-    for outcome in outcomes:
-        tally.add(outcome)
-        job, error = outcome.job, ""
-        if outcome.error is not None:
-            error = _error_text(job.source, outcome.error)
-        if record and error:
-            record.failed(job.target, error)
-        elif record:
-            record.done(job.target)
-        reporter.picture(outcome, error, tally)
+    """Stylize pictures, and say and record of each what became of it."""
+    try:
+        with pipeline:
+            for outcome in pipeline.run(groups(jobs, limits)):
+                _tell(outcome, reporter, tally, record)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"Stopped after {pipeline.written} of {len(jobs)} pictures; those are complete."
+        ) from None
+
+
+def _tell(outcome: Outcome, reporter: Reporter, tally: Tally, record: Record | None) -> None:
+    tally.add(outcome)
+    job, error = outcome.job, ""
+    if outcome.error is not None:
+        error = _error_text(job.source, outcome.error)
+    if record and error:
+        record.failed(job.target, error)
+    elif record:
+        record.done(job.target)
+    reporter.picture(outcome, error, tally)
 
 
 def _device(args: argparse.Namespace) -> str:

@@ -13,8 +13,9 @@ def add_film_flags(parser: argparse.ArgumentParser) -> None:
     films = parser.add_argument_group(
         "films",
         "A film becomes a film with every frame at its time, and with its sound, subtitles, "
-        "chapters and metadata copied. OUT ends in .mp4, .mov or .mkv. A run that was stopped goes "
-        "on behind its finished parts when the same command is given again.",
+        "chapters and metadata copied. OUT ends in .mp4, .mov or .mkv, or in .gif or .webp for an "
+        "animation. A run that was stopped goes on behind its finished parts when the same command "
+        "is given again.",
     )
     titles = ", ".join(f"{key}: {codec.title}" for key, codec in CODECS.items())
     films.add_argument(

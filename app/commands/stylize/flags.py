@@ -25,12 +25,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command `stylize` and its flags."""
     parser = subparsers.add_parser(
         "stylize",
-        help="stylize pictures, folders of pictures and films",
-        description="Stylize pictures. Folders are searched recursively, and OUT receives the same "
-        "names in the same subfolders; formats that cannot be written become PNG. Results are "
-        "written completely or not at all, so an interrupted run can be continued by the same "
-        "command with --skip-existing. They keep the color profile and the EXIF data; PNG and TIFF "
-        "keep 16 bits per channel, and these and WebP transparency.",
+        help="stylize pictures, films, animations and folders of them",
+        description="Stylize pictures and films. Folders are searched recursively, and OUT "
+        "receives the same names in the same subfolders; formats that cannot be written become PNG "
+        "or MP4. Results are written completely or not at all, so an interrupted run can be "
+        "continued by the same command with --skip-existing. Pictures keep the color profile and "
+        "the EXIF data; PNG and TIFF keep 16 bits per channel, and these and WebP transparency.",
     )
     add_inputs(parser)
     add_look(parser)
@@ -50,8 +50,8 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         "inputs",
         nargs="+",
         metavar="INPUT",
-        help="a picture, folder or pattern, or - for a list of pictures and folders on stdin, one "
-        "a line or, as of find -print0, with a NUL after each; or films",
+        help="a picture, film, folder or pattern, or - for a list of files and folders on stdin, "
+        "one a line or, as of find -print0, with a NUL after each",
     )
     add_output(parser)
 
@@ -71,7 +71,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     existing.add_argument(
         "--skip-existing",
         action="store_true",
-        help="skip pictures whose result exists, to continue an interrupted run "
+        help="skip what has a result that exists, to continue an interrupted run "
         "(default: do nothing if any result exists)",
     )
     fields = ", ".join(f"{{{name}}}" for name in FIELDS)
@@ -81,7 +81,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         metavar="PATTERN",
         help=f"names of the results in the folder OUT, made of {fields} and text, as in "
         '"{stem}-{style}{suffix}" or "{style}/{number:04}.webp"; the ending chooses the format '
-        "(default: those of the pictures)",
+        "(default: those of the inputs)",
     )
 
 
@@ -105,16 +105,16 @@ def add_look(parser: argparse.ArgumentParser) -> None:
         "--depth",
         type=int,
         choices=(8, 16),
-        help="bits per channel of the results; 16 of PNG and TIFF only (default: those of the "
+        help="bits per channel of pictures; 16 of PNG and TIFF only (default: those of the "
         "picture)",
     )
     parser.add_argument(
         "--batch",
         type=_batch,
         metavar="N",
-        help="pictures of one size, one after the other in their order, that go through the "
-        "network together, as many as fit into memory; results differ by rounding (default: on a "
-        f"GPU up to {BATCH}, fewer of large pictures, and 1 on the CPU)",
+        help="pictures of one size, one after the other in their order, or frames of a film, that "
+        "go through the network together, as many as fit into memory; results differ by rounding "
+        f"(default: on a GPU up to {BATCH}, fewer of large pictures, and 1 on the CPU)",
     )
     add_style_options(parser)
     add_film_flags(parser)
@@ -126,7 +126,8 @@ def add_sharing(parser: argparse.ArgumentParser) -> None:
         "--shard",
         type=_shard,
         metavar=f"I/N|{AUTO}",
-        help="stylize every N-th picture, beginning with the I-th (from 1), and write a manifest: "
+        help="stylize every N-th picture or film, beginning with the I-th (from 1), and write a "
+        "manifest: "
         "N processes with the same command do everything once. auto takes I and N from torchrun "
         "(RANK), SLURM or a Kubernetes indexed job; auto/N takes I alone",
     )
@@ -157,14 +158,14 @@ def add_telling(parser: argparse.ArgumentParser) -> None:
         dest="loudness",
         action="store_const",
         const=Loudness.VERBOSE,
-        help="print a line for each picture",
+        help="print a line for each picture and film",
     )
     parser.add_argument(
         "--progress",
         choices=("bar", "json"),
         default="bar",
-        help="a bar on a terminal, or of pictures JSON lines on stdout for scripts, described in "
-        "the manual (default: bar)",
+        help="a bar on a terminal, or JSON lines on stdout for scripts, described in the manual "
+        "(default: bar)",
     )
 
 

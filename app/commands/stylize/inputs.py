@@ -1,4 +1,4 @@
-"""Which pictures the inputs of `stylize` name: files, folders, patterns, a list on stdin."""
+"""Which files the inputs of `stylize` name: pictures and films, in folders, patterns, lists."""
 
 from __future__ import annotations
 
@@ -12,24 +12,26 @@ from pathlib import Path
 
 from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError
 from app.sources import pictures_in
+from utils.images.moving import moves_in_folder, moving_kind
 from utils.text import printable
 
 STDIN = "-"  # in place of an input: a list of them on stdin
 MAX_LIST_BYTES = 256 << 20  # a few million long paths
 
 
-def named_pictures(
+def named_files(
     inputs: list[str], output: Path, problems: list[str]
-) -> Iterator[tuple[Path, Path]]:
-    """Find the pictures.
+) -> Iterator[tuple[Path, Path, bool]]:
+    """Find the pictures and films.
 
     Args:
-        inputs: Pictures, folders and patterns; "-" for a list on stdin.
+        inputs: Pictures, films, folders and patterns; "-" for a list on stdin.
         output: The folder of the results, which is not searched.
         problems: Receives one sentence for each input that cannot be used.
 
     Yields:
-        Each picture, and its path relative to the folder of the results.
+        Each file, its path relative to the folder of the results, and whether it is a film or an
+        animation.
     """
     for text in inputs:
         paths = listed_paths(problems) if text == STDIN else _expand(text)
@@ -38,12 +40,20 @@ def named_pictures(
         for path in paths:
             if path.is_dir():
                 known = len(problems)
-                pictures = list(_pictures_below(path, output, problems))
-                yield from ((picture, picture.relative_to(path)) for picture in pictures)
-                if not pictures and len(problems) == known:
-                    problems.append(f"'{shown(path)}' holds no pictures")
+                found = list(_files_below(path, output, problems))
+                yield from ((file, file.relative_to(path), moves_in_folder(file)) for file in found)
+                if not found and len(problems) == known:
+                    problems.append(f"'{shown(path)}' holds neither pictures nor films")
             else:
-                yield path, Path(path.name)
+                yield path, Path(path.name), _moves(path)
+
+
+def _moves(path: Path) -> bool:
+    """Whether a file is a film or an animation; reading one that cannot be read will say why."""
+    try:
+        return moving_kind(path) != ""
+    except OSError:
+        return False
 
 
 def identity(path: Path) -> Path:
@@ -67,7 +77,7 @@ def listed_paths(problems: list[str]) -> list[Path]:
     lines = data.split(b"\0") if b"\0" in data else data.splitlines()
     paths = [Path(os.fsdecode(line)) for line in lines if line.strip()]
     if not paths:
-        problems.append("the list on stdin names no pictures")
+        problems.append("the list on stdin names no files")
     return paths
 
 
@@ -87,8 +97,8 @@ def _expand(text: str) -> list[Path]:
     return []
 
 
-def _pictures_below(folder: Path, output: Path, problems: list[str]) -> Iterator[Path]:
-    """Yield the pictures in `folder` and its visible subfolders, except in `output`."""
+def _files_below(folder: Path, output: Path, problems: list[str]) -> Iterator[Path]:
+    """Yield the pictures and films in `folder` and its visible subfolders, except in `output`."""
 
     def refused(exc: OSError) -> None:
         problems.append(f"the folder '{shown(exc.filename)}' cannot be read: {exc.strerror}")
@@ -101,4 +111,4 @@ def _pictures_below(folder: Path, output: Path, problems: list[str]) -> Iterator
         )
         # A folder may contain only folders.
         with contextlib.suppress(StyleForgeError):
-            yield from pictures_in(here)
+            yield from pictures_in(here, films=True)

@@ -1,26 +1,34 @@
-"""Which pictures `stylize` reads, and the files for their results."""
+"""Which pictures and films `stylize` reads, and the files for their results."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.commands.stylize.inputs import identity, named_pictures, shown
-from app.commands.stylize.naming import NamePattern
+from app.commands.stylize.inputs import identity, named_files, shown
+from app.commands.stylize.naming import NamePattern, film_endings, result_name
 from app.errors import StyleForgeError
+from app.export.film.plan import check_name
 from utils.images.writing import SAVED
 
 
 class StylizeError(StyleForgeError):
-    """The command, or one of its pictures, cannot be carried out."""
+    """The command, or one of its pictures or films, cannot be carried out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One picture to read, and the file for its result."""
+    """One picture or film to read, and the file for its result.
+
+    Attributes:
+        source: The file.
+        target: The file of its result.
+        film: Whether it is a film or an animation.
+    """
 
     source: Path
     target: Path
+    film: bool = False
 
 
 def plan_jobs(
@@ -29,16 +37,18 @@ def plan_jobs(
     pattern: NamePattern | None = None,
     style: str = "",
     *,
+    codec: str | None = None,
     folder: bool = False,
 ) -> tuple[list[Job], list[str]]:
-    """Find the pictures and the files for their results.
+    """Find the pictures and films, and the files for their results.
 
     Args:
-        inputs: pictures, folders and patterns; "-" for a list on stdin.
-        output: a folder, or for one picture a file.
-        pattern: of the results' names; None for those of the pictures.
+        inputs: pictures, films, folders and patterns; "-" for a list on stdin.
+        output: a folder, or for one picture or film a file.
+        pattern: of the results' names; None for those of the inputs.
         style: what {style} stands for in the pattern.
-        folder: whether `output` is a folder even for one picture; so it is with a pattern.
+        codec: how films are encoded; None for the usual codec of each file.
+        folder: whether `output` is a folder even for one input; so it is with a pattern.
 
     Returns:
         The jobs, and one sentence for each input that cannot be used.
@@ -46,23 +56,24 @@ def plan_jobs(
     Raises:
         StylizeError: results cannot be written to `output`, or would overwrite one another or an
             input.
+        FilmError: the name of a result is not that of a film.
     """
     problems: list[str] = []
-    found = list(dict.fromkeys(named_pictures(inputs, output, problems)))
+    found = list(dict.fromkeys(named_files(inputs, output, problems)))
     single = len(found) == 1 and not Path(inputs[0]).is_dir() and not folder and pattern is None
     to_file = single and bool(output.suffix) and not output.is_dir()
-    if to_file and output.suffix.lower() not in SAVED:
-        raise StylizeError(
-            f"the result cannot be '{shown(output)}': it must end in {', '.join(SAVED)}"
-        )
     if not to_file and output.is_file():
         raise StylizeError(f"'{shown(output)}' is a file where a folder for the results should be")
     jobs: dict[Path, Job] = {}
     taken: dict[Path, Path] = {}
-    sources = {identity(path) for path, _ in found}
-    for number, (path, name) in enumerate(found, 1):
-        named = pattern.name(name, style, number) if pattern else _target_name(name)
-        job = Job(path, output if to_file else output / named)
+    sources = {identity(path) for path, _, _ in found}
+    for number, (path, name, film) in enumerate(found, 1):
+        endings = film_endings(codec) if film else SAVED
+        named = (
+            pattern.name(name, style, number, endings) if pattern else result_name(name, endings)
+        )
+        job = Job(path, output if to_file else output / named, film)
+        _check_name(job)
         target = identity(job.target)
         if target in sources:
             raise StylizeError(f"'{shown(job.target)}' is an input and would be overwritten")
@@ -76,6 +87,11 @@ def plan_jobs(
     return list(jobs.values()), problems
 
 
-def _target_name(name: Path) -> Path:
-    """Return the name of the result; a format that cannot be written becomes PNG ("x.tif.png")."""
-    return name if name.suffix.lower() in SAVED else name.with_name(f"{name.name}.png")
+def _check_name(job: Job) -> None:
+    """Refuse a name of a result that says another format."""
+    if job.film:
+        check_name(job.target)
+    elif job.target.suffix.lower() not in SAVED:
+        raise StylizeError(
+            f"the result cannot be '{shown(job.target)}': it must end in {', '.join(SAVED)}"
+        )

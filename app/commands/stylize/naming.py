@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from string import Formatter
 
 from app.errors import MAX_MESSAGE_LENGTH
+from app.export.film.codecs import CODECS, CONTAINERS
 from utils.images.writing import SAVED
 from utils.text import printable
 
@@ -26,15 +27,16 @@ class NamePattern:
     def __str__(self) -> str:
         return self.text
 
-    def name(self, relative: Path, style: str, number: int) -> Path:
+    def name(self, relative: Path, style: str, number: int, endings: Sequence[str]) -> Path:
         """Make the name of a result.
 
         Args:
             relative: The name that it would have without a pattern, in its subfolder.
             style: What stands for {style}.
             number: What stands for {number}, from 1.
+            endings: Of the formats in which it can be written, the usual one first.
         """
-        ending = relative.suffix if relative.suffix.lower() in SAVED else ".png"
+        ending = relative.suffix if relative.suffix.lower() in endings else endings[0]
         values = {"stem": relative.stem, "suffix": ending, "style": style, "number": number}
         return relative.parent / self.text.format(**values)
 
@@ -66,11 +68,30 @@ def name_pattern(text: str) -> NamePattern:
             f"'{_shown(text)}' leaves the folder of the results, or has a character that names "
             "of files may not have"
         )
-    if path.suffix.lower() not in SAVED:
+    endings = dict.fromkeys((*SAVED, *CONTAINERS))
+    if path.suffix.lower() not in endings:
         raise argparse.ArgumentTypeError(
-            f"'{_shown(text)}' must end in {{suffix}} or in {', '.join(SAVED)}"
+            f"'{_shown(text)}' must end in {{suffix}} or in {', '.join(endings)}"
         )
     return NamePattern(text)
+
+
+def result_name(relative: Path, endings: Sequence[str]) -> Path:
+    """Make the name of a result without a pattern.
+
+    Args:
+        relative: The name of the input, in its subfolder; another format is added to it
+            ("x.tif.png", "walk.avi.mp4").
+        endings: Of the formats in which it can be written, the usual one first.
+    """
+    if relative.suffix.lower() in endings:
+        return relative
+    return relative.with_name(f"{relative.name}{endings[0]}")
+
+
+def film_endings(codec: str | None) -> tuple[str, ...]:
+    """The endings of files that hold a codec, the usual one first; None for any codec."""
+    return tuple(CONTAINERS) if codec is None else CODECS[codec].containers
 
 
 def _shown(text: str) -> str:

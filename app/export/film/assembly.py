@@ -14,20 +14,70 @@ from app.export.film.copying import (
     needed_options,
 )
 from app.export.film.fault import FAULTS, FilmError, reason, unmade
+from app.export.film.info import FilmInfo, StyledFilmFrame
 from app.export.film.reader import open_film
-from app.export.film.segment import Encoding, open_segment
+from app.export.film.segment import Encoding, SegmentWriter, coded_frame, open_segment
 from app.export.film.store import SegmentStore
+from app.film_frames.converter import Converter
 from utils.files.atomic import replacing, sync
 from utils.pyav import av
 
 
+class FilmOutput:
+    """Makes a film of a film. Its methods may be called from any thread.
+
+    Args:
+        info: The film.
+        encoding: How it is encoded.
+        container: FFmpeg's name of the result's format.
+    """
+
+    def __init__(self, info: FilmInfo, encoding: Encoding, container: str) -> None:
+        self._info, self._encoding, self._container = info, encoding, container
+        self._converter = Converter(encoding.colors)
+        self._transparent = False
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """For another process, which converts by memory of its own."""
+        return type(self), (self._info, self._encoding, self._container)
+
+    def coded(self, frame: StyledFilmFrame) -> av.VideoFrame:
+        """Make a frame for the encoder."""
+        self._transparent |= frame.alpha is not None
+        return coded_frame(frame.pixels, self._encoding, self._converter)
+
+    def part(self, path: Path) -> SegmentWriter:
+        """Begin a part. Raises FilmError if the encoder cannot be opened."""
+        return SegmentWriter(path, self._encoding)
+
+    def assemble(self, store: SegmentStore, target: Path) -> tuple[str, ...]:
+        """Write the film, completely or not at all.
+
+        Args:
+            store: The parts, at least one.
+            target: The file to write or replace.
+
+        Returns:
+            What of the source cannot be kept, one clause each.
+
+        Raises:
+            FilmError: It cannot be written; the parts are kept.
+        """
+        encoding = self._encoding
+        lost = assemble(self._info, store, encoding, target, self._container)
+        if self._transparent:
+            title = encoding.codec.title
+            lost = (*lost, f"its transparent parts became white, since {title} has no transparency")
+        return lost
+
+
 def assemble(
-    source: Path, store: SegmentStore, encoding: Encoding, target: Path, container: str
+    info: FilmInfo, store: SegmentStore, encoding: Encoding, target: Path, container: str
 ) -> tuple[str, ...]:
     """Write a film, completely or not at all.
 
     Args:
-        source: The film that everything but the picture is copied from.
+        info: The film that everything but the picture is copied from; of an animation nothing is.
         store: The parts, at least one.
         encoding: How they were encoded.
         target: The file to write or replace.
@@ -41,22 +91,22 @@ def assemble(
     """
     try:
         with replacing(target) as temporary:
-            remarks = _write(source, store, encoding, temporary, container)
+            remarks = _write(info, store, encoding, temporary, container)
             sync(temporary)
     except FAULTS as exc:
-        raise unmade(target, source, reason(exc)) from exc
+        raise unmade(target, info.path, reason(exc)) from exc
     except FilmError as exc:
-        raise unmade(target, source, str(exc)) from exc
+        raise unmade(target, info.path, str(exc)) from exc
     return remarks
 
 
 def _write(
-    source: Path, store: SegmentStore, encoding: Encoding, path: Path, container: str
+    info: FilmInfo, store: SegmentStore, encoding: Encoding, path: Path, container: str
 ) -> tuple[str, ...]:
     with ExitStack() as files:
-        film, picture = files.enter_context(open_film(source))
+        opened = None if info.animation else files.enter_context(open_film(info.path))
         first = files.enter_context(open_segment(store.folder / store.segments[0].name))
-        options = needed_options(film, container)
+        options = needed_options(opened[0] if opened else None, container)
         result = files.enter_context(
             av.open(str(path.absolute()), "w", format=container, container_options=options)
         )
@@ -64,6 +114,11 @@ def _write(
         if encoding.codec.tag and container in ("mp4", "mov"):
             stream.codec_context.codec_tag = encoding.codec.tag
         stream.time_base = encoding.time_base
+        if opened is None:
+            for packet in _pictures(store, encoding.time_base, stream, 0):
+                result.mux(packet)
+            return ()
+        film, picture = opened
         about_stream(picture, stream)
         copied = add_copied_streams(film, picture, result)
         shift = round(copied.shift / encoding.time_base)

@@ -10,21 +10,30 @@ from app.export.film.fault import FilmError
 from utils.pyav import av
 
 QUALITIES = ("small", "good", "best")
-CONTAINERS = {".mp4": "mp4", ".m4v": "mp4", ".mov": "mov", ".mkv": "matroska"}  # FFmpeg's formats
+CONTAINERS = {  # FFmpeg's formats
+    ".mp4": "mp4",
+    ".m4v": "mp4",
+    ".mov": "mov",
+    ".mkv": "matroska",
+    ".gif": "gif",
+    ".webp": "webp",
+}
+FILMS = (".mp4", ".m4v", ".mov", ".mkv")  # of them those with sound, subtitles and chapters
 CPU = "CPU"
 PLACES = ("auto", "cpu", "hardware")  # where a film may be encoded
 
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """One of FFmpeg's encoders.
+    """An encoder of FFmpeg, or of Pillow.
 
     Attributes:
-        name: FFmpeg's name.
+        name: FFmpeg's name, or Pillow's.
         device: What it runs on, as its makers call it.
         pixels: FFmpeg's name of the pixels it is given.
         qualities: Its options for each of QUALITIES.
         options: Its other options.
+        ours: Whether it is of Pillow, so that it is always there.
     """
 
     name: str
@@ -32,6 +41,7 @@ class Encoder:
     pixels: str
     qualities: Mapping[str, Mapping[str, str]]
     options: Mapping[str, str] = field(default_factory=dict)
+    ours: bool = False
 
     def all_options(self, quality: str) -> dict[str, str]:
         """Its options for one of QUALITIES."""
@@ -50,15 +60,18 @@ class Codec:
         tag: The name by which QuickTime knows it; "" for FFmpeg's choice.
         limited: Whether it has no full range of colors.
         rgb: Whether it keeps RGB.
+        animation: The key of the kind of animation that it makes, see app.export.film
+            .animation_output.FORMATS; "" for a film.
     """
 
     title: str
     encoders: tuple[Encoder, ...]
-    containers: tuple[str, ...] = tuple(CONTAINERS)
+    containers: tuple[str, ...] = FILMS
     segments: str = "mp4"
     tag: str = ""
     limited: bool = False
     rgb: bool = False
+    animation: str = ""
 
     def size(self, width: int, height: int) -> tuple[int, int]:
         """The size in which a picture can be encoded: even where colors are stored by pairs."""
@@ -97,6 +110,15 @@ _X264 = {
     "good": {"crf": "20", "preset": "veryfast"},
     "best": {"crf": "12", "preset": "fast"},
 }
+
+
+def _animation(key: str, title: str) -> Codec:
+    """A kind of animation, whose qualities are in app.export.film.animation_output."""
+    qualities: dict[str, dict[str, str]] = {quality: {} for quality in QUALITIES}
+    encoder = Encoder("Pillow", CPU, "rgb24", qualities, ours=True)
+    return Codec(title, (encoder,), containers=(f".{key}",), rgb=True, animation=key)
+
+
 _X265 = {"preset": "fast", "x265-params": "log-level=none"}  # else it writes to the terminal
 
 CODECS: dict[str, Codec] = {
@@ -144,6 +166,8 @@ CODECS: dict[str, Codec] = {
         containers=(".mkv",),
         rgb=True,
     ),
+    "gif": _animation("gif", "GIF"),
+    "webp": _animation("webp", "WebP"),
 }
 
 
@@ -193,6 +217,8 @@ def choose_encoder(codec: Codec, where: str, size: tuple[int, int]) -> ChosenEnc
 
 def encoder_fault(encoder: Encoder, size: tuple[int, int]) -> str:
     """Why an encoder cannot be used on this machine, as a clause; "" if it can."""
+    if encoder.ours:
+        return ""
     av.logging.set_level(av.logging.ERROR)
     try:
         with av.logging.Capture() as said:

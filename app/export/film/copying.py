@@ -56,16 +56,18 @@ class Copied:
         return (*self.remarks, *lost)
 
 
-def needed_options(source: av.container.InputContainer, container: str) -> dict[str, str]:
+def needed_options(source: av.container.InputContainer | None, container: str) -> dict[str, str]:
     """Options of a container in which everything of a film is kept.
 
     Args:
-        source: The film.
+        source: The film; None where nothing is kept.
         container: FFmpeg's name of the result's format.
     """
     if container not in ("mp4", "mov"):
         return {}
     flags = "+faststart"
+    if source is None:
+        return {"movflags": flags}
     if any(key.lower() not in _KNOWN for key in kept_metadata(source.metadata)):
         flags += "+use_metadata_tags"
     options = {"movflags": flags}

@@ -9,28 +9,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Protocol
 
 from app.engine.result import StyledFrame
 from app.errors import StyleForgeError
-from app.export.film.ahead import THREADS, mapped_ahead
-from app.export.film.assembly import assemble
-from app.export.film.channel import Channel
 from app.export.film.fault import FAULTS, FilmError, named, reason, unmade
-from app.export.film.reader import FilmFrame, FilmInfo, FilmReading, read_frames
+from app.export.film.info import FilmFrame, FilmInfo, FilmReading, StyledFilmFrame
+from app.export.film.reader import read_frames
 from app.export.film.report import CONVERT, FilmReport, StageClock
-from app.export.film.segment import Encoding, SegmentWriter, coded_frame
+from app.export.film.segment import Encoding
 from app.export.film.store import SegmentStore
-from app.film_frames.converter import Converter
+from app.export.film.threads.ahead import THREADS, mapped_ahead
+from app.export.film.threads.channel import Channel
 from app.frame import Frame
-from utils.pyav import av
 
 PART = 240  # frames of a part, about what encoders put between two key frames
 WARM = 24  # frames before a part that are styled again, where results depend on those before them
-SHORT = 0.98  # of the frames that a file says to have; with fewer it is not whole
+SHORT = 0.98  # of the frames or seconds that a file says to have; with fewer it is not whole
 
 
 class FilmCancelled(StyleForgeError):
@@ -57,6 +52,49 @@ class Styling(Protocol):
 
     def discard_all(self) -> None:
         """Wait for everything that is under way, without results."""
+        ...
+
+
+class Part(Protocol):
+    """A part of a film that is being written, as app.export.film.segment.SegmentWriter is."""
+
+    path: Path
+    start: int
+    times: list[int]
+    duration: int
+
+    @property
+    def frames(self) -> int:
+        """How many frames it has."""
+        ...
+
+    def write(self, frame: Any, pts: int, duration: int) -> None:
+        """Write a frame that the output has coded."""
+        ...
+
+    def close(self) -> None:
+        """Complete the file."""
+        ...
+
+    def discard(self) -> None:
+        """Give the file up."""
+        ...
+
+
+class Output(Protocol):
+    """How frames become a file, as app.export.film.assembly.FilmOutput makes films. Its methods may
+    be called from any thread."""
+
+    def coded(self, frame: StyledFilmFrame) -> Any:
+        """Make of a frame what its parts are given."""
+        ...
+
+    def part(self, path: Path) -> Part:
+        """Begin a part."""
+        ...
+
+    def assemble(self, store: SegmentStore, target: Path) -> tuple[str, ...]:
+        """Put all parts together, and return what cannot be kept, one clause each."""
         ...
 
 
@@ -91,8 +129,8 @@ class FilmRequest:
     Attributes:
         info: The film.
         target: The file of the result.
-        container: FFmpeg's name of its format.
         encoding: How it is encoded.
+        output: Makes it.
         identity: Everything else on which the result depends, for a run that goes on later.
         part: How many frames a part has.
         refused: Why faster encoders cannot be used, one clause each.
@@ -100,20 +138,11 @@ class FilmRequest:
 
     info: FilmInfo
     target: Path
-    container: str
     encoding: Encoding
+    output: Output
     identity: Mapping[str, str]
     part: int = PART
     refused: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StyledFilmFrame:
-    """A frame to be encoded: [H, W, 3] uint8 RGB; its times are in the film's time base."""
-
-    pixels: NDArray[np.uint8]
-    pts: int
-    duration: int
 
 
 class FilmJob:
@@ -211,9 +240,11 @@ class FilmJob:
         if not store.segments:
             raise FilmError(f"no frame of {named(request.info.path)} can be decoded")
         seconds = time.perf_counter() - begun - self._paused_s
-        remarks = assemble(
-            request.info.path, store, request.encoding, request.target, request.container
-        )
+        try:
+            remarks = request.output.assemble(store, request.target)
+        except FilmError as exc:
+            raise FilmError(f"{exc}; {self._kept(store)}") from exc
+        faults = self._faults(store)
         frames = store.frames
         store.remove()
         encoder = request.encoding.encoder
@@ -225,7 +256,8 @@ class FilmJob:
             f"{encoder.name}, {encoder.device}",
             self._running,
             (*request.info.remarks, *self._remarks(), *remarks),
-            self._faults(frames),
+            faults,
+            request.refused,
         )
 
     def _after(self, store: SegmentStore) -> int | None:
@@ -277,7 +309,8 @@ class FilmJob:
                 film = waiting.popleft()
                 if last is not None and film.pts <= last:
                     continue
-                frame = StyledFilmFrame(result.frame.pixels, film.pts, film.duration)
+                made = result.frame
+                frame = StyledFilmFrame(made.pixels, film.pts, film.duration, made.alpha)
                 if not styled.put(frame):
                     return False
                 done, newest = done + 1, result
@@ -334,14 +367,13 @@ class FilmJob:
     def _encode_parts(
         self, styled: Channel[StyledFilmFrame], store: SegmentStore, completing: ThreadPoolExecutor
     ) -> None:
-        encoding = self._request.encoding
-        converter = Converter(encoding.colors)
-        writer: SegmentWriter | None = None
+        output = self._request.output
+        writer: Part | None = None
         before: Future[None] | None = None  # completes the part before
 
-        def coded(frame: StyledFilmFrame) -> tuple[av.VideoFrame, int, int]:
+        def coded(frame: StyledFilmFrame) -> tuple[Any, int, int]:
             begun = time.perf_counter()
-            made = coded_frame(frame.pixels, encoding, converter)
+            made = output.coded(frame)
             self._clock.add(CONVERT, (time.perf_counter() - begun) / THREADS)
             return made, frame.pts, frame.duration
 
@@ -350,7 +382,7 @@ class FilmJob:
             while (following := next(coming, None)) is not None:
                 with self._clock.working("encode"):
                     if writer is None:
-                        writer = SegmentWriter(store.begin(), encoding)
+                        writer = output.part(store.begin())
                     writer.write(*following)
                     if writer.frames == self._request.part:
                         if before is not None:
@@ -389,8 +421,10 @@ class FilmJob:
         if self._reading.scaled:
             yield f"{self._reading.scaled} frames of another size were scaled to that of the first"
 
-    def _faults(self, frames: int) -> tuple[str, ...]:
-        reading, info = self._reading, self._request.info
+    def _faults(self, store: SegmentStore) -> tuple[str, ...]:
+        reading, info, frames = self._reading, self._request.info, store.frames
+        first, last = store.segments[0], store.segments[-1]
+        seconds = float((last.last + last.duration - first.start) * info.time_base)
         faults: list[str] = []
         if reading.fault:
             faults.append(f"it could be read for {frames} frames only: {reading.fault}")
@@ -398,10 +432,13 @@ class FilmJob:
             faults.append(f"{reading.damaged} packets of it could not be decoded")
         if info.counted and frames < SHORT * info.count:
             faults.append(f"{frames} of the {info.count} frames that it says to have could be read")
+        elif info.timed and not info.counted and seconds < SHORT * info.seconds - 2 / info.rate:
+            said = f"{info.seconds:.1f} seconds that it says to have"
+            faults.append(f"{seconds:.1f} of the {said} could be read")
         return tuple(faults)
 
 
-def _keep(writer: SegmentWriter, store: SegmentStore) -> None:
+def _keep(writer: Part, store: SegmentStore) -> None:
     writer.close()
     store.add(writer.path, writer.start, writer.times, writer.duration)
 

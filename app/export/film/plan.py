@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from app.export.film.animation_output import AnimationOutput
+from app.export.film.assembly import FilmOutput
 from app.export.film.codecs import CODECS, CONTAINERS, choose_encoder, usual_codec
 from app.export.film.copying import check_copying
 from app.export.film.fault import FAULTS, FilmError, named, reason, unmade
-from app.export.film.job import PART, FilmRequest
-from app.export.film.reader import FilmInfo
+from app.export.film.info import FilmInfo
+from app.export.film.job import PART, FilmRequest, Output
 from app.export.film.segment import Encoding
 
 
@@ -37,9 +39,8 @@ def film_request(
     Raises:
         FilmError: The file cannot hold the codec or the film's sound, or no encoder works.
     """
+    check_name(target)
     ending = target.suffix.lower()
-    if ending not in CONTAINERS:
-        raise FilmError(f"{named(target)} is no name of a film: it must end in {_any(CONTAINERS)}")
     key = codec or usual_codec(ending)
     chosen = CODECS[key]
     if ending not in chosen.containers:
@@ -47,12 +48,13 @@ def film_request(
             f"{named(target)} cannot hold {chosen.title}, whose files end in "
             f"{_any(chosen.containers)}"
         )
-    try:
-        check_copying(info.path, CONTAINERS[ending])
-    except FAULTS as exc:
-        raise unmade(target, info.path, reason(exc)) from exc
-    except FilmError as exc:
-        raise unmade(target, info.path, str(exc)) from exc
+    if info.animation is None and not chosen.animation:
+        try:
+            check_copying(info.path, CONTAINERS[ending])
+        except FAULTS as exc:
+            raise unmade(target, info.path, reason(exc)) from exc
+        except FilmError as exc:
+            raise unmade(target, info.path, str(exc)) from exc
     width, height = chosen.size(info.width, info.height)
     if not width or not height:
         raise FilmError(f"{named(info.path)} is too small for {chosen.title}")
@@ -68,7 +70,17 @@ def film_request(
         info.aspect,
         info.colors.coded(width, height, limited=chosen.limited, rgb=chosen.rgb),
     )
-    return FilmRequest(info, target, CONTAINERS[ending], encoding, identity, part, found.refused)
+    if chosen.animation:
+        output: Output = AnimationOutput(info, encoding, chosen.animation)
+    else:
+        output = FilmOutput(info, encoding, CONTAINERS[ending])
+    return FilmRequest(info, target, encoding, output, identity, part, found.refused)
+
+
+def check_name(target: Path) -> None:
+    """FilmError if the ending of a file is not that of a film."""
+    if target.suffix.lower() not in CONTAINERS:
+        raise FilmError(f"{named(target)} is no name of a film: it must end in {_any(CONTAINERS)}")
 
 
 def _any(endings: Mapping[str, str] | tuple[str, ...]) -> str:

@@ -2,59 +2,32 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from app.export.film.ahead import mapped_ahead
+from app.export.film.animation.reading import animation_frames, animation_info
 from app.export.film.fault import FAULTS, FilmError, named, reason
+from app.export.film.info import (
+    MOST_PIXELS,
+    MOST_RATE,
+    USUAL_RATE,
+    FilmFrame,
+    FilmInfo,
+    FilmReading,
+)
+from app.export.film.threads.ahead import mapped_ahead
 from app.film_frames.color import ColorError, Colors, colors_of
 from app.film_frames.converter import Converter
-from app.film_frames.decoding import Damage, decoded, moving_picture
-from app.film_frames.orientation import Orientation, orientation_of
+from app.film_frames.decoding import decoded, moving_picture
+from app.film_frames.orientation import orientation_of
 from app.frame import Frame
 from utils.files.regular import check_regular
+from utils.images.animation import read_animation
 from utils.pyav import av
-
-USUAL_RATE = Fraction(25)  # frames a second of a film that does not tell
-MOST_RATE = 1000
-MOST_PIXELS = 50_000_000  # of a frame, of which several are held; 8K has 33 million
-
-
-@dataclass(frozen=True, slots=True)
-class FilmInfo:
-    """What is known of a film before it is read.
-
-    Attributes:
-        path: Its file.
-        width: Of the upright picture, in pixels.
-        height: Of the upright picture, in pixels.
-        rate: Frames a second, on average.
-        time_base: The unit of its times, in seconds.
-        seconds: How long it is; 0 where the file does not tell.
-        count: How many frames it says to have, or nearly so by its length; 0 where it says nothing.
-        counted: Whether `count` is the file's own.
-        aspect: How many times a pixel is wider than high.
-        colors: What its numbers mean.
-        orientation: How its pixels become upright.
-        remarks: What is not kept, one clause each.
-    """
-
-    path: Path
-    width: int
-    height: int
-    rate: Fraction
-    time_base: Fraction
-    seconds: float
-    count: int
-    counted: bool
-    aspect: Fraction
-    colors: Colors
-    orientation: Orientation
-    remarks: tuple[str, ...] = ()
 
 
 @contextmanager
@@ -72,29 +45,16 @@ def open_film(path: Path) -> Generator[tuple[av.container.InputContainer, av.Vid
         yield container, _video(container, path)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FilmFrame:
-    """A frame of a film.
-
-    Attributes:
-        frame: Upright, in RGB.
-        pts: When it is shown, in the film's time base.
-        duration: For how long, in the film's time base.
-    """
-
-    frame: Frame
-    pts: int
-    duration: int
-
-
 def film_info(path: Path) -> FilmInfo:
-    """Open a film and decode its first frame.
+    """Open a film or an animation and decode its first frame.
 
     Raises:
         FilmError: It is no film that can be read.
     """
     try:
         check_regular(path)  # a pipe could block for ever
+        if animation := read_animation(path):
+            return animation_info(path, animation)
         with open_film(path) as (container, stream):
             frame = next(decoded(container, stream, FilmReading()), None)
             if frame is None:
@@ -124,7 +84,8 @@ def _info(
     rate = stream.average_rate or stream.guessed_rate or USUAL_RATE
     rate = rate if 0 < rate <= MOST_RATE else USUAL_RATE
     base = stream.time_base or 1 / rate
-    seconds = float(stream.duration * base) if stream.duration else 0.0
+    seconds = float(stream.duration * base) if stream.duration else _tagged_seconds(stream)
+    timed = seconds > 0
     if not seconds and container.duration:
         seconds = container.duration / 1e6
     aspect = stream.sample_aspect_ratio or Fraction(1)
@@ -149,18 +110,18 @@ def _info(
         colors,
         turn,
         tuple(remarks),
+        timed=timed,
     )
 
 
-@dataclass(slots=True)
-class FilmReading(Damage):
-    """What went wrong while a film was read.
-
-    Attributes:
-        scaled: How many frames had another size than the first.
-    """
-
-    scaled: int = 0
+def _tagged_seconds(stream: av.VideoStream) -> float:
+    """How long the picture of a Matroska file is by its tag, such as 00:01:02.500000000; 0 without
+    one."""
+    found = re.fullmatch(r"(\d+):(\d\d):(\d\d(?:\.\d+)?)", stream.metadata.get("DURATION", ""))
+    if not found:
+        return 0.0
+    hours, minutes, seconds = map(float, found.groups())
+    return 3600 * hours + 60 * minutes + seconds
 
 
 def read_frames(
@@ -180,6 +141,9 @@ def read_frames(
         FilmError: The film cannot be opened any more.
     """
     try:
+        if info.animation is not None:
+            yield from animation_frames(info, info.animation, reading, after)
+            return
         if after is not None:
             with open_film(info.path) as (container, stream):
                 frames = _from(container, stream, after, reading)

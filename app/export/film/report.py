@@ -65,6 +65,7 @@ class FilmReport:
         running: What ran the network.
         remarks: What is not as in the source, one clause each.
         faults: What of the source could not be read, one clause each.
+        refused: Why faster encoders could not be used, one clause each.
     """
 
     frames: int
@@ -75,6 +76,7 @@ class FilmReport:
     running: str
     remarks: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
 
     @property
     def fps(self) -> float:
@@ -110,4 +112,5 @@ class FilmReport:
             "running": self.running,
             "remarks": list(self.remarks),
             "faults": list(self.faults),
+            "refused": list(self.refused),
         }

@@ -74,11 +74,16 @@ class Viewport(QWidget):
         """The result on screen; None if there is none."""
         return self._styled
 
-    def show_styled(self, styled: StyledFrame | None) -> None:
-        """Show a result from the next paint on; None clears the viewport."""
+    def show_styled(self, styled: StyledFrame | None, *, timed: bool = True) -> None:
+        """Show a result from the next paint on.
+
+        Args:
+            styled: The result; None clears the viewport.
+            timed: Whether its paint is reported; not of one that was made for a file.
+        """
         changed = styled is None or self._styled is None or styled.config != self._styled.config
         self._styled = styled
-        self._unpainted = styled is not None
+        self._unpainted = timed and styled is not None
         self._update_figures(styled.comparison if styled else None, at_once=changed)
         self._update_description()
         self.update()

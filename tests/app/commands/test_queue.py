@@ -13,13 +13,17 @@ from pathlib import Path
 import pytest
 
 from app.batch.job_queue import JobQueue
+from app.batch.manifest import Manifest, Record, plan_digest, planned
+from app.batch.shard import Shard
 from app.cli import main
 from app.commands.queue import command
 from app.commands.queue.arguments import _parser as job_parser
 from app.commands.queue.arguments import job_arguments, job_words
+from app.export.film.store import store_folder
 from tests.app.commands.conftest import STYLE
 from tests.conftest import picture
-from tests.helpers.films import write_film
+from tests.helpers.animations import write_animation
+from tests.helpers.films import times_of, write_film
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
 
@@ -71,7 +75,9 @@ def test_jobs_are_added_listed_and_run_in_their_order(style, album, photo, tmp_p
     assert queue("run") == 0
     assert "Job" not in capsys.readouterr().err
     assert queue("list") == 0
-    assert f"   1  done             2 of 2  --output={tmp_path / 'one'}" in capsys.readouterr().out
+    assert (
+        f"   1  done               2 of 2  --output={tmp_path / 'one'}" in capsys.readouterr().out
+    )
     assert queue("remove") == 0
     assert listed(capsys) == []
     assert names(tmp_path / "one") == ["a.png", "b.png"]
@@ -251,7 +257,50 @@ def test_films_are_jobs_too_and_are_not_made_again(style, tmp_path, capsys):
     assert listed(capsys)[0]["done"] == 2
     assert queue("add", films[0], "-o", tmp_path / "new", "--name", "{stem}.png", *LOOK) == 0
     assert queue("run") == 1
-    assert "are for pictures, not for films" in capsys.readouterr().err
+    assert "'a.png' is no name of a film" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="processes are killed as on POSIX")
+def test_a_film_whose_process_is_killed_goes_on_behind_its_finished_parts(style, tmp_path, capsys):
+    film = write_film(tmp_path / "film.mp4", range(0, 1001 * 900, 1001))
+    out = tmp_path / "out.mp4"
+    assert queue("add", film, "-o", out, "--encoder", "cpu", *LOOK) == 0
+    process = subprocess.Popen(
+        [sys.executable, "-m", "app", "queue", "run", "-q"],
+        cwd=ROOT,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
+    deadline = time.monotonic() + 100
+    while not (store_folder(out) / "000000.json").exists():
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert not out.exists()
+    assert listed(capsys)[0]["state"] == "interrupted"
+    assert queue("run") == 0
+    told = capsys.readouterr().err
+    assert "900 frames in" in told
+    assert " of them by an earlier run" in told
+    (job,) = listed(capsys)
+    assert (job["state"], job["pictures"], job["done"], job["share"]) == ("done", 1, 1, 1.0)
+    assert times_of(out) == times_of(film)
+
+
+def test_how_much_of_a_film_is_done_is_listed(style, tmp_path, capsys):
+    films = [write_film(tmp_path / name) for name in ("a.mp4", "b.mp4")]
+    assert queue("add", *films, "-o", tmp_path / "out", *LOOK) == 0
+    jobs = JobQueue.default()
+    (job,) = jobs.jobs()[0]
+    pairs = [(film, tmp_path / "out" / film.name) for film in films]
+    manifest = Manifest(Shard(1, 1), 2, plan_digest(["a.mp4", "b.mp4"]), "", planned(pairs))
+    record = Record(jobs.manifest(job.number), manifest)
+    record.under_way(pairs[0][1], 0.25)
+    record.save()
+    assert listed(capsys)[0]["share"] == 0.125
+    assert queue("list") == 0
+    assert "0 of 2, 12 %  --output" in capsys.readouterr().out
 
 
 def test_a_watched_folder_is_stylized_as_it_fills(style, album, tmp_path, capsys):
@@ -271,6 +320,16 @@ def test_a_watched_folder_is_stylized_as_it_fills(style, album, tmp_path, capsys
     assert "gone' is not there" in capsys.readouterr().err
     assert queue(*given, "--name", "{number}{suffix}") == 1
     assert "have no {number}" in capsys.readouterr().err
+
+
+def test_a_film_in_a_watched_folder_is_stylized(style, album, tmp_path, capsys):
+    write_film(album / "walk.mp4")
+    write_animation(album / "dance.gif")
+    given = ("watch", album, "-o", tmp_path / "out", "--once", *LOOK)
+    assert queue(*given) == 0
+    assert names(tmp_path / "out") == ["a.png", "b.png", "dance.gif", "walk.mp4"]
+    assert queue(*given) == 0
+    assert len(listed(capsys)) == 1
 
 
 def test_a_watched_picture_that_changed_is_stylized_again_if_that_is_asked_for(
@@ -327,7 +386,7 @@ def test_a_list_on_stdin_is_read_when_the_job_is_added(style, album, tmp_path, m
     assert queue("add", "-", "-o", tmp_path / "out", *LOOK) == 0
     assert listed(capsys)[0]["arguments"][-1] == str(album / "a.png")
     assert queue("add", "-", "-o", tmp_path / "out", *LOOK) == 1
-    assert "the list on stdin names no pictures" in capsys.readouterr().err
+    assert "the list on stdin names no files" in capsys.readouterr().err
 
 
 def test_a_job_of_another_version_fails_with_a_sentence(style, tmp_path, capsys):

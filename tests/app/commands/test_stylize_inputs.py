@@ -61,7 +61,7 @@ def test_the_lines_of_a_list_are_no_patterns(style, tmp_path, monkeypatch, capsy
 def test_an_empty_list_is_told(style, tmp_path, monkeypatch, capsys, data):
     give_stdin(monkeypatch, data)
     assert stylized("-", "-o", tmp_path / "out") == 1
-    assert "the list on stdin names no pictures" in capsys.readouterr().err
+    assert "the list on stdin names no files" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_results_are_called_by_a_pattern(style, album, tmp_path, pattern, made):
         ("{number:{stem}}{suffix}", "a width, as in {number:04}"),
         ("{stem", "is no pattern of names"),
         ("{stem}", "must end in {suffix} or in .png"),
-        ("{stem}.gif", "must end in {suffix} or in .png"),
+        ("{stem}.bmp", "must end in {suffix} or in .png"),
         ("../{stem}{suffix}", "leaves the folder"),
         ("/{stem}{suffix}", "leaves the folder"),
         ("c:{stem}{suffix}", "leaves the folder"),
@@ -165,7 +165,9 @@ def test_json_lines_say_what_becomes_of_each_picture(style, album, tmp_path, cap
     assert [event["event"] for event in events] == [
         "problem", "plan", "picture", "picture", "picture", "end",
     ]  # fmt: skip
-    assert events[1] == {"event": "plan", "pictures": 3, "skipped": 1, "shard": None}
+    assert events[1] == {
+        "event": "plan", "pictures": 3, "films": 0, "skipped": 1, "shard": None,
+    }  # fmt: skip
     pictures = {Path(event["source"]).name: event for event in events[2:5]}
     assert {name: event["state"] for name, event in pictures.items()} == {
         "a.png": "done", "c.bmp": "done", "d.png": "failed",

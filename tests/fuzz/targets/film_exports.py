@@ -1,4 +1,4 @@
-"""Films of which films are made: what PyAV reads, copies and writes."""
+"""Films and animations of which others are made: what is read, copied and written."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from tests.fuzz.case import Case
 from tests.fuzz.judging import check_shown
 from tests.fuzz.mutations import damaged
 from tests.fuzz.targets.base import Basis, attempt, named, special
+from tests.fuzz.targets.pictures import animations
 from tests.helpers.films import Look, write_film
 
 MILLISECONDS = Fraction(1, 1000)
 LINES = ((0, 100, "first"), (200, 300, "second"))
-CODED = ("h264", "ffv1", "prores")
+CODED = ("h264", "ffv1", "prores", "gif", "webp")
 
 
 class FilmExports(Basis):
@@ -41,6 +42,7 @@ class FilmExports(Basis):
                 write_film(folder / "e.mp4", look=Look(turned=90, aspect=Fraction(4, 3))),
             )
             self._seeds = [(path.suffix, path.read_bytes()) for path in seeds]
+        self._seeds += [(Path(name).suffix, data) for name, data in animations()]
 
     def make(self, rng: Random) -> Case:
         ending, data = rng.choice(self._seeds)

@@ -39,7 +39,7 @@ MUTANTS = (
     ),
     Mutant(
         "a quiet run is not quiet",
-        "app/commands/stylize/reporters.py",
+        "app/commands/stylize/reporters/terminal.py",
         "        if self._loudness is not Loudness.QUIET:\n",
         "        if True:\n",
         (f"{_INPUTS}::test_quiet_says_errors_alone_and_verbose_a_line_for_each_picture",),

@@ -10,6 +10,10 @@ _COPYING = "tests/app/export/film/test_copying.py"
 _JOB = "tests/app/export/film/test_film_job.py"
 _WINDOW = "tests/app/ui/window/test_film_export.py"
 _COMMAND = "tests/app/commands/test_stylize_films.py"
+_MIXED = "tests/app/commands/test_stylize_mixed.py"
+_QUEUE = "tests/app/commands/test_queue.py"
+_MOVING = "tests/utils/images/test_moving.py"
+_ANIMATIONS = "tests/app/export/film/animation/test_animations.py"
 
 MUTANTS = (
     Mutant(
@@ -43,7 +47,7 @@ MUTANTS = (
     ),
     Mutant(
         "frames that are converted ahead are mixed up",
-        "app/export/film/ahead.py",
+        "app/export/film/threads/ahead.py",
         "            if len(coming) > THREADS:\n                yield coming.popleft()",
         "            if len(coming) > THREADS:\n                yield coming.pop()",
         ("tests/app/export/film/test_threads.py::test_results_keep_the_order_of_the_values",),
@@ -172,14 +176,14 @@ MUTANTS = (
     ),
     Mutant(
         "the stream stays paused behind an export",
-        "app/ui/controllers/film_exporter.py",
+        "app/ui/film/exporter.py",
         "        self._session.paused = self._was_paused\n",
         "",
         (f"{_WINDOW}::test_a_film_is_exported_with_progress_and_a_preview",),
     ),
     Mutant(
         "the pause of an export does nothing",
-        "app/ui/controllers/film_exporter.py",
+        "app/ui/film/exporter.py",
         "(job.pause if paused else job.resume)()",
         "job.resume()",
         (f"{_WINDOW}::test_an_export_is_paused_and_goes_on",),
@@ -193,9 +197,9 @@ MUTANTS = (
     ),
     Mutant(
         "a film is written over itself",
-        "app/commands/stylize/films.py",
-        "if any(target.resolve() == each.resolve() for each in films):",
-        "if False:",
+        "app/commands/stylize/jobs.py",
+        "        if target in sources:\n",
+        "        if False:\n",
         (f"{_COMMAND}::test_a_film_is_not_written_over_itself",),
     ),
     Mutant(
@@ -204,5 +208,113 @@ MUTANTS = (
         "yield from self._engine.process_batch(batch, ProcessMode.SEQUENCE)[:count]",
         "yield from self._engine.process_batch(batch, ProcessMode.SEQUENCE)",
         (f"{_COMMAND}::test_a_batch_gives_the_same_film",),
+    ),
+    Mutant(
+        "a Matroska film that was cut off counts as whole",
+        "app/export/film/job.py",
+        "elif info.timed and not info.counted",
+        "elif False and not info.counted",
+        (f"{_MIXED}::test_a_film_that_ends_early_is_told_in_every_way",),
+    ),
+    Mutant(
+        "films in a folder are passed over",
+        "app/commands/stylize/inputs.py",
+        "pictures_in(here, films=True)",
+        "pictures_in(here)",
+        (f"{_MIXED}::test_a_folder_of_pictures_and_films_is_stylized",),
+    ),
+    Mutant(
+        "a film that could not be read to its end is no failure",
+        "app/commands/stylize/command.py",
+        "if tally.failed or tally.incomplete else failed",
+        "if tally.failed else failed",
+        (f"{_MIXED}::test_a_film_that_ends_early_is_told_in_every_way",),
+    ),
+    Mutant(
+        "smoothing is refused for shards of films",
+        "app/commands/stylize/command.py",
+        "if pictures and args.shard is not None",
+        "if args.shard is not None",
+        (f"{_MIXED}::test_a_shard_of_films_alone_may_be_smoothed",),
+    ),
+    Mutant(
+        "the events of frames end before the film does",
+        "app/commands/stylize/reporters/json_lines.py",
+        " and progress.done != progress.count:",
+        ":",
+        (f"{_MIXED}::test_json_lines_say_what_becomes_of_each_film",),
+    ),
+    Mutant(
+        "how much of a film is done is not known",
+        "app/batch/manifest.py",
+        "(entry.share or 0.0) if entry.state",
+        "0.0 if entry.state",
+        (f"{_QUEUE}::test_how_much_of_a_film_is_done_is_listed",),
+    ),
+    Mutant(
+        "films in a watched folder are passed over",
+        "app/batch/watched_folder.py",
+        "pictures_in(self._folder, films=True)",
+        "pictures_in(self._folder)",
+        (f"{_QUEUE}::test_a_film_in_a_watched_folder_is_stylized",),
+    ),
+    Mutant(
+        "sound in a folder is taken for a film",
+        "utils/images/moving.py",
+        "if still or ending in _SOUNDS:",
+        "if still:",
+        (f"{_MOVING}::test_in_a_folder_sound_is_no_film_and_pictures_are_not_opened",),
+    ),
+    Mutant(
+        "a GIF is played once less",
+        "utils/images/animation.py",
+        "again + 1 if again else 0",
+        "again",
+        (f"{_MOVING}::test_delays_and_plays_are_read",),
+    ),
+    Mutant(
+        "the frame before shows through a transparent GIF",
+        "app/export/film/animation/gif.py",
+        "_CLEARED if following and following[0][0] else _STAYS",
+        "_STAYS",
+        (
+            f"{_ANIMATIONS}::"
+            "test_transparency_is_kept_and_nothing_of_the_frame_before_shows_through",
+        ),
+    ),
+    Mutant(
+        "frames that browsers slow down are kept",
+        "app/export/film/animation/timing.py",
+        "if tick - ticks[kept[-1]] >= least:",
+        "if True:",
+        (f"{_ANIMATIONS}::test_a_film_that_is_too_fast_loses_frames_and_no_time",),
+    ),
+    Mutant(
+        "the transparent parts of a film become black",
+        "app/export/film/animation/reading.py",
+        "pixels, alpha = to_rgb(image), alpha_of(image)",
+        "pixels, alpha = to_rgb(image.convert('RGB')), alpha_of(image)",
+        (f"{_ANIMATIONS}::test_an_animation_becomes_a_film_over_white",),
+    ),
+    Mutant(
+        "a frame of an export counts as one of the stream",
+        "app/ui/main_window.py",
+        "self.viewport.show_styled(shown.styled, timed=False)",
+        "self.viewport.show_styled(shown.styled)",
+        (f"{_WINDOW}::test_a_frame_of_an_export_is_no_frame_of_the_stream",),
+    ),
+    Mutant(
+        "the options of an export are forgotten",
+        "app/ui/film/exporter.py",
+        "        self._keep(**options.settings)\n",
+        "",
+        (f"{_WINDOW}::test_the_action_asks_how_and_then_for_a_film_to_write",),
+    ),
+    Mutant(
+        "graphics hardware is chosen where there is none",
+        "app/ui/film/dialog.py",
+        "self._where if self._where in usable else usable[0]",
+        "self._where",
+        (f"{_WINDOW}::test_hardware_that_is_missing_cannot_be_chosen_and_says_why",),
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.export.film.assembly import decode_times
+from app.export.film.assembly import FilmOutput, decode_times
 from app.export.film.codecs import CODECS, CONTAINERS
 from app.export.film.fault import FilmError
 from app.export.film.job import FilmCancelled, FilmJob
@@ -37,7 +38,8 @@ from tests.helpers.films import (
 from utils.pyav import av
 
 ROOT = Path(__file__).parents[4]
-FILES = [(codec, ending) for codec, row in CODECS.items() for ending in row.containers]
+FILMS = {codec: row for codec, row in CODECS.items() if not row.animation}
+FILES = [(codec, ending) for codec, row in FILMS.items() for ending in row.containers]
 
 
 def pictures(path: Path) -> list[np.ndarray]:
@@ -63,7 +65,7 @@ def test_every_frame_comes_out_at_its_time(tmp_path, codec, ending):
 LOSSLESS = {"h264": {"qp": "0"}, "hevc": {"x265-params": "log-level=none:lossless=1"}}
 
 
-@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("codec", FILMS)
 @pytest.mark.parametrize("full", [False, True], ids=["limited", "full"])
 @pytest.mark.parametrize("matrix", [BT601, BT709], ids=["601", "709"])
 def test_a_gray_ramp_comes_out_within_one_of_255(tmp_path, matrix, full, codec):
@@ -74,7 +76,9 @@ def test_a_gray_ramp_comes_out_within_one_of_255(tmp_path, matrix, full, codec):
     encoding = planned.encoding
     if codec in LOSSLESS:  # what the codec itself loses is no matter of colors
         encoder = replace(encoding.encoder, options={}, qualities={"best": LOSSLESS[codec]})
-        planned = replace(planned, encoding=replace(encoding, encoder=encoder))
+        encoding = replace(encoding, encoder=encoder)
+        output = FilmOutput(planned.info, encoding, CONTAINERS[out.suffix])
+        planned = replace(planned, encoding=encoding, output=output)
     FilmJob(planned, Plain()).run()
     first = pictures(out)[0].astype(int)
     assert np.abs(first - ramp(256, 128)).max() <= 1
@@ -294,6 +298,32 @@ def test_a_full_disk_keeps_what_is_finished(tmp_path):
     assert times_of(out) == times_of(film)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no limit on the size of files")
+@pytest.mark.parametrize("ending", [".mp4", ".gif", ".webp"])
+def test_a_disk_that_holds_the_parts_and_not_the_film_keeps_them(tmp_path, ending):
+    import resource
+
+    noise = np.random.default_rng(0).integers(0, 255, (12, 96, 96, 3), np.uint8)
+    film = write_film(tmp_path / "film.mp4", picture=lambda n: noise[n])
+    out = tmp_path / f"out{ending}"
+    codec = "h264" if ending == ".mp4" else ending[1:]
+    copy(film, out, codec)
+    whole = out.stat().st_size
+    out.unlink()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (whole * 2 // 3, before[1]))
+    try:
+        with pytest.raises(FilmError, match=r"cannot be made of .*; 12 frames are finished"):
+            copy(film, out, codec)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert not out.exists()
+    assert copy(film, out, codec).resumed == 12
+    assert out.stat().st_size == pytest.approx(whole, rel=0.1)
+
+
 def test_damaged_packets_are_passed_over_and_counted(tmp_path):
     look = Look(options=(("crf", "1"), ("g", "1"), ("bf", "0")))
     film = write_film(tmp_path / "film.mkv", range(0, 30_000, 1001), look=look)
@@ -320,6 +350,15 @@ def test_a_film_that_was_cut_off_is_made_up_to_there_and_says_so(tmp_path):
     assert 10 < report.frames < 55
     assert f"{report.frames} of the 60 frames that it says to have could be read" in report.faults
     assert len(times_of(out)) == report.frames
+
+
+def test_a_request_reaches_another_process(tmp_path):
+    film = write_film(tmp_path / "film.mp4")
+    for out in (tmp_path / "out.mp4", tmp_path / "out.webp"):
+        planned = request(film, out, "webp" if out.suffix == ".webp" else "h264")
+        again = pickle.loads(pickle.dumps(planned))
+        assert (again.encoding, again.info) == (planned.encoding, planned.info)
+        assert FilmJob(again, Plain()).run().frames == len(UNEVEN)
 
 
 def test_progress_says_how_far_a_film_is(tmp_path):

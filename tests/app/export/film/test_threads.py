@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from app.export.film.ahead import THREADS, mapped_ahead
-from app.export.film.channel import Channel
+from app.export.film.threads.ahead import THREADS, mapped_ahead
+from app.export.film.threads.channel import Channel
 
 
 def test_a_channel_hands_values_over_in_order_and_holds_no_more_than_its_room():

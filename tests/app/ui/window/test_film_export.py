@@ -7,16 +7,25 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 
 from app.engine.result import StyledFrame
+from app.export.film.codecs import CODECS, PLACES, QUALITIES
 from app.export.film.store import store_folder
 from app.frame import Frame
-from app.ui.controllers import film_exporter
-from app.ui.controllers.film_exporter import NO_FILM, UNDER_WAY
+from app.settings import _CHOICES, Settings
+from app.ui.film import exporter as film_exporter
+from app.ui.film.dialog import FilmDialog
+from app.ui.film.exporter import NO_FILM, UNDER_WAY
+from app.ui.film.options import FilmOptions, Hardware, find_hardware
+from app.ui.widgets.option_box import OptionBox
 from tests.app.export.film.conftest import Plain
 from tests.app.ui.window.conftest import press
+from tests.helpers.animations import write_animation
 from tests.helpers.films import packets_of, times_of, write_film
+from tests.helpers.there import there
+from utils.images.animation import read_animation
 
 
 class Held(Plain):
@@ -119,14 +128,124 @@ def test_only_a_film_is_exported(streaming):
     assert streaming.notices.text == NO_FILM
 
 
-def test_the_action_asks_for_a_film_to_write(playing, held, tmp_path, qtbot):
-    press(playing, "export_film")
-    dialog = next(
-        each for each in playing.findChildren(QFileDialog) if each.windowTitle().startswith("Expo")
-    )
+def options_of(window) -> FilmDialog:
+    """The dialog that asks how, which is open."""
+    (dialog,) = window.findChildren(FilmDialog)
     assert dialog.isVisible()
-    assert dialog.defaultSuffix() == "mp4"
-    dialog.done(0)
+    return dialog
+
+
+def file_dialog(window) -> QFileDialog:
+    """The dialog that asks for the file, which is open."""
+    made = (each for each in window.findChildren(QFileDialog) if each.isVisible())
+    return next(each for each in made if each.windowTitle() == "Export the film")
+
+
+def pick(box: OptionBox, value: str) -> None:
+    """Choose as the user does."""
+    box.show_choice(value)
+    box.activated.emit(box.currentIndex())
+
+
+def test_the_action_asks_how_and_then_for_a_film_to_write(playing, held, qtbot):
+    press(playing, "export_film")
+    dialog = options_of(playing)
+    assert dialog.options == FilmOptions("h264", "auto", "good")
+    qtbot.keyClick(dialog, Qt.Key.Key_Return)
+    assert file_dialog(playing).defaultSuffix() == "mp4"
+    file_dialog(playing).done(0)
+    press(playing, "export_film")
+    pick(dialog.codec, "webp")
+    pick(dialog.quality, "small")
+    dialog.accept()
+    asked = file_dialog(playing)
+    assert asked.defaultSuffix() == "webp"
+    assert asked.nameFilters() == ["WebP (*.webp)"]
+    asked.done(0)
+    settings = playing._current_settings()
+    assert FilmOptions.stored(settings) == FilmOptions("webp", "auto", "small")
+    press(playing, "export_film")
+    assert options_of(playing).options == FilmOptions("webp", "auto", "small")
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    assert not dialog.isVisible()
+    assert not playing.film_exporter.under_way
+
+
+def test_hardware_that_is_missing_cannot_be_chosen_and_says_why(playing, held, qtbot, monkeypatch):
+    found = {key: Hardware(reason=f"no hardware for {key}") for key in CODECS}
+    found["hevc"] = Hardware("NVIDIA")
+    monkeypatch.setattr(film_exporter, "find_hardware", lambda: found)
+    press(playing, "export_film")
+    dialog = options_of(playing)
+    qtbot.waitUntil(lambda: "no hardware for h264" in remark_of(dialog, "encoder"), timeout=5000)
+    model = dialog.encoder.model()
+    row = dialog.encoder.findText("Graphics hardware")
+    assert not model.flags(model.index(row, 0)) & Qt.ItemFlag.ItemIsEnabled
+    pick(dialog.codec, "hevc")
+    assert model.flags(model.index(row, 0)) & Qt.ItemFlag.ItemIsEnabled
+    assert remark_of(dialog, "encoder") == "By NVIDIA, which is faster"
+    pick(dialog.encoder, "hardware")
+    assert dialog.options.where == "hardware"
+    pick(dialog.codec, "ffv1")
+    assert dialog.options.where == "auto"
+    assert not dialog.quality.isEnabled()
+    assert "loses nothing" in remark_of(dialog, "quality")
+    pick(dialog.codec, "hevc")
+    assert dialog.options.where == "hardware"
+    dialog.reject()
+
+
+def remark_of(dialog: FilmDialog, box: str) -> str:
+    return dialog._remarks[getattr(dialog, box)].text()
+
+
+def test_what_this_machine_can_encode_is_found_out_beside_the_window():
+    found = find_hardware()
+    assert set(found) == set(CODECS)
+    assert found["prores"] == Hardware(reason="ProRes is encoded by the processor alone")
+    assert all(bool(each.device) is not bool(each.reason) for each in found.values())
+
+
+def test_the_settings_know_every_choice():
+    keys = {"film_codec": CODECS, "film_encoder": PLACES, "film_quality": QUALITIES}
+    assert {name: tuple(choices) for name, choices in keys.items()} == {
+        name: choices for name, choices in _CHOICES.items() if name in keys
+    }
+    assert FilmOptions.stored(Settings()) == FilmOptions()
+
+
+@pytest.mark.parametrize("ending", [".gif", ".webp"])
+def test_an_animation_plays_and_is_exported_as_one(
+    window, session, held, tmp_path, qtbot, ending, monkeypatch
+):
+    film = write_animation(tmp_path / f"dance{ending}")
+    with qtbot.waitSignal(session.styled, timeout=5000):
+        session.open(str(film))
+    qtbot.waitUntil(lambda: window.viewport.styled is not None)
+    press(window, "export_film")
+    dialog = options_of(window)
+    pick(dialog.codec, ending[1:])
+    dialog.accept()
+    file_dialog(window).done(0)
+    held.allow()
+    out = tmp_path / f"out{ending}"
+    window.film_exporter.export(film, out, dialog.options)
+    qtbot.waitUntil(lambda: window.notices.text.startswith("Saved "), timeout=10000)
+    assert there(read_animation(out)).delays == there(read_animation(film)).delays
+
+
+def test_a_frame_of_an_export_is_no_frame_of_the_stream(playing, session, film, held, qtbot):
+    painted: list[str] = []
+    playing.film_exporter.export(film, film.with_name("out.mp4"))
+    qtbot.waitUntil(lambda: playing.session.paused, timeout=5000)
+    session.painted.connect(lambda styled: painted.append(styled.running.kernels))
+    held.allow(2)
+    qtbot.waitUntil(lambda: playing.viewport.styled.running.kernels == "Plain", timeout=5000)
+    playing.viewport.repaint()
+    assert "Plain" not in painted
+    held.allow()
+    qtbot.waitUntil(lambda: playing.notices.text.startswith("Saved "), timeout=10000)
+    assert "Plain" not in painted
 
 
 def test_a_second_export_waits_for_the_first(playing, film, held, tmp_path, qtbot):

@@ -1,4 +1,4 @@
-"""Exports the open film: every frame of it, painted, with its sound, into a file."""
+"""Exports the open film or animation: every frame of it, painted, with its sound, into a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.engine.resolution import MAX_SIZE, unhurried_size
 from app.engine.result import StyledFrame
-from app.export.film.codecs import CONTAINERS, PLACES, QUALITIES
+from app.export.film.codecs import CODECS
 from app.export.film.job import FilmCancelled, FilmJob, FilmProgress, Styling
 from app.export.film.plan import film_request
 from app.export.film.reader import FilmInfo, film_info
@@ -24,11 +24,13 @@ from app.export.film.styling import FilmStyling
 from app.live.display_copy import with_previews
 from app.live.session import Session
 from app.styles.library import Library
-from app.ui.file_dialogs import SAVE_FILM, FileDialogs, suggested_name
+from app.ui.file_dialogs import SAVE_FILM, FileDialogs, name_filter, suggested_name
+from app.ui.film.dialog import FilmDialog
+from app.ui.film.options import DEFAULTS, FilmOptions, find_hardware
 from app.version import styleforge_version
 from utils.text import printable
 
-NO_FILM = "Open a video first: cameras and pictures cannot be exported as a film"
+NO_FILM = "Open a video or an animation first: cameras and pictures cannot be exported as films"
 UNDER_WAY = "A film is being exported already"
 SHOWN_EVERY_S = 0.5  # progress, and the newest frame
 
@@ -50,6 +52,8 @@ class FilmExporter(QObject):
         session: The live session.
         say: Shows a notice.
         picker: Makes file dialogs.
+        options: Those that were chosen last.
+        keep: Called with the fields of Settings that keep the options.
         styling: Makes what styles the frames, on the job's thread; for tests.
     """
 
@@ -61,10 +65,14 @@ class FilmExporter(QObject):
         session: Session,
         say: Callable[[str], None],
         picker: FileDialogs,
+        options: FilmOptions = DEFAULTS,
+        keep: Callable[..., object] = lambda **fields: None,
         styling: Callable[[Library, EngineConfig], Styling] | None = None,
     ) -> None:
         super().__init__()
         self._session, self._say, self._picker = session, say, picker
+        self._options, self._keep = options, keep
+        self._dialog: FilmDialog | None = None
         self._styling = styling or _styling
         self._lock = threading.Lock()
         self._job: FilmJob | None = None
@@ -79,40 +87,66 @@ class FilmExporter(QObject):
         return self._under_way
 
     def ask(self, parent: QWidget, folder: Path) -> None:
-        """Ask for the file of the result, and export the open film."""
-        spec, info = self._session.spec, self._session.info
+        """Ask how the open film is to be exported and into which file, and export it."""
         if self._under_way:
             self._say(UNDER_WAY)
             return
-        if info is None or not info.duration or not isinstance(spec, str) or "://" in spec:
+        source = self._source()
+        if source is None:
             self._say(NO_FILM)
             return
+        first = self._dialog is None
+        self._dialog = dialog = self._dialog or FilmDialog(parent, lambda options: None)
+        dialog.chosen = lambda options: self._ask_file(parent, folder, source, options)
+        dialog.show_options(self._options)
+        dialog.open()
+        if first:
+            self._session.run(
+                find_hardware, dialog.show_hardware, doing="look for encoders of graphics hardware"
+            )
+
+    def _source(self) -> Path | None:
+        """The open film or animation; None for anything else."""
+        spec, info = self._session.spec, self._session.info
+        if info is None or self._session.still or not isinstance(spec, str) or "://" in spec:
+            return None
+        path = Path(spec)
+        return path if path.is_file() else None
+
+    def _ask_file(self, parent: QWidget, folder: Path, source: Path, options: FilmOptions) -> None:
+        self._options = options
+        self._keep(**options.settings)
         dialog = self._picker.dialog(
             parent,
             "Export the film",
             SAVE_FILM,
             QFileDialog.FileMode.AnyFile,
-            lambda names: self.export(Path(spec), Path(names[0])),
+            lambda names: self.export(source, Path(names[0]), options),
             folder,
         )
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setDefaultSuffix("mp4")
-        name = suggested_name(info.title, self._session.config.style)
-        dialog.selectFile(f"{name.removesuffix('.png')}.mp4")
+        title, usual = CODECS[options.codec].title, options.endings[0]
+        dialog.setNameFilters([name_filter(title, *options.endings)])
+        dialog.setDefaultSuffix(usual.removeprefix("."))
+        info = self._session.info
+        name = suggested_name(info.title if info else "", self._session.config.style)
+        dialog.selectFile(f"{name.removesuffix('.png')}{usual}")
         dialog.open()
 
-    def export(self, source: Path, target: Path) -> None:
+    def export(self, source: Path, target: Path, options: FilmOptions = DEFAULTS) -> None:
         """Export a film.
 
         Args:
             source: The film.
-            target: The file of the result; .mp4 is appended unless it ends as a film does.
+            target: The file of the result; the usual ending of the codec is appended unless it has
+                one of those that hold it.
+            options: How.
         """
         if self._under_way:
             self._say(UNDER_WAY)
             return
-        if target.suffix.lower() not in CONTAINERS:
-            target = target.with_name(f"{target.name}.mp4")
+        if target.suffix.lower() not in options.endings:
+            target = target.with_name(f"{target.name}{options.endings[0]}")
         if target.resolve() == source.resolve():
             self._say(f"'{printable(target.name)}' is the open film; choose another name")
             return
@@ -122,7 +156,7 @@ class FilmExporter(QObject):
 
         def work() -> FilmReport | str:
             try:
-                return self._make(source, target, config, library)
+                return self._make(source, target, config, library, options)
             except FilmCancelled as exc:
                 return str(exc)
             finally:
@@ -151,7 +185,12 @@ class FilmExporter(QObject):
         self.cancel()
 
     def _make(
-        self, source: Path, target: Path, config: EngineConfig, library: Library
+        self,
+        source: Path,
+        target: Path,
+        config: EngineConfig,
+        library: Library,
+        options: FilmOptions,
     ) -> FilmReport:
         info = film_info(source)
         sized = replace(config, size=unhurried_size(config, info.width, info.height, MAX_SIZE))
@@ -162,7 +201,12 @@ class FilmExporter(QObject):
             "styles": str({key: (each.st_size, each.st_mtime_ns) for key, each in styles.items()}),
         }
         request = film_request(
-            info, target, None, quality=QUALITIES[1], where=PLACES[0], identity=identity
+            info,
+            target,
+            options.codec,
+            quality=options.quality,
+            where=options.where,
+            identity=identity,
         )
         job = FilmJob(
             request,

@@ -1,0 +1,16 @@
+"""What `stylize` says while it runs: in the terminal, or as JSON lines for scripts."""
+
+from __future__ import annotations
+
+from app.commands.stylize.reporters.json_lines import EVENTS as EVENTS
+from app.commands.stylize.reporters.json_lines import JsonReporter
+from app.commands.stylize.reporters.reporter import Reporter as Reporter
+from app.commands.stylize.reporters.tally import FilmOutcome as FilmOutcome
+from app.commands.stylize.reporters.tally import Tally as Tally
+from app.commands.stylize.reporters.terminal import Loudness as Loudness
+from app.commands.stylize.reporters.terminal import TerminalReporter
+
+
+def make_reporter(progress: str, loudness: Loudness) -> Reporter:
+    """Return the reporter for a value of --progress."""
+    return JsonReporter() if progress == "json" else TerminalReporter(loudness)

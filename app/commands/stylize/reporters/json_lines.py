@@ -1,0 +1,159 @@
+"""JSON lines on stdout, for scripts."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.commands.stylize.jobs import Job
+from app.commands.stylize.pipeline import Outcome
+from app.commands.stylize.reporters.reporter import Reporter
+from app.commands.stylize.reporters.tally import FilmOutcome, Tally
+from app.export.film.job import FilmProgress
+from utils.text import printable
+
+_FILE = ("number", "of", "source", "result", "state", "error", "seconds", "running")
+# The events of --progress json, and what each says besides its name.
+EVENTS: Mapping[str, Sequence[str]] = {
+    "plan": ("pictures", "films", "skipped", "shard"),
+    "problem": ("text",),
+    "note": ("text",),
+    "picture": _FILE,
+    "bands": ("share",),
+    "frames": ("source", "done", "of", "fps", "seconds_left"),
+    "film": (*_FILE, "frames", "resumed", "fps", "busy", "limit", "encoder", "faults"),
+    "end": ("done", "failed", "skipped", "seconds"),
+}
+FRAMES_EVERY_S = 0.5  # between two events of a film under way
+
+
+class JsonReporter(Reporter):
+    """Prints one JSON object a line on stdout, with the keys of EVENTS. Errors that end the run
+    stay sentences on stderr."""
+
+    def __init__(self) -> None:
+        self._begun_at = time.monotonic()
+        self._frames_at = -math.inf  # when the film under way was told of
+
+    def problem(self, text: str) -> None:
+        """Print an event with the sentence."""
+        self._emit("problem", text=text)
+
+    def note(self, text: str) -> None:
+        """Print an event with the sentence."""
+        self._emit("note", text=text)
+
+    def planned(self, jobs: Sequence[Job], skipped: Sequence[Job], replaced: int) -> None:
+        """Print an event for each picture or film, as it would be."""
+        for state, some in (("planned", jobs), ("skipped", skipped)):
+            for number, job in enumerate(some, 1):
+                if job.film:
+                    self._film(job, number, len(some), state)
+                else:
+                    self._file("picture", job, number, len(some), state)
+        self._end(0, 0, len(skipped))
+
+    def begin(self, jobs: Sequence[Job], skipped: Sequence[Job], shard: str) -> None:
+        """Print the counts."""
+        films = sum(job.film for job in jobs)
+        pictures = len(jobs) - films
+        self._emit(
+            "plan", pictures=pictures, films=films, skipped=len(skipped), shard=shard or None
+        )
+
+    def picture(self, outcome: Outcome, error: str, tally: Tally) -> None:
+        """Print what became of it, after what is to be said of it."""
+        for said in filter(None, (outcome.remark, *outcome.notices)):
+            self.note(said)
+        running = None if outcome.styled is None else str(outcome.styled.running)
+        state, number = "failed" if error else "done", tally.done + tally.failed
+        self._file("picture", outcome.job, number, tally.count, state, error, running)
+
+    def bands(self, share: float) -> None:
+        """Print the share."""
+        self._emit("bands", share=round(share, 4))
+
+    def frames(self, job: Job, progress: FilmProgress) -> None:
+        """Print how far it is, if a while has passed or it has come to its end."""
+        now = time.monotonic()
+        if now - self._frames_at < FRAMES_EVERY_S and progress.done != progress.count:
+            return
+        self._frames_at = now
+        left = progress.seconds_left
+        self._emit(
+            "frames",
+            source=str(job.source),
+            done=progress.done,
+            of=progress.count or None,
+            fps=round(progress.fps, 2),
+            seconds_left=None if left is None else round(left, 1),
+        )
+
+    def film(self, outcome: FilmOutcome, tally: Tally) -> None:
+        """Print what became of it, after what is to be said of it."""
+        self._frames_at = -math.inf  # so that the first frames of every film are told
+        report, name = outcome.report, printable(outcome.job.source.name)
+        for said in (*(report.remarks if report else ()), *outcome.notices):
+            self.note(f"{name}: {said}")
+        number = tally.done + tally.failed
+        if report is None:
+            self._film(outcome.job, number, tally.count, "failed", outcome.error)
+            return
+        made = report.as_dict()
+        running = made.pop("running")
+        self._film(outcome.job, number, tally.count, "done", "", running, made)
+
+    def end(self, tally: Tally) -> None:
+        """Print the sums."""
+        self._end(tally.done, tally.failed, tally.skipped)
+
+    def _film(
+        self,
+        job: Job,
+        number: int,
+        count: int,
+        state: str,
+        error: str = "",
+        running: str | None = None,
+        made: Mapping[str, Any] | None = None,
+    ) -> None:
+        more = {key: (made or {}).get(key) for key in EVENTS["film"] if key not in _FILE}
+        self._file("film", job, number, count, state, error, running, **more)
+
+    def _file(
+        self,
+        event: str,
+        job: Job,
+        number: int,
+        count: int,
+        state: str,
+        error: str = "",
+        running: str | None = None,
+        **more: Any,
+    ) -> None:
+        self._emit(
+            event,
+            number=number,
+            of=count,
+            source=str(job.source),
+            result=str(job.target),
+            state=state,
+            error=error or None,
+            seconds=self._seconds(),
+            running=running,
+            **more,
+        )
+
+    def _end(self, done: int, failed: int, skipped: int) -> None:
+        self._emit("end", done=done, failed=failed, skipped=skipped, seconds=self._seconds())
+
+    def _seconds(self) -> float:
+        return round(time.monotonic() - self._begun_at, 3)
+
+    def _emit(self, event: str, **values: Any) -> None:
+        sys.stdout.write(json.dumps({"event": event, **values}) + "\n")
+        sys.stdout.flush()  # somebody waits for the line

@@ -1,0 +1,170 @@
+"""Sentences on stderr, and bars where that is a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from enum import IntEnum
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+from app.commands.stylize.inputs import shown
+from app.commands.stylize.jobs import Job
+from app.commands.stylize.pipeline import Outcome
+from app.commands.stylize.reporters.reporter import Reporter
+from app.commands.stylize.reporters.tally import FilmOutcome, Tally, in_words
+from app.export.film.job import FilmProgress
+from app.export.film.report import FilmReport
+from utils.text import printable
+
+
+class Loudness(IntEnum):
+    """How much is said."""
+
+    QUIET = 0  # errors alone
+    NORMAL = 1
+    VERBOSE = 2  # a line for each picture, and of films which encoders cannot be used
+
+
+class TerminalReporter(Reporter):
+    """Prints sentences on stderr, and progress bars where that is a terminal. Colors and bars
+    follow NO_COLOR and TERM, as rich does."""
+
+    def __init__(self, loudness: Loudness) -> None:
+        self._loudness = loudness
+        self._console = Console(
+            stderr=True, highlight=False, markup=False, soft_wrap=True, emoji=False
+        )
+        self._progress = Progress(
+            # File names may contain markup such as [b].
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}", markup=False),
+            TimeRemainingColumn(),
+            console=self._console,
+            disable=not self._console.is_terminal or loudness is Loudness.QUIET,
+        )
+        self._bands: TaskID | None = None
+        self._all: TaskID | None = None
+        self._film: TaskID | None = None
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+
+    def problem(self, text: str) -> None:
+        """Print the sentence."""
+        self._console.print(f"styleforge: {text}")
+
+    def note(self, text: str) -> None:
+        """Print the sentence, if not quiet."""
+        if self._loudness is not Loudness.QUIET:
+            self._console.print(text)
+
+    def planned(self, jobs: Sequence[Job], skipped: Sequence[Job], replaced: int) -> None:
+        """Print a line for each picture or film on stdout, and the sums on stderr."""
+        for job in jobs:
+            sys.stdout.write(f"{shown(job.source)} -> {shown(job.target)}\n")
+        more = f", {replaced} of them over a result that exists" if replaced else ""
+        more += f"; {len(skipped)} would be skipped" if skipped else ""
+        self.note(f"{in_words(jobs)} would be stylized{more}")
+
+    def begin(self, jobs: Sequence[Job], skipped: Sequence[Job], shard: str) -> None:
+        """Make the bars, and print what is skipped."""
+        if shard:
+            self.note(f"Shard {shard}: {in_words([*jobs, *skipped])}")
+        if skipped:
+            self.note(f"Skipped {in_words(skipped)} whose result exists")
+        self._bands = self._progress.add_task("In bands", total=100, visible=False, rate="")
+        alone = len(jobs) == 1 and jobs[0].film  # which has a bar of its own
+        self._all = self._progress.add_task(
+            "Stylizing", total=len(jobs), visible=not alone, rate=""
+        )
+
+    def waiting(self, text: str) -> AbstractContextManager[object]:
+        """Show it beside a spinner."""
+        quiet = self._loudness is Loudness.QUIET
+        return nullcontext() if quiet else self._console.status(text)
+
+    def picture(self, outcome: Outcome, error: str, tally: Tally) -> None:
+        """Advance the bar, and print errors, remarks and, if verbose, the result."""
+        if error:
+            self.problem(error)
+        for said in filter(None, (outcome.remark, *outcome.notices)):
+            self.note(said)
+        if outcome.styled is not None and self._loudness is Loudness.VERBOSE:
+            source, target = shown(outcome.job.source), shown(outcome.job.target)
+            total = outcome.styled.timings.total
+            self.note(f"{source} -> {target} ({total:.0f} ms; {outcome.styled.running})")
+        self._advance(outcome.job)
+
+    def bands(self, share: float) -> None:
+        """Show the bar of bands, which is hidden otherwise."""
+        if self._bands is not None:
+            self._progress.update(self._bands, completed=100 * share, visible=share < 1)
+
+    def frames(self, job: Job, progress: FilmProgress) -> None:
+        """Show the bar of the film."""
+        name, count = printable(job.source.name), progress.count or None
+        if self._film is None:
+            self._film = self._progress.add_task(name, total=count, rate="")
+        rate = f"{progress.fps:.1f} frames/s"
+        self._progress.update(self._film, completed=progress.done, rate=rate)
+
+    def film(self, outcome: FilmOutcome, tally: Tally) -> None:
+        """Remove its bar, and print errors, remarks and what limited it."""
+        if self._film is not None:
+            self._progress.remove_task(self._film)
+            self._film = None
+        if outcome.error:
+            self.problem(outcome.error)
+        if outcome.report is not None:
+            self._made(outcome.job, outcome.report)
+        for notice in outcome.notices:
+            self.note(notice)
+        self._advance(outcome.job)
+
+    def end(self, tally: Tally) -> None:
+        """Print the closing line."""
+        if tally.batches:
+            self.note(tally.summary)
+
+    def _made(self, job: Job, report: FilmReport) -> None:
+        for clause in report.faults:
+            self.problem(f"'{shown(job.source)}': {clause}")
+        if report.remarks:
+            self.note(f"{printable(job.source.name)}: {'; '.join(report.remarks)}")
+        if self._loudness is Loudness.VERBOSE:
+            self.note(f"{shown(job.source)} -> {shown(job.target)}")
+            for clause in report.refused:
+                self.note(f"Not encoded by {clause}")
+        earlier = f", {report.resumed} of them by an earlier run" if report.resumed else ""
+        self.note(
+            f"{report.frames} frames in {shown(job.target)}{earlier}, {report.fps:.1f} a second "
+            f"({report.running}; encoded by {report.encoder})"
+        )
+        self.note(report.sentence)
+
+    def _advance(self, job: Job) -> None:
+        if self._all is not None:
+            self._progress.update(self._all, description=printable(job.source.name), advance=1)

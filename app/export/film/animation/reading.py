@@ -1,0 +1,102 @@
+"""Reads the frames of an animation, each with its time and its transparency."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from fractions import Fraction
+from pathlib import Path
+
+from app.export.film.fault import FilmError, named
+from app.export.film.info import MOST_PIXELS, MOST_RATE, FilmFrame, FilmInfo, FilmReading
+from app.film_frames.color import RGB, Colors
+from app.film_frames.orientation import AS_STORED
+from app.frame import Frame
+from utils.images.animation import Animation
+from utils.images.conversion import alpha_of, to_rgb
+from utils.images.opening import MALFORMED, ImageError, opened
+
+USUAL_DELAY = Fraction(1, 10)  # seconds, what browsers make of a frame that gives no delay
+
+
+def animation_info(path: Path, animation: Animation) -> FilmInfo:
+    """Open an animation and decode its first frame.
+
+    Args:
+        path: Its file.
+        animation: How it moves.
+
+    Raises:
+        FilmError: It cannot be read.
+    """
+    try:
+        with opened(path, played=True) as image:
+            image.load()
+            width, height = image.size
+    except ImageError as exc:
+        raise FilmError(str(exc)) from exc
+    if width * height > MOST_PIXELS:
+        raise FilmError(
+            f"{named(path)} has frames of {width}x{height} pixels, more than any animation"
+        )
+    durations = _durations(animation)
+    seconds = sum(durations) * animation.unit
+    return FilmInfo(
+        path,
+        width,
+        height,
+        min(len(durations) / seconds, Fraction(MOST_RATE)),
+        animation.unit,
+        float(seconds),
+        len(durations),
+        True,
+        Fraction(1),
+        Colors(RGB, full=True),
+        AS_STORED,
+        animation=animation,
+    )
+
+
+def animation_frames(
+    info: FilmInfo, animation: Animation, reading: FilmReading, after: int | None
+) -> Generator[FilmFrame]:
+    """Read the frames of an animation.
+
+    Args:
+        info: The film that it is.
+        animation: How it moves.
+        reading: Receives why reading ended early.
+        after: Only frames later than this time, in the film's time base; None for all.
+
+    Yields:
+        Frames in their order.
+
+    Raises:
+        FilmError: The file cannot be opened any more.
+    """
+    pts = 0
+    try:
+        with opened(info.path, played=True) as image:
+            for number, duration in enumerate(_durations(animation)):
+                begun = time.perf_counter()
+                try:
+                    image.seek(number)  # composed of those before, so none can be passed over
+                    image.load()
+                    pixels, alpha = to_rgb(image), alpha_of(image)
+                except (*MALFORMED, MemoryError):
+                    reading.fault = "the next one is damaged"
+                    return
+                if after is None or pts > after:
+                    now = time.perf_counter()
+                    taken = (now - begun) * 1e3
+                    frame = Frame(pixels, captured_at=now, read_ms=taken, alpha=alpha)
+                    yield FilmFrame(frame, pts, duration)
+                pts += duration
+    except ImageError as exc:
+        raise FilmError(str(exc)) from exc
+
+
+def _durations(animation: Animation) -> list[int]:
+    """For how long each frame is shown, in the animation's unit."""
+    usual = int(USUAL_DELAY / animation.unit)
+    return [delay or usual for delay in animation.delays]

@@ -1,0 +1,166 @@
+"""An animation as the result of a film: how its frames are encoded and put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from app.export.film.animation import gif, webp
+from app.export.film.animation.parts import FramesWriter, frames_in
+from app.export.film.animation.timing import frame_delays
+from app.export.film.codecs import QUALITIES
+from app.export.film.fault import FAULTS, FilmError, named, reason, unmade
+from app.export.film.info import FilmInfo, StyledFilmFrame
+from app.export.film.reader import open_film
+from app.export.film.segment import Encoding
+from app.export.film.store import SegmentStore
+from utils.files.atomic import replacing, sync
+from utils.images.animation import GIF_UNIT, WEBP_UNIT
+
+_Write = Callable[[BinaryIO, tuple[int, int], int, Iterable[tuple[bytes, int]]], None]
+_KINDS = {"audio": "sound", "subtitle": "subtitles"}
+
+
+@dataclass(frozen=True, slots=True)
+class AnimationFormat:
+    """A kind of file.
+
+    Attributes:
+        title: Its name for the user.
+        coded: Encodes a frame, for each of QUALITIES.
+        write: Writes a file of encoded frames.
+        unit: Of its delays, in seconds.
+        least: The shortest delay, in units, that browsers show as it is.
+        most_side: In pixels.
+        soft: Whether pixels may be half transparent.
+    """
+
+    title: str
+    coded: Mapping[str, Callable[[StyledFilmFrame], bytes]]
+    write: _Write
+    unit: Fraction
+    least: int
+    most_side: int
+    soft: bool
+
+
+_FEW = partial(gif.coded_frame, colors=64, dithered=False)
+_MANY = partial(gif.coded_frame, colors=256, dithered=True)
+FORMATS: dict[str, AnimationFormat] = {
+    "gif": AnimationFormat(
+        "GIF",
+        dict(zip(QUALITIES, (_FEW, _MANY, _MANY), strict=True)),
+        gif.write_file,
+        GIF_UNIT,
+        2,
+        gif.MOST_SIDE,
+        False,
+    ),
+    "webp": AnimationFormat(
+        "WebP",
+        {
+            quality: partial(webp.coded_frame, quality=number)
+            for quality, number in zip(QUALITIES, (60, 80, 95), strict=True)
+        },
+        webp.write_file,
+        WEBP_UNIT,
+        11,
+        webp.MOST_SIDE,
+        True,
+    ),
+}
+
+
+class AnimationOutput:
+    """Makes an animation of a film. Its methods may be called from any thread.
+
+    Args:
+        info: The film.
+        encoding: How it is encoded, by a codec whose key is one of FORMATS.
+        key: That key.
+
+    Raises:
+        FilmError: It is too large for the format.
+    """
+
+    def __init__(self, info: FilmInfo, encoding: Encoding, key: str) -> None:
+        self._info, self._encoding, self._format = info, encoding, FORMATS[key]
+        self._coded = self._format.coded[encoding.quality]
+        self._soft = False  # whether a frame has soft edges
+        if max(encoding.width, encoding.height) > self._format.most_side:
+            raise FilmError(
+                f"{named(info.path)} is too large for {self._format.title}, which holds "
+                f"{self._format.most_side} pixels a side"
+            )
+
+    def coded(self, frame: StyledFilmFrame) -> bytes:
+        """Encode a frame."""
+        if frame.alpha is not None and not self._soft:
+            self._soft = bool(((frame.alpha > 0) & (frame.alpha < 255)).any())
+        return self._coded(frame)
+
+    def part(self, path: Path) -> FramesWriter:
+        """Begin a part."""
+        return FramesWriter(path)
+
+    def assemble(self, store: SegmentStore, target: Path) -> tuple[str, ...]:
+        """Write the file, completely or not at all.
+
+        Args:
+            store: The parts, at least one.
+            target: The file to write or replace.
+
+        Returns:
+            What of the film cannot be kept, one clause each.
+
+        Raises:
+            FilmError: It cannot be written; the parts are kept.
+        """
+        info, kind = self._info, self._format
+        shown = [
+            (segment.start + time) * info.time_base
+            for segment in store.segments
+            for time in segment.times
+        ]
+        end = shown[-1] + store.segments[-1].duration * info.time_base
+        same = info.animation is not None and info.animation.unit == kind.unit
+        delays = frame_delays(shown, end, kind.unit, 1 if same else kind.least)
+        plays = info.animation.plays if info.animation else 0
+        size = self._encoding.width, self._encoding.height
+        frames = (frame for part in store.segments for frame in frames_in(store.folder / part.name))
+        kept = (
+            (frame, delay) for frame, delay in zip(frames, delays, strict=True) if delay is not None
+        )
+        try:
+            with replacing(target) as temporary:
+                with temporary.open("wb") as file:
+                    kind.write(file, size, plays, kept)
+                sync(temporary)
+        except FAULTS as exc:
+            raise unmade(target, info.path, reason(exc)) from exc
+        except FilmError as exc:
+            raise unmade(target, info.path, str(exc)) from exc
+        return tuple(self._remarks(delays))
+
+    def _remarks(self, delays: list[int | None]) -> Iterator[str]:
+        info, title = self._info, self._format.title
+        if lost := delays.count(None):
+            most = 1 / (self._format.least * self._format.unit)
+            yield (
+                f"{lost} of its {len(delays)} frames are left out, since {title} files show at "
+                f"most {int(most)} a second"
+            )
+        if self._soft and not self._format.soft:
+            yield f"its half transparent pixels are wholly so or not at all, as in any {title} file"
+        if info.aspect != 1:
+            yield f"its pixels became square, since {title} files have no others"
+        if info.animation is None:
+            with open_film(info.path) as (film, _):
+                kinds = dict.fromkeys(stream.type for stream in film.streams)
+            if lost_kinds := [name for kind, name in _KINDS.items() if kind in kinds]:
+                what, verb = " and ".join(lost_kinds), "is" if lost_kinds == ["sound"] else "are"
+                yield f"its {what} {verb} left out, since {title} files hold pictures alone"

@@ -1,0 +1,1 @@
+"""How the threads of a film hand frames to each other."""

@@ -1,0 +1,130 @@
+"""Asks how a film is to be exported: codec, encoder and quality."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
+
+from app.ui.film.options import (
+    DEFAULTS,
+    FilmOptions,
+    Hardware,
+    codec_choices,
+    encoder_choices,
+    quality_choices,
+)
+from app.ui.theme.tokens import SPACE
+from app.ui.widgets.form_layout import FormLayout
+from app.ui.widgets.message_bars import make_button
+from app.ui.widgets.option_box import OptionBox
+from app.ui.widgets.remark_label import RemarkLabel
+
+WIDTH = 62 * SPACE
+_LOSSLESS = "This codec loses nothing, whatever the quality"
+
+
+class FilmDialog(QDialog):
+    """The options of an export.
+
+    Args:
+        parent: Owns it.
+        chosen: Called with them when the user goes on to the file.
+
+    Attributes:
+        chosen: As above.
+    """
+
+    def __init__(self, parent: QWidget, chosen: Callable[[FilmOptions], object]) -> None:
+        super().__init__(parent)
+        self.chosen = chosen
+        self._hardware: Mapping[str, Hardware] | None = None
+        self._where = DEFAULTS.where
+        self.setWindowTitle("Export the film")
+        self.setAccessibleName("Options of the exported film")
+        self.codec = OptionBox("Codec", "How the film is coded, and which files hold it", self)
+        self.encoder = OptionBox("Encoder", "What encodes the film", self)
+        self.quality = OptionBox("Quality", "How much of the picture may be lost", self)
+        self._remarks = {box: RemarkLabel() for box in (self.codec, self.encoder, self.quality)}
+        content = QWidget(self)
+        form = FormLayout(content)
+        for title, box in (
+            ("Co&dec", self.codec),
+            ("&Encoder", self.encoder),
+            ("&Quality", self.quality),
+        ):
+            form.add(title, box)
+            form.add_below(self._remarks[box])
+        form.add_stretch_row()
+        self.codec.set_options(codec_choices())
+        self.quality.set_options(quality_choices())
+        self.codec.picked.connect(lambda _: self._show_rest())
+        self.encoder.picked.connect(self._pick_encoder)
+        self.quality.picked.connect(lambda _: self._show_remarks())
+        # Not a QDialogButtonBox, whose icons are black in every theme.
+        cancel = make_button("&Cancel", "Export nothing (Esc)", self.reject)
+        self.go_on = make_button("&File...", "Choose the file, and export (Enter)", self.accept)
+        self.go_on.setProperty("role", "primary")
+        self.go_on.setDefault(True)
+        foot = QHBoxLayout()
+        foot.setContentsMargins(2 * SPACE, 0, 2 * SPACE, 0)
+        foot.setSpacing(SPACE)
+        foot.addStretch(1)
+        foot.addWidget(cancel)
+        foot.addWidget(self.go_on)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 2 * SPACE)
+        column.addWidget(content, 1)
+        column.addLayout(foot)
+        self.setMinimumWidth(WIDTH)
+        self.accepted.connect(lambda: self.chosen(self.options))
+
+    @property
+    def options(self) -> FilmOptions:
+        """What is chosen."""
+        return FilmOptions(
+            self.codec.currentData(), self.encoder.currentData(), self.quality.currentData()
+        )
+
+    def show_options(self, options: FilmOptions) -> None:
+        """Show what was chosen last."""
+        self._where = options.where
+        self.codec.show_choice(options.codec)
+        self.quality.show_choice(options.quality)
+        self._show_rest()
+        self.codec.setFocus()
+
+    def show_hardware(self, hardware: Mapping[str, Hardware]) -> None:
+        """Show which codecs graphics hardware encodes, and why not others."""
+        self._hardware = hardware
+        self._show_rest()
+
+    def _pick_encoder(self, where: str) -> None:
+        self._where = where
+        self._show_remarks()
+
+    def _show_rest(self) -> None:
+        """Show what depends on the codec."""
+        choices = encoder_choices(self.codec.currentData(), self._hardware)
+        self.encoder.set_options(choices)
+        usable = [choice.value for choice in choices if not choice.reason]
+        self.encoder.show_choice(self._where if self._where in usable else usable[0])
+        self.quality.setEnabled(not self.options.lossless)
+        self._show_remarks()
+
+    def _show_remarks(self) -> None:
+        for box, label in self._remarks.items():
+            label.show_text(box.remark)
+        if self.options.lossless:
+            self._remarks[self.quality].show_text(_LOSSLESS)
+        reason = next(
+            (
+                choice.reason
+                for choice in encoder_choices(self.codec.currentData(), self._hardware)
+                if choice.reason
+            ),
+            "",
+        )
+        if reason and self._hardware is not None:
+            self._remarks[self.encoder].show_text(f"{self.encoder.remark}. {reason}")
+        self.adjustSize()

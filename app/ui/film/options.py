@@ -1,0 +1,131 @@
+"""The options of an exported film, and what of them this machine can do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.export.film.codecs import CODECS, CPU, PLACES, QUALITIES, encoder_fault
+from app.settings import Settings
+from app.ui.widgets.option_box import Choice
+
+_SIZE = (1280, 720)  # in which encoders are tried
+_FOR = {
+    "h264": "Plays everywhere",
+    "hevc": "Smaller files, for newer devices",
+    "av1": "The smallest files, for the newest devices",
+    "prores": "For editing; large files",
+    "ffv1": "For archives: nothing is lost; very large files",
+    "gif": "Plays everywhere, in few colors and without sound",
+    "webp": "Plays in every browser, in all colors, without sound",
+}
+_QUALITIES = {
+    "small": ("Small", "A small file"),
+    "good": ("Good", "Hardly a difference to be seen"),
+    "best": ("Best", "No difference to be seen, in a large file"),
+}
+_LOOKED_FOR = "It is being looked for"
+
+
+@dataclass(frozen=True, slots=True)
+class FilmOptions:
+    """How a film is exported.
+
+    Attributes:
+        codec: A key of CODECS.
+        where: One of PLACES, where it is encoded.
+        quality: One of QUALITIES.
+    """
+
+    codec: str = next(iter(CODECS))
+    where: str = PLACES[0]
+    quality: str = QUALITIES[1]
+
+    @classmethod
+    def stored(cls, settings: Settings) -> FilmOptions:
+        """Those of the settings."""
+        return cls(settings.film_codec, settings.film_encoder, settings.film_quality)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The fields of Settings that keep them."""
+        return {
+            "film_codec": self.codec,
+            "film_encoder": self.where,
+            "film_quality": self.quality,
+        }
+
+    @property
+    def endings(self) -> tuple[str, ...]:
+        """Of the files that hold the codec, the usual one first."""
+        return CODECS[self.codec].containers
+
+    @property
+    def lossless(self) -> bool:
+        """Whether every quality is the same."""
+        encoder = CODECS[self.codec].encoders[-1]
+        return not encoder.ours and not any(encoder.qualities.values())
+
+
+DEFAULTS = FilmOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """What graphics hardware encodes a codec.
+
+    Attributes:
+        device: What it is; "" for none.
+        reason: Why there is none, as a sentence.
+    """
+
+    device: str = ""
+    reason: str = ""
+
+
+def find_hardware() -> dict[str, Hardware]:
+    """Try the hardware encoders of every codec; takes a while where drivers are loaded."""
+    return {key: _hardware(key) for key in CODECS}
+
+
+def _hardware(key: str) -> Hardware:
+    codec, faults = CODECS[key], list[str]()
+    for encoder in codec.encoders:
+        if encoder.device == CPU:
+            continue
+        fault = encoder_fault(encoder, _SIZE)
+        if not fault:
+            return Hardware(encoder.device)
+        faults.append(fault)
+    reason = f"{codec.title} is encoded by the processor alone"
+    return Hardware(reason=f"No graphics hardware: {'; '.join(faults)}" if faults else reason)
+
+
+def codec_choices() -> list[Choice]:
+    """A choice for each codec."""
+    return [
+        Choice(key, f"{codec.title} ({', '.join(codec.containers)})", _FOR[key])
+        for key, codec in CODECS.items()
+    ]
+
+
+def encoder_choices(codec: str, hardware: Mapping[str, Hardware] | None) -> list[Choice]:
+    """A choice for each place where a codec may be encoded.
+
+    Args:
+        codec: A key of CODECS.
+        hardware: What `find_hardware` found; None while it looks.
+    """
+    found = Hardware(reason=_LOOKED_FOR) if hardware is None else hardware[codec]
+    automatic = f"By {found.device}, which is faster" if found.device else "By the processor"
+    remarks = {
+        "auto": Choice("auto", "Automatic", automatic if hardware is not None else _LOOKED_FOR),
+        "hardware": Choice("hardware", "Graphics hardware", found.device, found.reason),
+        "cpu": Choice("cpu", "Processor", "The best picture for the size of the file"),
+    }
+    return [remarks[where] for where in PLACES]
+
+
+def quality_choices() -> list[Choice]:
+    """A choice for each quality."""
+    return [Choice(quality, *_QUALITIES[quality]) for quality in QUALITIES]

@@ -1,0 +1,238 @@
+"""Films and animations stand wherever pictures do, and are told of in the same way."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from app.cli import main
+from app.commands.stylize.reporters import EVENTS, json_lines
+from tests.app.commands.conftest import STYLE, stylized
+from tests.conftest import picture
+from tests.helpers.animations import DELAYS, write_animation
+from tests.helpers.films import times_of, write_film
+from tests.helpers.there import there
+from utils.images.animation import read_animation
+from utils.images.reading import read_pixels
+from utils.images.writing import write_pixels
+
+ROOT = Path(__file__).resolve().parents[3]
+MADE = ["a.png", "dance.gif", "day one/walk.avi.mp4", "film.mp4", "wave.webp"]
+
+
+@pytest.fixture
+def album(tmp_path: Path) -> Path:
+    """A picture, two films, one of them in a subfolder, two animations, and none of these."""
+    folder = tmp_path / "album"
+    (folder / "day one").mkdir(parents=True)
+    write_pixels(folder / "a.png", picture(20, 16))
+    write_film(folder / "film.mp4", sound="aac")
+    write_film(folder / "day one" / "walk.avi", range(3), base=Fraction(1, 25))
+    write_animation(folder / "dance.gif", loop=2)
+    write_animation(folder / "wave.webp")
+    (folder / "notes.txt").write_text("neither")
+    (folder / "song.m4a").write_bytes((folder / "film.mp4").read_bytes())
+    return folder
+
+
+def names(folder: Path) -> list[str]:
+    found = (p.relative_to(folder) for p in folder.rglob("*") if p.is_file())
+    return sorted(name.as_posix() for name in found if not name.name.startswith("manifest-"))
+
+
+def events(capsys) -> list[dict]:
+    told = capsys.readouterr()
+    assert told.err == ""
+    return [json.loads(line) for line in told.out.splitlines()]
+
+
+def test_a_folder_of_pictures_and_films_is_stylized(style, album, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert stylized(album, "-o", out) == 0
+    assert names(out) == MADE
+    assert read_pixels(out / "a.png").shape == (16, 20, 3)
+    assert times_of(out / "film.mp4") == times_of(album / "film.mp4")
+    dance = there(read_animation(out / "dance.gif"))
+    assert ([10 * delay for delay in dance.delays], dance.plays) == (list(DELAYS), 3)
+    assert there(read_animation(out / "wave.webp")).plays == 0
+    err = capsys.readouterr().err
+    assert "1 picture in" in err
+    assert err.count(" frames in ") == 4
+    for mode, told in ((), "exists, and so do 4 more results"), (("--skip-existing",), "Skipped 1"):
+        assert stylized(album, "-o", out, *mode) == (0 if mode else 1)
+        assert told in capsys.readouterr().err
+
+
+def test_what_is_missing_of_films_and_pictures_is_made(style, album, tmp_path, capsys):
+    out = tmp_path / "out"
+    out.mkdir()
+    for name in ("a.png", "film.mp4", "wave.webp"):
+        (out / name).write_bytes(b"mine")
+    assert stylized(album, "-o", out, "--skip-existing", "--dry-run") == 0
+    told = capsys.readouterr()
+    assert told.out.splitlines() == [
+        f"{album / 'dance.gif'} -> {out / 'dance.gif'}",
+        f"{album / 'day one' / 'walk.avi'} -> {out / 'day one' / 'walk.avi.mp4'}",
+    ]
+    assert "2 films would be stylized; 3 would be skipped" in told.err
+    assert stylized(album, "-o", out, "--skip-existing") == 0
+    assert "Skipped 1 picture and 2 films whose result exists" in capsys.readouterr().err
+    assert names(out) == MADE
+    assert (out / "film.mp4").read_bytes() == b"mine"
+
+
+def test_a_list_and_a_pattern_name_films(style, album, tmp_path, monkeypatch):
+    listed = f"{album / 'film.mp4'}\0{album / 'a.png'}\0".encode()
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(listed)))
+    assert stylized("-", "-o", tmp_path / "listed") == 0
+    assert names(tmp_path / "listed") == ["a.png", "film.mp4"]
+    assert stylized(album / "*.[mg]*[4f]", "-o", tmp_path / "matched") == 0
+    assert names(tmp_path / "matched") == ["dance.gif", "film.mp4"]
+
+
+def test_results_of_films_are_called_by_a_pattern(style, album, tmp_path, capsys):
+    pattern = "{style}/{number:02}-{stem}{suffix}"
+    assert stylized(album, "-o", tmp_path / "out", "--name", pattern) == 0
+    assert names(tmp_path / "out") == [
+        "day one/sketch/05-walk.mp4", "sketch/01-a.png", "sketch/02-dance.gif",
+        "sketch/03-film.mp4", "sketch/04-wave.webp",
+    ]  # fmt: skip
+    films = album / "day one", album / "dance.gif"
+    assert stylized(*films, "-o", tmp_path / "gifs", "--name", "{stem}.gif") == 0
+    assert names(tmp_path / "gifs") == ["dance.gif", "walk.gif"]
+    assert stylized(*films, "-o", tmp_path / "all", "--codec", "webp") == 0
+    assert names(tmp_path / "all") == ["dance.gif.webp", "walk.avi.webp"]
+    assert stylized(album, "-o", tmp_path / "no", "--name", "{stem}.gif") == 1
+    assert "a.gif': it must end in .png" in capsys.readouterr().err
+    assert stylized(album, "-o", tmp_path / "no", "--name", "{stem}.png") == 1
+    assert "'dance.png' is no name of a film: it must end in .mp4" in capsys.readouterr().err
+    assert not (tmp_path / "no").exists()
+
+
+def test_a_still_gif_or_webp_is_a_picture(style, tmp_path):
+    for name in ("a.gif", "b.webp"):
+        write_animation(tmp_path / name, (40,))
+    assert stylized(tmp_path / "a.gif", tmp_path / "b.webp", "-o", tmp_path / "out") == 0
+    assert names(tmp_path / "out") == ["a.gif.png", "b.webp"]
+
+
+def test_json_lines_say_what_becomes_of_each_film(style, album, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(json_lines, "FRAMES_EVERY_S", 1e9)  # the first frames and the last
+    (album / "broken.mp4").write_bytes((album / "film.mp4").read_bytes()[:900])
+    assert stylized(album, "-o", tmp_path / "out", "--progress", "json", "--encoder", "cpu") == 1
+    told = events(capsys)
+    for event in told:
+        assert list(event) == ["event", *EVENTS[event["event"]]]
+    plan = {"event": "plan", "pictures": 1, "films": 5, "skipped": 0, "shard": None}
+    assert told[0] == plan
+    films = {Path(event["source"]).name: event for event in told if event["event"] == "film"}
+    assert {name: event["state"] for name, event in films.items()} == {
+        "broken.mp4": "failed", "dance.gif": "done", "film.mp4": "done", "walk.avi": "done",
+        "wave.webp": "done",
+    }  # fmt: skip
+    assert "'broken.mp4' cannot be read as a film" in films["broken.mp4"]["error"]
+    assert films["broken.mp4"]["frames"] is None
+    made = films["film.mp4"]
+    assert (made["frames"], made["resumed"], made["faults"]) == (12, 0, [])
+    assert made["limit"] in made["busy"]
+    assert made["fps"] > 0
+    assert made["encoder"] == "libx264, CPU"
+    assert "Fused, FP32, CPU" in made["running"]
+    numbers = [event["number"] for event in told if event["event"] in ("picture", "film")]
+    assert numbers == [1, 2, 3, 4, 5, 6]
+    under_way = [event for event in told if event["event"] == "frames"]
+    _, last = [event for event in under_way if event["source"].endswith("film.mp4")]
+    assert (last["done"], last["of"], last["seconds_left"]) == (12, 12, 0.0)
+    assert last["fps"] > 0
+    assert {Path(event["source"]).name for event in under_way} == set(films) - {"broken.mp4"}
+    assert told[-1]["event"] == "end"
+    assert (told[-1]["done"], told[-1]["failed"]) == (5, 1)
+
+
+def test_quiet_says_errors_of_films_alone_and_verbose_a_line_for_each(
+    style, album, tmp_path, capsys
+):
+    film = album / "film.mp4"
+    assert stylized(film, "-o", tmp_path / "quiet.mp4", "-q") == 0
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("", "")
+    (album / "broken.mp4").write_bytes(film.read_bytes()[:900])
+    assert stylized(album / "broken.mp4", "-o", tmp_path / "broken.mp4", "-q") == 1
+    assert capsys.readouterr().err.count("\n") == 1
+    assert stylized(film, "-o", tmp_path / "normal.mp4") == 0
+    assert " -> " not in capsys.readouterr().err
+    assert stylized(film, "-o", tmp_path / "verbose.mp4", "-v") == 0
+    err = capsys.readouterr().err
+    assert f"{film} -> {tmp_path / 'verbose.mp4'}\n" in err
+    assert "Not encoded by NVIDIA (h264_nvenc): " in err
+
+
+def test_a_film_that_ends_early_is_told_in_every_way(style, tmp_path, capsys):
+    film = write_film(tmp_path / "film.mkv", range(0, 2000, 40), base=Fraction(1, 1000))
+    data = film.read_bytes()
+    film.write_bytes(data[: len(data) // 2])
+    assert stylized(film, "-o", tmp_path / "out.mp4", "--progress", "json") == 1
+    (made,) = [event for event in events(capsys) if event["event"] == "film"]
+    assert made["state"] == "done"
+    assert re.fullmatch(r"0\.\d of the 2\.0 seconds .* could be read", made["faults"][0])
+    assert stylized(film, "-o", tmp_path / "new.mp4", "-q") == 1
+    assert made["faults"][0] in capsys.readouterr().err
+
+
+def test_shards_share_films_and_their_manifests_name_them(style, album, tmp_path, capsys):
+    out = tmp_path / "out"
+    for number in (1, 2):
+        given = (album, "-o", out, "--shard", f"{number}/2", "--smoothing", "0")
+        assert stylized(*given) == 0
+    assert names(out) == MADE
+    assert "Shard 2/2: 2 films" in capsys.readouterr().err
+    assert main(["merge-manifests", str(out), "--hash"]) == 0
+    (out / "film.mp4").unlink()
+    assert main(["merge-manifests", str(out)]) == 1
+    assert f"{album / 'film.mp4'}\n" in capsys.readouterr().out
+
+
+def test_a_shard_of_films_alone_may_be_smoothed(style, album, tmp_path, capsys):
+    films = album / "film.mp4", album / "dance.gif"
+    given = ("-o", tmp_path / "out", "--shard", "1/2", "--smoothing", "0.5")
+    assert stylized(*films, *given) == 0
+    assert stylized(*films, album / "a.png", *given) == 1
+    assert "--smoothing follows pictures one by one" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="opens a terminal as on POSIX")
+@pytest.mark.parametrize("setting", [{}, {"NO_COLOR": "1"}])
+def test_on_a_terminal_a_bar_counts_frames_without_colors_if_asked(style, album, tmp_path, setting):
+    import pty
+
+    given = [str(album / "film.mp4"), "-o", str(tmp_path / "out.mp4"), "--style", STYLE]
+    plain = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "app", "stylize", *given, "--device", "cpu"],
+        cwd=ROOT,
+        env=plain | {"TERM": "xterm-256color", "COLUMNS": "120"} | setting,
+        stdout=theirs,
+        stderr=theirs,
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while piece := os.read(ours, 4096):
+                shown += piece
+        except OSError:  # how Linux says that the other end was closed
+            pass
+        os.close(ours)
+    assert process.returncode == 0
+    assert b"/12" in shown
+    assert b"frames/s" in shown
+    assert (b"\x1b[38;5;" in shown or b"\x1b[32m" in shown) is not bool(setting)
