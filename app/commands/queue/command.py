@@ -161,11 +161,6 @@ def _list(args: argparse.Namespace, queue: JobQueue) -> int:
         if args.json:
             counts = {"pictures": view.pictures, "done": view.done, "failed": view.failed}
             counts |= {"share": round(view.share, 4)}
-                "pictures": view.pictures,
-                "done": view.done,
-                "failed": view.failed,
-                "share": round(view.share, 4),
-            }
             values = {"job": job.number, "state": view.state, **counts, "error": job.error or None}
             values |= {"added_at": job.added_at, "arguments": job.arguments}
             sys.stdout.write(json.dumps(values) + "\n")
