@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -17,6 +18,7 @@ from models.runtimes.program import Pictures
 from models.runtimes.runtime import WRITERS, Compiled, Runtime, RuntimeFault, Size
 
 TELEMETRY = "openvino_telemetry"
+_importing = threading.Lock()  # the engine and the panel may ask at the same time
 TYPES = {Precision.fp32: "f32", Precision.fp16: "f16", Precision.bf16: "bf16"}
 
 
@@ -83,14 +85,15 @@ class OpenVino(Runtime):
 def openvino_module() -> Any:
     """Import OpenVINO; nobody else does. Its package reports imports and conversions to its makers
     over the network, unless the module that does so cannot be imported."""
-    found = sys.modules.get(TELEMETRY)
-    sys.modules[TELEMETRY] = None  # pyright: ignore[reportArgumentType]  (Python allows it)
-    try:
-        return import_module("openvino")
-    finally:
-        del sys.modules[TELEMETRY]
-        if found is not None:
-            sys.modules[TELEMETRY] = found
+    with _importing:
+        found = sys.modules.get(TELEMETRY)
+        sys.modules[TELEMETRY] = None  # pyright: ignore[reportArgumentType]  (Python allows it)
+        try:
+            return import_module("openvino")
+        finally:
+            del sys.modules[TELEMETRY]
+            if found is not None:
+                sys.modules[TELEMETRY] = found
 
 
 @cache

@@ -122,6 +122,20 @@ def test_openvino_is_used_without_what_reports_its_use():
     assert done.stdout.split() == ["[]", "['MainThread']"]
 
 
+def test_openvino_may_be_asked_by_several_threads_at_once():
+    code = (
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from models.runtimes.openvino import openvino_module\n"
+        "with ThreadPoolExecutor(4) as pool:\n"
+        "    modules = list(pool.map(lambda _: openvino_module(), range(4)))\n"
+        "print(len({id(module) for module in modules}))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "1"
+
+
 def test_nothing_is_imported_before_it_is_used():
     code = (
         "import sys\n"

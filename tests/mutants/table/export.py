@@ -10,6 +10,13 @@ _ENGINE = "tests/app/engine/test_runtimes.py"
 
 MUTANTS = (
     Mutant(
+        "two threads import OpenVINO at once",
+        "models/runtimes/openvino.py",
+        "with _importing:",
+        "if True:",
+        (f"{_VARIANTS}::test_openvino_may_be_asked_by_several_threads_at_once",),
+    ),
+    Mutant(
         "a file is kept whatever it paints",
         "app/export/network/exporter.py",
         "if not verified.agrees:",
