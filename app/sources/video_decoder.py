@@ -136,10 +136,12 @@ class VideoReader:
             return None
         if self._converter is None:
             try:
-                colors = colors_of(frame)
+                colors, orientation = colors_of(frame), orientation_of(frame)
             except ColorError as exc:
                 raise StyleForgeError(f"'{self.title}' cannot be played: {exc}") from exc
-            self._converter = Converter(colors, orientation_of(frame), exact=False)
+            except FAULTS:  # side data of a kind that PyAV does not know
+                return None
+            self._converter = Converter(colors, orientation, exact=False)
             self._size = frame.width, frame.height
         try:
             return self._converter.to_rgb(frame, *self._size)

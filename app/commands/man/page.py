@@ -20,6 +20,7 @@ def manual_page(program: Command, version: str) -> str:
     name = program.parser.prog
     lines = [
         f'.TH {_text(name).upper()} 1 "" "{_text(f"StyleForge {version}")}" "User Commands"',
+        ".ad l",  # long lists of choices leave nothing to stretch
         ".SH NAME",
         rf"{_text(name)} \- {_text(_first_sentence(program.parser.description or ''))}",
         ".SH SYNOPSIS",
@@ -78,4 +79,5 @@ def _sentence(text: str) -> str:
 def _text(text: str) -> str:
     r"""Escape what roff would read as a request, an escape or a hyphen."""
     text = text.replace("\\", r"\e").replace("-", r"\-")
+    text = re.sub(r",(?=\S)", r",\\:", text)  # a long list of choices may be broken there
     return rf"\&{text}" if text.startswith((".", "'")) else text

@@ -7,11 +7,11 @@ from app.ui.actions import ActionEntry
 GROUP = "Queue"
 
 QUEUE_ACTIONS: tuple[ActionEntry, ...] = (
-    ActionEntry("add", "Add files...", ("A",), "Add pictures and films to the queue", GROUP, "add"),
+    ActionEntry("add", "Add files...", ("I",), "Add pictures and films to the queue", GROUP, "add"),
     ActionEntry(
         "add_folder",
         "Add folder...",
-        ("Shift+A",),
+        ("Shift+I",),
         "Add a folder with its subfolders to the queue, as one entry",
         GROUP,
         "folder",

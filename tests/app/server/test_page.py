@@ -93,15 +93,15 @@ class Page:
 
     def result(self) -> np.ndarray:
         """The picture that a click on Download would save."""
-        link = self.part("download").get_attribute("href")
-        data = self.run(
+        link, shown, data = self.run(
             "const image = document.getElementById('after');"
             "const canvas = document.createElement('canvas');"
             "canvas.width = image.naturalWidth; canvas.height = image.naturalHeight;"
             "const paper = canvas.getContext('2d'); paper.drawImage(image, 0, 0);"
-            "return canvas.toDataURL('image/png').split(',')[1];"
+            "const link = document.getElementById('download').href;"
+            "return [link, image.src, canvas.toDataURL('image/png').split(',')[1]];"
         )
-        assert link == self.run("return document.getElementById('after').src")
+        assert link == shown
         return np.asarray(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB"))
 
     def complaints(self) -> list[str]:

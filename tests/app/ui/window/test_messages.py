@@ -103,7 +103,8 @@ def test_no_message_moves_the_picture(streaming, session, qtbot, width):
         say()
         qtbot.wait(20)
         assert place_of_the_picture(streaming) == before
-    assert streaming.messages.geometry().top() == streaming.viewport.geometry().top()
+    top = streaming.viewport.mapTo(streaming, QPoint()).y()
+    assert streaming.messages.mapTo(streaming, QPoint()).y() == top
     assert all(bar.isVisible() for bar in (streaming.problems, streaming.questions))
     streaming.problems.dismiss()
     streaming.notices.dismiss()

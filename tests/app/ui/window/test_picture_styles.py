@@ -404,8 +404,9 @@ def test_proper_training_opens_the_studio_with_the_kept_picture(window, session,
 
 def test_a_run_that_is_not_finished_is_not_replaced(window, session, red_sea, monkeypatch):
     busy = replace(session.studio.state, phase=Phase.TRAINING)
-    monkeypatch.setattr(session.studio, "_state", busy)
-    press(window, "train_picture")
+    with monkeypatch.context() as training:  # a window that closes would ask
+        training.setattr(session.studio, "_state", busy)
+        press(window, "train_picture")
     studio = window.training_launcher.window
     assert studio is not None
     [problem] = studio.problems.problems
