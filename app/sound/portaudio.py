@@ -74,6 +74,7 @@ class PortAudioInput:
 
     def __init__(self, listener: Listener, lost: Callable[[], None]) -> None:
         self._listener, self._lost, self._closing = listener, lost, False
+        self.rate = 0
         self._stream, self.rate, _ = _opened("input", self._hear, self._finished)
 
     def close(self) -> None:
@@ -82,6 +83,8 @@ class PortAudioInput:
         _close(self._stream)
 
     def _hear(self, block: Any, frames: int, times: Any, _status: Any) -> None:
+        if not self.rate:  # the first block may come before the stream is returned
+            return
         ago = times.currentTime - times.inputBufferAdcTime
         if not 0 < ago < MOST_LATENCY_S:  # some drivers do not tell
             ago = LATENCY_S + frames / self.rate

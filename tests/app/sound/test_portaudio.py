@@ -39,8 +39,9 @@ def told(program: str, folder: Path, config: str) -> dict:
         env=environment,
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
     )
+    assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 

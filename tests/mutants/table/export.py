@@ -61,7 +61,7 @@ MUTANTS = (
     Mutant(
         "OpenVINO reports over the network that it is used",
         "models/runtimes/openvino.py",
-        "    sys.modules[TELEMETRY] = None  # pyright: ignore[reportArgumentType]"
+        "        sys.modules[TELEMETRY] = None  # pyright: ignore[reportArgumentType]"
         "  (Python allows it)\n",
         "",
         (f"{_VARIANTS}::test_openvino_is_used_without_what_reports_its_use",),

@@ -79,19 +79,22 @@ def test_closing_the_window_closes_the_camera(on, cameras):
 def test_a_camera_that_is_switched_off_while_it_is_opened_is_closed(
     streaming, cameras, qtbot, monkeypatch
 ):
-    go_on = threading.Event()
+    begun, go_on = threading.Event(), threading.Event()
     real = sender.open_camera
 
     def slow(choice):
-        go_on.wait(10)
+        begun.set()
+        go_on.wait(60)
         return real(choice)
 
     monkeypatch.setattr(sender, "open_camera", slow)
     press(streaming, "virtual_camera")
     assert streaming.status.camera.text() == "Virtual camera: opening ..."
+    qtbot.waitUntil(begun.is_set, timeout=30_000)
     press(streaming, "virtual_camera")
     go_on.set()
-    qtbot.waitUntil(lambda: bool(cameras.opened) and cameras.opened[0].closed.is_set())
+    closed = lambda: bool(cameras.opened) and cameras.opened[0].closed.is_set()  # noqa: E731
+    qtbot.waitUntil(closed, timeout=30_000)
     assert streaming.virtual_camera.camera is None
     assert not is_checked(streaming)
 
