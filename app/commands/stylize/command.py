@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import torch
 from app.batch.manifest import Manifest, Record, plan_digest, planned
 from app.batch.shard import Shard, local_index
 from app.commands.common_flags import DEFAULTS
+from app.commands.stylize.devices import Setup, SharedFilms, SharedPictures, devices_of
 from app.commands.stylize.films import films_among, stylize_films
 from app.commands.stylize.flags import FULL
 from app.commands.stylize.groups import groups
@@ -76,16 +78,25 @@ def _run(
     notices: list[str] = []
     engine = Engine(library, on_notice=notices.append, free=free_bytes)
     full = args.size == FULL
+    devices = devices_of(_device(args))
+    shared = len(devices) > 1
     config = EngineConfig(
         **given_values(args),
         kernels=args.kernels,
         precision=Precision[args.precision],
-        device=_device(args),
+        device="cpu" if shared else devices[0],  # where they are shared, others have the devices
         size=None if full else args.size,
     ).mixed(chosen)
     engine.configure(config)  # reports an invalid style or device first
+    setup = Setup(library, config, args.batch, full)
     if films := films_among(args.inputs):
-        return stylize_films(films, args, library, engine, notices)
+        with ExitStack() as ending:
+            sharing = SharedFilms(devices, setup, reporter.problem) if shared else None
+            if sharing is not None:
+                ending.enter_context(sharing)
+            return stylize_films(films, args, library, engine, notices, sharing)
+    if shared and args.smoothing > 0:
+        raise StylizeError("--smoothing follows pictures one by one, on one device")
     plan = _plan(args, style, reporter)
     if plan is None:
         return FAILED
@@ -106,17 +117,14 @@ def _run(
         for job in done:
             record.kept(job.target)
     if jobs:
-        if config.kernels != "baseline":
-            with reporter.waiting("Preparing the native kernels ..."):
-                for operations in engine.family.operations:
-                    prepare(family=operations)
-        limits = Limits.now(config, args.batch, engine, full=full)
-        styling = Styling(engine, limits, notices)
-        pipeline = Pipeline(styling, limits.picture_bytes, config.size, depth=args.depth)
+        if shared:
+            pipeline = SharedPictures(devices[: len(jobs)], setup, reporter, args.depth)
+            outcomes = pipeline.run(jobs)
+        else:
+            pipeline, outcomes = _alone(jobs, setup, args.depth, engine, notices, reporter)
         try:
             with pipeline, reporter:
-                engine.on_progress = reporter.bands
-                _stylize(pipeline.run(groups(jobs, limits)), reporter, tally, record)
+                _stylize(outcomes, reporter, tally, record)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(
                 f"Stopped after {pipeline.written} of {len(jobs)} pictures; those are complete."
@@ -128,6 +136,27 @@ def _run(
         record.finish()
     reporter.end(tally)
     return FAILED if tally.failed else failed
+
+
+def _alone(
+    jobs: list[Job],
+    setup: Setup,
+    depth: int | None,
+    engine: Engine,
+    notices: list[str],
+    reporter: Reporter,
+) -> tuple[Pipeline, Iterator[Outcome]]:
+    """What styles pictures by the engine of this process."""
+    config = setup.config
+    if config.kernels != "baseline":
+        with reporter.waiting("Preparing the native kernels ..."):
+            for operations in engine.family.operations:
+                prepare(family=operations)
+    limits = Limits.now(config, setup.batch, engine, full=setup.full)
+    styling = Styling(engine, limits, notices)
+    pipeline = Pipeline(styling, limits.picture_bytes, config.size, depth=depth)
+    engine.on_progress = reporter.bands
+    return pipeline, pipeline.run(groups(jobs, limits))
 
 
 @dataclass(frozen=True, slots=True)

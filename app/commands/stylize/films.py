@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,19 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from app.batch.manifest import Manifest, Record, plan_digest, planned
 from app.batch.shard import Shard
 from app.commands.stop_signal import stop_requested
+from app.commands.stylize.devices.films import SharedFilms
 from app.commands.stylize.inputs import shown
 from app.commands.stylize.jobs import StylizeError
 from app.commands.stylize.limits import Limits
+from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.errors import StyleForgeError
 from app.export.film.codecs import CODECS, CONTAINERS
-from app.export.film.job import FilmCancelled, FilmJob, FilmProgress
+from app.export.film.job import FilmCancelled, FilmJob
+from app.export.film.parts.request import FilmCount
+from app.export.film.parts.split import Split
 from app.export.film.plan import film_request
-from app.export.film.reader import film_info
+from app.export.film.reader import FilmInfo, film_info
 from app.export.film.report import FilmReport
 from app.export.film.styling import FilmStyling
 from app.styles.library import Library
@@ -81,6 +85,7 @@ def stylize_films(
     library: Library,
     engine: Engine,
     notices: list[str],
+    sharing: SharedFilms | None = None,
 ) -> int:
     """Stylize films.
 
@@ -90,6 +95,7 @@ def stylize_films(
         library: Where the styles are.
         engine: Configured by them.
         notices: Where the engine's notices are put.
+        sharing: The devices that share each film; None for the engine's alone.
 
     Returns:
         The exit status: 1 if one of the films failed or could not be read to its end, 0 otherwise.
@@ -119,7 +125,7 @@ def stylize_films(
                 record.kept(target)
             continue
         try:
-            report = _stylize(source, target, args, library, engine, console)
+            report = _stylize(source, target, args, library, engine, console, sharing)
         except FilmCancelled as exc:
             raise KeyboardInterrupt(str(exc)) from None
         except StyleForgeError as exc:
@@ -159,24 +165,18 @@ def _stylize(
     library: Library,
     engine: Engine,
     console: Console,
+    sharing: SharedFilms | None,
 ) -> FilmReport:
-    config = engine.config
-    assert config is not None
+    given = engine.config
+    assert given is not None
     info = film_info(source)
-    if config.kernels != "baseline":
-        with console.status("Preparing the native kernels ..."):
-            for operations in engine.family.operations:
-                prepare(family=operations)
-    limits = Limits.now(config, args.batch, engine, full=args.size == "full")
-    batch = limits.batch_of(info.width, info.height)
-    sized = replace(config, size=limits.size(source.name, info.width, info.height))
-    engine.configure(sized)
-    engine.reset_history()
+    how = _how(source, info, args, engine, sharing, console)
+    sized, batch = how.config, how.batch
     identity = {
         "program": styleforge_version(),
         "config": repr(replace(sized, style="", mix=None, mix_more=())),
-        "styles": "; ".join(f"{share} of {_digest(library, key)}" for key, share in config.parts),
-        "device": str(limits.device),
+        "styles": "; ".join(f"{share} of {_digest(library, key)}" for key, share in sized.parts),
+        "device": how.device,
         "batch": str(batch),
     }
     request = film_request(
@@ -190,16 +190,69 @@ def _stylize(
     with stop_requested() as asked, _bar(console) as progress:
         task = progress.add_task(printable(source.name), total=info.count or None, rate="")
 
-        def told(now: FilmProgress) -> None:
+        def told(now: FilmCount) -> None:
             progress.update(task, completed=now.done, rate=f"{now.fps:.1f} frames/s")
+
+        def told_alone(now: FilmCount) -> None:
+            told(now)
             if asked.is_set():
                 job.cancel()
 
-        job = FilmJob(request, FilmStyling(engine, batch), told)
+        if sharing is not None and how.parts is not None:
+            return sharing.make(request, how.parts, sized, batch, told, console.print, asked.is_set)
+        engine.configure(sized)
+        engine.reset_history()
+        job = FilmJob(request, FilmStyling(engine, batch), told_alone)
         try:
             return job.run()
         finally:
-            engine.configure(config)
+            engine.configure(given)
+
+
+@dataclass(frozen=True, slots=True)
+class _How:
+    """How a film is painted.
+
+    Attributes:
+        config: For every frame.
+        batch: How many frames go through the network together.
+        device: What paints it.
+        parts: Those that several devices make; None for one that makes it alone.
+    """
+
+    config: EngineConfig
+    batch: int
+    device: str
+    parts: Split | None = None
+
+
+def _how(
+    source: Path,
+    info: FilmInfo,
+    args: argparse.Namespace,
+    engine: Engine,
+    sharing: SharedFilms | None,
+    console: Console,
+) -> _How:
+    """Decide how a film is painted; the engine is prepared if it paints it alone."""
+    config = engine.config
+    assert config is not None
+    if sharing is not None:
+        size, batch = sharing.sized(source.name, info)
+        parts = sharing.split(info, batch)
+        if not parts.reason:
+            return _How(replace(config, size=size), batch, ", ".join(sharing.kinds), parts)
+        console.print(f"{printable(source.name)} is painted by one device: {parts.reason}")
+        config = replace(config, device=sharing.devices[0])
+        engine.configure(config)
+    if config.kernels != "baseline":
+        with console.status("Preparing the native kernels ..."):
+            for operations in engine.family.operations:
+                prepare(family=operations)
+    limits = Limits.now(config, args.batch, engine, full=args.size == "full")
+    size = limits.size(source.name, info.width, info.height)
+    batch = limits.batch_of(info.width, info.height)
+    return _How(replace(config, size=size), batch, str(limits.device))
 
 
 def _targets(films: Sequence[Path], output: Path, codec: str | None) -> dict[Path, Path]:

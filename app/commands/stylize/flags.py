@@ -92,7 +92,7 @@ def add_look(parser: argparse.ArgumentParser) -> None:
     add_style_images(parser, chosen)
     add_kernels(parser)
     add_precision(parser)
-    add_device(parser)
+    add_device(parser, several=True)
     parser.add_argument(
         "--size",
         type=_size,

@@ -1,0 +1,135 @@
+"""Makes a film whose parts are made by several processes, and goes on behind finished parts."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from app.export.film.assembly import assemble
+from app.export.film.fault import FAULTS, FilmError, named, reason, unmade
+from app.export.film.parts.remarks import faults_of, kept_of, remarks_of
+from app.export.film.parts.request import FilmCancelled, FilmCount, FilmRequest
+from app.export.film.parts.split import Part, Split
+from app.export.film.parts.work import FilmWork, LineCount, LineEnd, MadePart
+from app.export.film.reader import FilmReading
+from app.export.film.report import FilmReport, shares_of
+from app.export.film.store import SegmentStore
+
+# What becomes of the parts, as it does: a part and its file (None where no frame of it could be
+# read), how far a process is, and what one says at its end.
+Said = tuple[Part, MadePart | None] | LineCount | LineEnd
+Makers = Callable[[FilmWork, Sequence[Part]], Iterable[Said]]
+
+
+class SharedFilm:
+    """Makes one film.
+
+    Args:
+        request: What to make.
+        split: Its parts.
+        sharing: How many processes make them, for the report.
+        on_progress: Told how far the film is.
+        on_notice: Told what the engines have to say, each sentence once.
+    """
+
+    def __init__(
+        self,
+        request: FilmRequest,
+        split: Split,
+        sharing: int,
+        on_progress: Callable[[FilmCount], object],
+        on_notice: Callable[[str], object],
+    ) -> None:
+        self._request, self._split, self._sharing = request, split, sharing
+        self._on_progress, self._on_notice = on_progress, on_notice
+
+    def run(self, makers: Makers) -> FilmReport:
+        """Make the film.
+
+        Args:
+            makers: Have parts made, and say what becomes of them; fewer than all of them where they
+                were stopped.
+
+        Raises:
+            FilmCancelled: They were stopped; finished parts are kept.
+            StyleForgeError: The film cannot be made; finished parts are kept.
+        """
+        request = self._request
+        try:
+            with SegmentStore(request.target, self._identity(), gaps=True) as store:
+                return self._make(store, makers)
+        except FAULTS as exc:
+            raise unmade(request.target, request.info.path, reason(exc)) from exc
+
+    def _identity(self) -> dict[str, str]:
+        starts = ", ".join(str(part.first) for part in self._split.parts)
+        return {**self._request.whole_identity, "parts": starts}
+
+    def _make(self, store: SegmentStore, makers: Makers) -> FilmReport:
+        request, begun = self._request, time.perf_counter()
+        resumed, count = store.frames, sum(part.frames for part in self._split.parts)
+        left = [part for part in self._split.parts if part.number not in store.finished]
+        work = FilmWork(request, store.folder)
+        ends: list[LineEnd] = []
+        answered = 0
+        for said in self._progressing(makers(work, left), resumed, count, begun):
+            if isinstance(said, LineEnd):
+                ends.append(said)
+                continue
+            part, made = said
+            answered += 1
+            if made is not None:
+                store.add(part.number, made.path, made.start, made.times, made.duration)
+        if answered < len(left):
+            raise FilmCancelled(f"{named(request.target)} was cancelled; {kept_of(store)}")
+        if not store.segments:
+            raise FilmError(f"no frame of {named(request.info.path)} can be decoded")
+        seconds = time.perf_counter() - begun
+        remarks = assemble(
+            request.info.path, store, request.encoding, request.target, request.container
+        )
+        frames = store.frames
+        store.remove()
+        encoder, reading = request.encoding.encoder, _together(ends)
+        busy: Counter[str] = Counter()
+        for end in ends:
+            busy.update(end.busy)
+        running = dict.fromkeys(end.running for end in ends if end.running)
+        return FilmReport(
+            frames,
+            resumed,
+            seconds,
+            shares_of(busy, seconds * self._sharing),
+            f"{encoder.name}, {encoder.device}",
+            " and ".join(running),
+            (*request.info.remarks, *remarks_of(request, reading), *remarks),
+            faults_of(request.info, reading, frames),
+        )
+
+    def _progressing(
+        self, coming: Iterable[Said], done: int, count: int, begun: float
+    ) -> Iterator[tuple[Part, MadePart | None] | LineEnd]:
+        """Pass on everything but how far the processes are, which is told."""
+        resumed, told = done, set[str]()
+        for said in coming:
+            if not isinstance(said, LineCount):
+                yield said
+                continue
+            done = min(done + said.frames, count)  # parts of a process that died are made again
+            rate = (done - resumed) / (time.perf_counter() - begun)
+            self._on_progress(FilmCount(done, count, rate))
+            for notice in said.notices:
+                if notice not in told:
+                    told.add(notice)
+                    self._on_notice(notice)
+
+
+def _together(ends: Sequence[LineEnd]) -> FilmReading:
+    """What went wrong with all parts."""
+    readings = [end.reading for end in ends]
+    return FilmReading(
+        sum(each.damaged for each in readings),
+        next((each.fault for each in readings if each.fault), ""),
+        sum(each.scaled for each in readings),
+    )
