@@ -239,7 +239,7 @@ def _how(
     assert config is not None
     if sharing is not None:
         size, batch = sharing.sized(source.name, info)
-        parts = sharing.split(info, batch)
+        parts = sharing.split(info)
         if not parts.reason:
             return _How(replace(config, size=size), batch, ", ".join(sharing.kinds), parts)
         console.print(f"{printable(source.name)} is painted by one device: {parts.reason}")

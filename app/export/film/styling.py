@@ -33,10 +33,6 @@ class FilmStyling:
         assert config is not None
         return config.smoothing > 0 or config.texture != 0
 
-    def reset_history(self) -> None:
-        """Have the next frame not depend on those before it; nothing is under way."""
-        self._engine.reset_history()
-
     def begin(self, frames: Sequence[Frame]) -> Iterator[StyledFrame]:
         """Style frames.
 

@@ -10,6 +10,7 @@ _COPYING = "tests/app/export/film/test_copying.py"
 _JOB = "tests/app/export/film/test_film_job.py"
 _WINDOW = "tests/app/ui/window/test_film_export.py"
 _COMMAND = "tests/app/commands/test_stylize_films.py"
+_SHARED = "tests/app/export/film/test_shared_film.py"
 
 MUTANTS = (
     Mutant(
@@ -145,8 +146,8 @@ MUTANTS = (
     Mutant(
         "a part that was cut off counts",
         "app/export/film/store.py",
-        "if not path.is_file() or path.stat().st_size != segment.size:",
-        "if not path.is_file():",
+        "return path.is_file() and path.stat().st_size == segment.size",
+        "return path.is_file()",
         (f"{_JOB}::test_a_part_that_was_cut_off_is_made_again",),
     ),
     Mutant(
@@ -165,7 +166,7 @@ MUTANTS = (
     ),
     Mutant(
         "a film that is short of frames counts as whole",
-        "app/export/film/job.py",
+        "app/export/film/parts/remarks.py",
         "if info.counted and frames < SHORT * info.count:",
         "if False:",
         (f"{_JOB}::test_a_film_that_was_cut_off_is_made_up_to_there_and_says_so",),
@@ -204,5 +205,19 @@ MUTANTS = (
         "yield from self._engine.process_batch(batch, ProcessMode.SEQUENCE)[:count]",
         "yield from self._engine.process_batch(batch, ProcessMode.SEQUENCE)",
         (f"{_COMMAND}::test_a_batch_gives_the_same_film",),
+    ),
+    Mutant(
+        "a part of a shared film has the frames of the next one too",
+        "app/export/film/reader.py",
+        "if until is not None and pts >= until:",
+        "if False:",
+        (f"{_SHARED}::test_a_shared_film_is_that_of_one_process_bit_for_bit",),
+    ),
+    Mutant(
+        "parts behind one that is missing are made again",
+        "app/export/film/store.py",
+        "if not self._gaps:",
+        "if True:",
+        (f"{_SHARED}::test_a_shared_film_that_was_stopped_goes_on_with_the_parts_that_are_left",),
     ),
 )

@@ -10,7 +10,7 @@ from app.commands.stylize.devices.messages import Answer
 from app.commands.stylize.devices.worker import FilmRun, Setup, started
 from app.commands.stylize.limits import Limits
 from app.engine.config import EngineConfig
-from app.export.film.parts.request import WARM, FilmCount, FilmRequest
+from app.export.film.parts.request import FilmCount, FilmRequest
 from app.export.film.parts.shared import Said, SharedFilm
 from app.export.film.parts.split import Part, Split, split
 from app.export.film.parts.work import FilmWork
@@ -65,17 +65,18 @@ class SharedFilms:
         size = min(each.size(name, width, height) for each in every)
         return size, min(each.batch_of(width, height) for each in every)
 
-    def split(self, info: FilmInfo, batch: int) -> Split:
+    def split(self, info: FilmInfo) -> Split:
         """Split a film, or say why one device makes it alone."""
         config = self._setup.config
+        if config.smoothing > 0:
+            return Split((), "smoothing takes every frame from the one before it")
         if texture_of(config, self._setup.library) > 0:
             return Split(
                 (),
-                "its texture moves with the scene from the first frame on (without "
-                "it, --texture 0, all of them do)",
+                "its texture moves with the scene from the first frame on; --texture 0 "
+                "leaves it out",
             )
-        warm = -(-WARM // batch) * batch if config.smoothing > 0 else 0
-        return split(info, None if not warm else 10 * warm, warm)
+        return split(info)
 
     def make(
         self,

@@ -37,10 +37,6 @@ class Styling(Protocol):
         """Whether a result depends on the frames before it."""
         ...
 
-    def reset_history(self) -> None:
-        """Have the next frame not depend on those before it."""
-        ...
-
     def begin(self, frames: Sequence[Frame]) -> Iterator[StyledFrame]:
         """Style frames, and yield what is finished."""
         ...
@@ -77,13 +73,11 @@ class PartFrame:
     Attributes:
         film: The frame.
         part: The number of its part; None of a frame that is only remembered by what styles it.
-        apart: Whether the frame before it is not the one before it in the film.
         last: Whether it is known to be the last frame of its part.
     """
 
     film: FilmFrame
     part: int | None
-    apart: bool = False
     last: bool = False
 
 
@@ -214,12 +208,7 @@ class FilmLine:
                 on_batch(count, newest)
             return True
 
-        has_history = self._styling.has_history
-        for batch in _batches(read, self._styling.batch, apart=has_history):
-            if has_history and batch[0].apart:
-                if not hand_on(self._styling.complete_all()):
-                    return
-                self._styling.reset_history()
+        for batch in _batches(read, self._styling.batch):
             waiting.extend(batch)
             if not hand_on(self._styling.begin([each.film.frame for each in batch])):
                 return
@@ -312,13 +301,9 @@ def _complete(parts: Parts, number: int, writer: SegmentWriter) -> None:
     parts.keep(number, writer)
 
 
-def _batches(frames: Iterable[PartFrame], size: int, *, apart: bool) -> Iterator[list[PartFrame]]:
-    """Gather frames, `size` at a time; with `apart`, a frame that is apart begins a batch."""
+def _batches(frames: Iterable[PartFrame], size: int) -> Iterator[list[PartFrame]]:
     batch: list[PartFrame] = []
     for frame in frames:
-        if batch and apart and frame.apart:
-            yield batch
-            batch = []
         batch.append(frame)
         if len(batch) == size:
             yield batch

@@ -20,15 +20,12 @@ class Part:
         number: From 0.
         first: When its first frame is shown, in the film's time base; that of a key frame.
         until: When the first frame of the next part is; None to the end.
-        warm: When the first frame is shown that is styled before it, for what depends on earlier
-            frames; the same as `first` where none is.
         frames: How many it has, by the packets of the film.
     """
 
     number: int
     first: int
     until: int | None
-    warm: int
     frames: int
 
 
@@ -40,13 +37,12 @@ class Split:
     reason: str = ""
 
 
-def split(info: FilmInfo, least: int | None = None, warm: int = 0) -> Split:
+def split(info: FilmInfo, least: int | None = None) -> Split:
     """Split a film at key frames, by its packets, of which none is decoded.
 
     Args:
         info: The film.
         least: The fewest frames of a part; None for some that give a short film several parts.
-        warm: How many frames before a part are styled with it.
 
     Raises:
         FilmError: The film cannot be read.
@@ -60,7 +56,7 @@ def split(info: FilmInfo, least: int | None = None, warm: int = 0) -> Split:
     shown = sorted(times)
     if least is None:
         least = max(SHORTEST, len(shown) // AT_MOST_PARTS)
-    parts = _parts(shown, sorted(set(keys)), least, warm)
+    parts = _parts(shown, sorted(set(keys)), least)
     return Split(parts, "" if len(parts) > 1 else "it has no second key frame to split it at")
 
 
@@ -87,7 +83,7 @@ def _times_of(info: FilmInfo) -> tuple[list[int], list[int]]:
     return times, keys
 
 
-def _parts(shown: Sequence[int], keys: Sequence[int], least: int, warm: int) -> tuple[Part, ...]:
+def _parts(shown: Sequence[int], keys: Sequence[int], least: int) -> tuple[Part, ...]:
     place = {time: number for number, time in enumerate(shown)}
     begins = [0]
     for key in keys:
@@ -99,7 +95,6 @@ def _parts(shown: Sequence[int], keys: Sequence[int], least: int, warm: int) -> 
             number,
             shown[begin],
             shown[end] if end < len(shown) else None,
-            shown[max(0, begin - warm)],
             end - begin,
         )
         for number, (begin, end) in enumerate(zip(begins, ends, strict=True))

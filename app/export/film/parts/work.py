@@ -84,7 +84,7 @@ def make_parts(
 
     Args:
         work: The film.
-        styling: Styles the frames.
+        styling: Styles the frames, each without regard to the others.
         parts: Taken when the one before has been read; on a thread of its own.
         teller: Hears of every part and batch; and may end the work.
         notices: Where the engine's notices are put; they are taken out again.
@@ -106,10 +106,10 @@ def make_parts(
         for part in parts:
             given[part.number] = part
             count = 0
-            with closing(_frames(work, part, reading)) as coming:
-                for frame in coming:
-                    count += frame.part is not None
-                    yield frame
+            coming = read_frames(work.request.info, reading, part.first - 1, part.until)
+            with closing(coming):
+                for count, frame in enumerate(coming, 1):  # noqa: B007
+                    yield PartFrame(frame, part.number)
             if not count:
                 teller.answer(part, None)
 
@@ -118,15 +118,6 @@ def make_parts(
     if line.cancelled:
         raise FilmCancelled("the film was cancelled")
     return LineEnd(line.clock.seconds, line.running, reading)
-
-
-def _frames(work: FilmWork, part: Part, reading: FilmReading) -> Generator[PartFrame]:
-    """The frames of a part; those that are styled before it are only remembered."""
-    with closing(read_frames(work.request.info, reading, part.warm - 1, part.until)) as frames:
-        apart = True
-        for frame in frames:
-            yield PartFrame(frame, part.number if frame.pts >= part.first else None, apart)
-            apart = False
 
 
 class _ToldParts:

@@ -26,11 +26,7 @@ class Plain:
     def __init__(self, batch: int = 2) -> None:
         self.batch = batch
         self.seen: list[int] = []
-        self.resets = 0
         self._late: list[Frame] = []
-
-    def reset_history(self) -> None:
-        self.resets += 1
 
     def begin(self, frames: Sequence[Frame]) -> Iterator[StyledFrame]:
         late, self._late = self._late, list(frames)
