@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -14,7 +13,8 @@ import torch
 
 from app.batch.manifest import Manifest, Record, plan_digest, planned
 from app.batch.shard import Shard, local_index
-from app.commands.common_flags import DEFAULTS
+from app.commands.stylize.cluster import ClusterFilms, ClusterPictures, Pool, place_of, remote_jobs
+from app.commands.stylize.cluster import existing as existing_results
 from app.commands.stylize.devices import Setup, SharedFilms, SharedPictures, devices_of
 from app.commands.stylize.films import films_among, stylize_films
 from app.commands.stylize.flags import FULL
@@ -24,11 +24,7 @@ from app.commands.stylize.jobs import Job, StylizeError, plan_jobs
 from app.commands.stylize.limits import Limits
 from app.commands.stylize.pipeline import Outcome, Pipeline
 from app.commands.stylize.reporters import Reporter, Tally, make_reporter
-from app.commands.stylize.style_images import (
-    check_style_images,
-    include_style_images,
-    mix_of,
-)
+from app.commands.stylize.style_images import check_style_images, chosen_styles
 from app.commands.stylize.styling import Styling
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine
@@ -56,16 +52,8 @@ def run(args: argparse.Namespace, reporter: Reporter | None = None) -> int:
     check_style_images(args.style_image, args.style_network, args.mix)
     with tempfile.TemporaryDirectory(prefix="styleforge-") as folder:
         library = Library.default()
-        if args.style_image:
-            chosen = include_style_images(
-                library, args.style_image, args.style_network, Path(folder), args.mix
-            )
-            names = [image.path.stem for image in args.style_image]
-            names += [key for key, _ in args.mix]
-        else:
-            chosen = mix_of(args.style or DEFAULTS.style, args.mix)
-            names = [key for key, _ in chosen]
-        return _run(args, library, chosen, "+".join(names), reporter)
+        chosen, style = chosen_styles(args, library, Path(folder))
+        return _run(args, library, chosen, style, reporter)
 
 
 def _run(
@@ -78,8 +66,9 @@ def _run(
     notices: list[str] = []
     engine = Engine(library, on_notice=notices.append, free=free_bytes)
     full = args.size == FULL
+    _check_places(args)
     devices = devices_of(_device(args))
-    shared = len(devices) > 1
+    shared = len(devices) > 1 or args.cluster is not None
     config = EngineConfig(
         **given_values(args),
         kernels=args.kernels,
@@ -91,7 +80,7 @@ def _run(
     setup = Setup(library, config, args.batch, full)
     if films := films_among(args.inputs):
         with ExitStack() as ending:
-            sharing = SharedFilms(devices, setup, reporter.problem) if shared else None
+            sharing = _sharing(args, devices, setup, engine, reporter)
             if sharing is not None:
                 ending.enter_context(sharing)
             return stylize_films(films, args, library, engine, notices, sharing)
@@ -117,11 +106,7 @@ def _run(
         for job in done:
             record.kept(job.target)
     if jobs:
-        if shared:
-            pipeline = SharedPictures(devices[: len(jobs)], setup, reporter, args.depth)
-            outcomes = pipeline.run(jobs)
-        else:
-            pipeline, outcomes = _alone(jobs, setup, args.depth, engine, notices, reporter)
+        pipeline, outcomes = _pipeline(jobs, args, devices, setup, engine, notices, reporter)
         try:
             with pipeline, reporter:
                 _stylize(outcomes, reporter, tally, record)
@@ -138,15 +123,35 @@ def _run(
     return FAILED if tally.failed else failed
 
 
-def _alone(
-    jobs: list[Job],
+def _sharing(
+    args: argparse.Namespace,
+    devices: list[str],
     setup: Setup,
-    depth: int | None,
+    engine: Engine,
+    reporter: Reporter,
+) -> SharedFilms | None:
+    """What shares the films; None for the engine of this process."""
+    if args.cluster is not None:
+        return ClusterFilms(Pool(args.cluster), args, setup, engine, reporter.note)
+    return SharedFilms(devices, setup, reporter.problem) if len(devices) > 1 else None
+
+
+def _pipeline(
+    jobs: list[Job],
+    args: argparse.Namespace,
+    devices: list[str],
+    setup: Setup,
     engine: Engine,
     notices: list[str],
     reporter: Reporter,
-) -> tuple[Pipeline, Iterator[Outcome]]:
-    """What styles pictures by the engine of this process."""
+) -> tuple[Pipeline | SharedPictures | ClusterPictures, Iterator[Outcome]]:
+    """What styles pictures: a cluster, several devices, or the engine of this process."""
+    if args.cluster is not None:
+        cluster = ClusterPictures(Pool(args.cluster), args, setup, reporter)
+        return cluster, cluster.run(jobs)
+    if len(devices) > 1:
+        shared = SharedPictures(devices[: len(jobs)], setup, reporter, args.depth)
+        return shared, shared.run(jobs)
     config = setup.config
     if config.kernels != "baseline":
         with reporter.waiting("Preparing the native kernels ..."):
@@ -154,7 +159,7 @@ def _alone(
                 prepare(family=operations)
     limits = Limits.now(config, setup.batch, engine, full=setup.full)
     styling = Styling(engine, limits, notices)
-    pipeline = Pipeline(styling, limits.picture_bytes, config.size, depth=depth)
+    pipeline = Pipeline(styling, limits.picture_bytes, config.size, depth=args.depth)
     engine.on_progress = reporter.bands
     return pipeline, pipeline.run(groups(jobs, limits))
 
@@ -186,9 +191,12 @@ def _plan(args: argparse.Namespace, style: str, reporter: Reporter) -> _Plan | N
         raise StylizeError(
             "--smoothing follows pictures one by one, and a shard has every n-th alone"
         )
-    everything, problems = plan_jobs(
-        args.inputs, args.output, args.name, style, folder=args.shard is not None
-    )
+    if _has_places(args):
+        everything, problems = remote_jobs(args.inputs, place_of(args.output) or args.output), []
+    else:
+        everything, problems = plan_jobs(
+            args.inputs, args.output, args.name, style, folder=args.shard is not None
+        )
     for problem in problems:
         reporter.problem(problem)
     if not everything:
@@ -196,7 +204,7 @@ def _plan(args: argparse.Namespace, style: str, reporter: Reporter) -> _Plan | N
     names = [job.target.relative_to(args.output).as_posix() for job in everything]
     shard = args.shard or Shard(1, 1)
     jobs = shard.of(everything, names)
-    existing = [job for job in jobs if os.path.lexists(job.target)]
+    existing = existing_results(jobs, args.output)
     if existing and not (args.overwrite or args.skip_existing or args.resume):
         raise StylizeError(_exists_message(existing))
     path, record = args.manifest, None
@@ -223,6 +231,25 @@ def _stylize(
         elif record:
             record.done(job.target)
         reporter.picture(outcome, error, tally)
+
+
+def _has_places(args: argparse.Namespace) -> bool:
+    """Whether pictures are read from addresses such as s3://bucket/photos, or written there."""
+    return any(place_of(each) is not None for each in (*args.inputs, args.output))
+
+
+def _check_places(args: argparse.Namespace) -> None:
+    if not _has_places(args):
+        return
+    if args.cluster is None:
+        raise StylizeError(
+            "addresses such as s3://bucket/photos are for --cluster; --cluster auto is one of this "
+            "machine alone"
+        )
+    if not all(place_of(text) for text in args.inputs):
+        raise StylizeError("with addresses, every input is one")
+    if args.name or args.shard or args.manifest:
+        raise StylizeError("--name, --shard and --manifest are for folders, not for addresses")
 
 
 def _device(args: argparse.Namespace) -> str:

@@ -131,6 +131,14 @@ def add_sharing(parser: argparse.ArgumentParser) -> None:
         "(RANK), SLURM or a Kubernetes indexed job; auto/N takes I alone",
     )
     parser.add_argument(
+        "--cluster",
+        metavar="auto|ADDRESS",
+        help="share the work among the machines of a Ray cluster, ray://HOST:PORT or HOST:PORT; "
+        "auto is the one that RAY_ADDRESS names, or without it this machine alone. Needs the extra "
+        "cluster. All machines see the same folders, or pictures are read from and written to "
+        "addresses such as s3://BUCKET/FOLDER",
+    )
+    parser.add_argument(
         "--manifest",
         type=Path,
         metavar="FILE",

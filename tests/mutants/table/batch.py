@@ -14,6 +14,7 @@ _WATCHED = "tests/app/batch/test_watched_folder.py"
 _STYLIST = "tests/app/test_stylist.py"
 _MAN = "tests/app/commands/test_man.py"
 _DEVICES = "tests/app/commands/test_devices.py"
+_CLUSTER = "tests/app/commands/test_cluster.py"
 _COMPLETION = "tests/app/commands/test_completion.py"
 
 MUTANTS = (
@@ -177,5 +178,19 @@ MUTANTS = (
         "if texture_of(config, self._setup.library) > 0:",
         "if False:",
         (f"{_DEVICES}::test_a_film_whose_frames_depend_on_those_before_is_of_one_device",),
+    ),
+    Mutant(
+        "the address of a picture loses a slash",
+        "app/commands/stylize/cluster/places.py",
+        "return _ADDRESS.sub(_scheme, super().__str__(), count=1)",
+        "return super().__str__()",
+        (f"{_CLUSTER}::test_an_address_is_a_path_that_keeps_its_slashes",),
+    ),
+    Mutant(
+        "what a dead node had is not given out again",
+        "app/commands/stylize/cluster/pool.py",
+        "        while left:\n",
+        "        if left:\n",
+        (f"{_CLUSTER}::test_a_thousand_pictures_are_all_made_once_while_a_node_is_killed",),
     ),
 )

@@ -106,17 +106,23 @@ class SharedFilms:
 
         def makers(work: FilmWork, left: Sequence[Part]) -> Iterator[Said]:
             run = FilmRun(work, replace(config, texture=0.0), batch)  # which it has, see `split`
-            for message in self._crew.run(run, ((part,) for part in left), stopped):
-                if isinstance(message, Answer):
-                    assert isinstance(message.item, Part)
-                    yield message.item, message.value
-                else:
-                    yield message.value
-            if stopped():
-                self._crew.stop()
+            return self.made(run, left, stopped)
 
         film = SharedFilm(request, parts, len(self.devices), told, on_notice)
         return film.run(makers)
+
+    def made(
+        self, run: FilmRun, left: Sequence[Part], stopped: Callable[[], bool]
+    ) -> Iterator[Said]:
+        """Have parts made, and say what becomes of them; fewer where it was stopped."""
+        for message in self._crew.run(run, ((part,) for part in left), stopped):
+            if isinstance(message, Answer):
+                assert isinstance(message.item, Part)
+                yield message.item, message.value
+            else:
+                yield message.value
+        if stopped():
+            self._crew.stop()
 
 
 def texture_of(config: EngineConfig, library: Library) -> float:

@@ -149,7 +149,7 @@ class _Bench:
         try:
             with pipeline:
                 for outcome in pipeline.run(self._groups()):
-                    self._member.answer(outcome.job, _light(outcome))
+                    self._member.answer(outcome.job, light(outcome))
         finally:
             self._member.ended(pipeline.written)
 
@@ -172,7 +172,7 @@ class _Bench:
             yield from groups(jobs, self.limits)
 
 
-def _light(outcome: Outcome) -> Outcome:
+def light(outcome: Outcome) -> Outcome:
     """What became of a picture, without its pixels, and with an error that can be sent."""
     error, styled = outcome.error, outcome.styled
     if error is not None and not isinstance(error, OSError):

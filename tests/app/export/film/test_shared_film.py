@@ -12,7 +12,7 @@ from app.export.film.job import FilmJob
 from app.export.film.parts.request import FilmCancelled, FilmCount
 from app.export.film.parts.shared import Said, SharedFilm
 from app.export.film.parts.split import Part, split
-from app.export.film.parts.work import FilmWork, MadePart, make_parts
+from app.export.film.parts.work import FilmWork, LineCount, MadePart, make_parts
 from app.export.film.reader import FilmReading, film_info, read_frames
 from app.export.film.store import SegmentStore, store_folder
 from tests.app.export.film.conftest import Plain, request
@@ -35,10 +35,13 @@ class Heard:
         self.on_stop: Callable[[], object] = lambda: None
         self.said: list[Said] = []
 
-    def answer(self, item: Part, value: MadePart | None) -> None:
+    def answer(self, item: object, value: object) -> None:
+        assert isinstance(item, Part)
+        assert value is None or isinstance(value, MadePart)
         self.said.append((item, value))
 
-    def news(self, value: FilmCount) -> None:
+    def news(self, value: object) -> None:
+        assert isinstance(value, LineCount)
         self.said.append(value)
 
 
