@@ -18,6 +18,7 @@ from app.commands.stylize.cluster.places import Place, place_of, remote_jobs
 from app.commands.stylize.jobs import Job, StylizeError
 from tests.app.commands.conftest import STYLE, stylized
 from tests.conftest import picture
+from tests.helpers.films import Look, packets_of, times_of, write_film
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
 
@@ -98,6 +99,20 @@ def test_addresses_are_read_and_written_and_a_second_run_goes_on(style, tmp_path
     assert sorted(path.name for path in out.iterdir()) == names
     for name in names:
         assert (out / name).read_bytes() == (tmp_path / "alone" / name).read_bytes()
+
+
+@pytest.mark.slow
+@needs_ray
+def test_a_film_of_a_cluster_has_every_frame_and_its_sound(style, tmp_path):
+    look = Look(options=(("crf", "1"), ("g", "10"), ("sc_threshold", "0")))
+    times = [1001 * number for number in range(120)]
+    film = write_film(tmp_path / "film.mp4", times, look=look, sound="aac")
+    process = begun(film, tmp_path / "out.mp4", "--cluster", "auto", "--texture", "0")
+    _, err = process.communicate(timeout=110)
+    assert process.returncode == 0, err
+    assert "by one device" not in err
+    assert times_of(tmp_path / "out.mp4") == times_of(film)
+    assert packets_of(tmp_path / "out.mp4", "audio") == packets_of(film, "audio")
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from app.commands.stylize.cluster.painter import Painter, PainterSetup, rows_of,
 from app.errors import StyleForgeError
 
 AUTO = "auto"  # the cluster that Ray's environment names, else one of this machine alone
+LOCAL = "local"  # Ray's word for the latter
 THREADS = 4  # of the processor for an actor without a GPU, where a node has as many
 MOST_BLOCKS = 2000  # of a dataset
 IDLE_ROUNDS = 2  # without an answer, after which the work is given up
@@ -44,14 +45,11 @@ class Pool:
                 f"--cluster needs Ray, which `pip install styleforge[cluster]` brings: {exc}"
             ) from exc
         self._ray = ray
-        given = None if address == AUTO else address
+        # Without an address, Ray would join any cluster that it finds on this machine.
+        given = (os.environ.get("RAY_ADDRESS") or LOCAL) if address == AUTO else address
+        alone = {"include_dashboard": False} if given == LOCAL else {}
         try:
-            ray.init(
-                given,
-                logging_level=logging.ERROR,
-                log_to_driver=False,
-                **({} if given or os.environ.get("RAY_ADDRESS") else {"include_dashboard": False}),
-            )
+            ray.init(given, logging_level=logging.ERROR, log_to_driver=False, **alone)
         except (ConnectionError, OSError, RuntimeError, ValueError) as exc:
             raise ClusterError(f"the cluster '{address}' cannot be reached: {exc}") from exc
         # As Ray's own debugger does: what nodes write when they die would go to stdout.
