@@ -124,7 +124,7 @@ def _tagged_seconds(stream: av.VideoStream) -> float:
 
 
 def read_frames(
-    info: FilmInfo, reading: FilmReading, after: int | None = None
+    info: FilmInfo, reading: FilmReading, after: int | None = None, until: int | None = None
 ) -> Generator[FilmFrame]:
     """Read the frames of a film. To be used by one thread, and closed.
 
@@ -132,6 +132,7 @@ def read_frames(
         info: The film.
         reading: Receives what goes wrong; reading goes on behind a damaged packet.
         after: Only frames later than this time, in the film's time base; None for all.
+        until: Only frames earlier than this time; None for all.
 
     Yields:
         Frames in the order of their times, which increase strictly.
@@ -147,11 +148,11 @@ def read_frames(
             with open_film(info.path) as (container, stream):
                 frames = _from(container, stream, after, reading)
                 if frames is not None:
-                    yield from _converted(info, frames, reading, after)
+                    yield from _converted(info, frames, reading, after, until)
                     return
         with open_film(info.path) as (container, stream):
             frames = _decoded(container, stream, reading)
-            yield from _converted(info, frames, reading, after)
+            yield from _converted(info, frames, reading, after, until)
     except FAULTS as exc:
         raise FilmError(f"{named(info.path)} cannot be read: {reason(exc)}") from exc
 
@@ -162,15 +163,15 @@ def _from(
     after: int,
     reading: FilmReading,
 ) -> Iterator[av.VideoFrame] | None:
-    """The frames from a key frame at or before a time on; None where the file cannot be entered
-    there, or its frames have no times of their own."""
+    """The frames from a key frame on that is the first one behind a time or one before; None where
+    the file cannot be entered there, or its frames have no times of their own."""
     try:
-        container.seek(after, stream=stream, backward=True)
+        container.seek(after + 1, stream=stream, backward=True)
         frames = _decoded(container, stream, reading)
         first = next(frames, None)
     except FAULTS:
         return None
-    if first is None or first.pts is None or first.pts > after:
+    if first is None or first.pts is None or first.pts > after + 1:
         return None
 
     def all_of_them() -> Iterator[av.VideoFrame]:
@@ -181,7 +182,11 @@ def _from(
 
 
 def _converted(
-    info: FilmInfo, frames: Iterator[av.VideoFrame], reading: FilmReading, after: int | None
+    info: FilmInfo,
+    frames: Iterator[av.VideoFrame],
+    reading: FilmReading,
+    after: int | None,
+    until: int | None,
 ) -> Generator[FilmFrame]:
     converter, turn = Converter(info.colors, info.orientation), info.orientation
     stored = turn.size(info.width, info.height)  # turning twice exchanges twice
@@ -196,6 +201,8 @@ def _converted(
             if previous is not None and pts <= previous:
                 pts = previous + 1
             previous = pts
+            if until is not None and pts >= until:
+                return
             if after is None or pts > after:
                 reading.scaled += (decoded.width, decoded.height) != stored
                 yield pts, decoded.duration or usual, decoded
