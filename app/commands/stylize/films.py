@@ -5,20 +5,25 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from app.batch.manifest import Record
 from app.commands.stop_signal import stop_requested
+from app.commands.stylize.devices.films import SharedFilms
+from app.commands.stylize.devices.worker import Setup
 from app.commands.stylize.inputs import shown
 from app.commands.stylize.jobs import Job, StylizeError
 from app.commands.stylize.limits import Limits
 from app.commands.stylize.reporters import FilmOutcome, Reporter, Tally
+from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.errors import StyleForgeError
+from app.export.film.info import FilmInfo
 from app.export.film.job import FilmCancelled, FilmJob, FilmProgress
+from app.export.film.parts.split import Split
 from app.export.film.plan import film_request
 from app.export.film.reader import film_info
 from app.export.film.report import FilmReport
@@ -26,6 +31,7 @@ from app.export.film.styling import FilmStyling
 from app.styles.library import Library
 from app.version import styleforge_version
 from utils.files.atomic import atomic_write
+from utils.text import printable
 
 
 class Films:
@@ -33,9 +39,10 @@ class Films:
 
     Args:
         args: What the flags were parsed to.
-        library: Where the styles are.
-        engine: Is configured for each film.
-        limits: With the config of the command line.
+        setup: The config of the command line, and where the styles are.
+        engine: Is configured for each film that it makes alone.
+        limits_on: Prepares it for a device, and says what fits there.
+        sharing: What shares each film; None for the engine alone.
         notices: Where the engine's notices are put; they are taken out again.
         reporter: Is told of them.
         record: The manifest; None for none.
@@ -44,14 +51,16 @@ class Films:
     def __init__(
         self,
         args: argparse.Namespace,
-        library: Library,
+        setup: Setup,
         engine: Engine,
-        limits: Limits,
+        limits_on: Callable[[str], Limits],
+        sharing: SharedFilms | None,
         notices: list[str],
         reporter: Reporter,
         record: Record | None,
     ) -> None:
-        self._args, self._library, self._engine, self._limits = args, library, engine, limits
+        self._args, self._setup, self._engine = args, setup, engine
+        self._limits_on, self._sharing = limits_on, sharing
         self._notices, self._reporter, self._record = notices, reporter, record
         self._reports: list[dict[str, Any]] = []
 
@@ -89,18 +98,15 @@ class Films:
         return FilmOutcome(job, report, "", self._taken_notices())
 
     def _make(self, job: Job) -> FilmReport:
-        info, limits, args = film_info(job.source), self._limits, self._args
-        config = limits.config
-        batch = limits.batch_of(info.width, info.height)
-        sized = replace(config, size=limits.size(job.source.name, info.width, info.height))
-        self._engine.configure(sized)
-        self._engine.reset_history()
-        looks = [f"{share} of {_digest(self._library, key)}" for key, share in config.parts]
+        info, args = film_info(job.source), self._args
+        how = self._how(job, info)
+        sized, batch = how.config, how.batch
+        looks = [f"{share} of {_digest(self._setup.library, key)}" for key, share in sized.parts]
         identity = {
             "program": styleforge_version(),
             "config": repr(replace(sized, style="", mix=None, mix_more=())),
             "styles": "; ".join(looks),
-            "device": str(limits.device),
+            "device": how.device,
             "batch": str(batch),
         }
         request = film_request(
@@ -117,16 +123,57 @@ class Films:
                 self._reporter.frames(job, now)
                 if self._record and now.count:
                     self._record.under_way(job.target, min(1.0, now.done / now.count))
+
+            def told_alone(now: FilmProgress) -> None:
+                told(now)
                 if asked.is_set():
                     film.cancel()
 
-            film = FilmJob(request, FilmStyling(self._engine, batch), told)
+            if self._sharing is not None and how.parts is not None:
+                say = self._notices.append
+                return self._sharing.make(request, how.parts, sized, batch, told, say, asked.is_set)
+            self._engine.configure(sized)
+            self._engine.reset_history()
+            film = FilmJob(request, FilmStyling(self._engine, batch), told_alone)
             return film.run()
+
+    def _how(self, job: Job, info: FilmInfo) -> _How:
+        """Decide how a film is painted; the engine is prepared if it paints it alone."""
+        name, config, sharing = job.source.name, self._setup.config, self._sharing
+        if sharing is not None:
+            parts = sharing.split(info)
+            if not parts.reason:
+                size, batch = sharing.sized(name, info)
+                kinds = ", ".join(sharing.kinds)
+                return _How(replace(config, size=size), batch, kinds, parts)
+            self._reporter.note(f"{printable(name)} is painted by one device: {parts.reason}")
+            config = replace(config, device=sharing.devices[0])
+        limits = self._limits_on(config.device)
+        size = limits.size(name, info.width, info.height)
+        batch = limits.batch_of(info.width, info.height)
+        return _How(replace(config, size=size), batch, str(limits.device))
 
     def _taken_notices(self) -> tuple[str, ...]:
         taken = tuple(self._notices)
         self._notices.clear()
         return taken
+
+
+@dataclass(frozen=True, slots=True)
+class _How:
+    """How a film is painted.
+
+    Attributes:
+        config: For every frame.
+        batch: How many frames go through the network together.
+        device: What paints it.
+        parts: Those that several devices make; None for one that makes it alone.
+    """
+
+    config: EngineConfig
+    batch: int
+    device: str
+    parts: Split | None = None
 
 
 def _digest(library: Library, key: str) -> str:

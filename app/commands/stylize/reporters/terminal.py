@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
 from types import TracebackType
 from typing import Self
@@ -101,10 +101,20 @@ class TerminalReporter(Reporter):
             "Stylizing", total=len(jobs), visible=not alone, rate=""
         )
 
-    def waiting(self, text: str) -> AbstractContextManager[object]:
-        """Show it beside a spinner."""
-        quiet = self._loudness is Loudness.QUIET
-        return nullcontext() if quiet else self._console.status(text)
+    @contextmanager
+    def waiting(self, text: str) -> Iterator[None]:
+        """Show it among the bars, or beside a spinner where there are none yet."""
+        if self._loudness is Loudness.QUIET:
+            yield
+        elif self._progress.live.is_started:  # beside which there is no room for a spinner
+            task = self._progress.add_task(text, total=None, rate="")
+            try:
+                yield
+            finally:
+                self._progress.remove_task(task)
+        else:
+            with self._console.status(text):
+                yield
 
     def picture(self, outcome: Outcome, error: str, tally: Tally) -> None:
         """Advance the bar, and print errors, remarks and, if verbose, the result."""

@@ -1,0 +1,8 @@
+"""Several devices of one machine share a run: a process for each takes work from one list."""
+
+from __future__ import annotations
+
+from app.commands.stylize.devices.choice import devices_of as devices_of
+from app.commands.stylize.devices.films import SharedFilms as SharedFilms
+from app.commands.stylize.devices.pictures import SharedPictures as SharedPictures
+from app.commands.stylize.devices.worker import Setup as Setup
