@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 
+from app.commands.stylize.cluster.answers import PartAnswer, PictureAnswer
 from app.commands.stylize.cluster.painter import PainterSetup
 from app.commands.stylize.cluster.pool import Pool
 from app.commands.stylize.devices.films import SharedFilms
@@ -66,6 +67,7 @@ class ClusterFilms(SharedFilms):
         """As of SharedFilms."""
         setup = PainterSetup(self._args, self._setup.config, self._setup.full, run, threads=1)
         for said in self._pool.run(setup, left, 1, self._on_loss):
-            yield said
+            assert not isinstance(said, PictureAnswer)
+            yield (said.item, said.made) if isinstance(said, PartAnswer) else said
             if stopped():
                 return

@@ -3,42 +3,37 @@
 from __future__ import annotations
 
 import argparse
-import pickle
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from app.commands.stylize.cluster.answers import Fault, PartAnswer, PictureAnswer, Result
 from app.commands.stylize.cluster.places import fetch, is_there, place_of, send
-from app.commands.stylize.devices.worker import FilmRun, PictureRun, light
+from app.commands.stylize.cluster.rows import Batch, Said, batch_of, items_in
+from app.commands.stylize.devices.worker import FilmRun, PictureRun
 from app.commands.stylize.files import FAULTS
 from app.commands.stylize.groups import groups
 from app.commands.stylize.jobs import Job
 from app.commands.stylize.limits import Limits
-from app.commands.stylize.pipeline import Outcome, Pipeline
+from app.commands.stylize.pipeline import Pipeline
 from app.commands.stylize.style_images import chosen_styles
 from app.commands.stylize.styling import Styling
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine
-from app.engine.result import RunInfo, StyledFrame, Timings
+from app.engine.result import RunInfo, Timings
 from app.export.film.parts.split import Part
-from app.export.film.parts.work import make_parts
+from app.export.film.parts.work import LineCount, MadePart, make_parts
 from app.export.film.styling import FilmStyling
-from app.frame import Frame
 from app.styles.library import Library
 from kernels.ops.registry import prepare
-from models.transformer_net import VARIANTS
+from models.transformer_net import ALL_VARIANTS
 from utils.devices import resolve, title
 from utils.free_memory import free_bytes
-
-COLUMN = "pickled"  # of the rows: an item, and what is said of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,51 +74,47 @@ class Painter:
                 prepare(family=operations)
         self._limits = Limits.now(self._config, setup.args.batch, self._engine, full=setup.full)
 
-    def __call__(self, batch: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    def __call__(self, batch: Batch) -> Batch:
         """Answer items.
 
         Args:
-            batch: With the pickled items, jobs or parts, under COLUMN.
+            batch: Jobs or parts, as `rows_of` writes them.
 
         Returns:
-            What is said of them, pickled, under COLUMN: pairs of an item and its answer, and of
-            films what else is said.
+            What is said of them, as `said_in` reads it: an answer to each, and of films how far
+            they are.
         """
-        items = [pickle.loads(each) for each in batch[COLUMN]]
-        run = self._setup.run
-        said = (
-            self._pictures(items, run) if isinstance(run, PictureRun) else self._parts(items, run)
-        )
-        packed = np.empty(len(said), object)
-        packed[:] = [pickle.dumps(each) for each in said]
-        return {COLUMN: packed}
+        items, run = items_in(batch), self._setup.run
+        if isinstance(run, PictureRun):
+            return batch_of(self._pictures([item for item in items if isinstance(item, Job)], run))
+        return batch_of(self._parts([item for item in items if isinstance(item, Part)], run))
 
-    def _pictures(self, jobs: Sequence[Job], run: PictureRun) -> list[tuple[Job, Outcome]]:
-        said: list[tuple[Job, Outcome]] = []
+    def _pictures(self, jobs: Sequence[Job], run: PictureRun) -> list[PictureAnswer]:
+        said: list[PictureAnswer] = []
         left: dict[Job, Job] = {}  # by the job with copies on this machine
         for number, job in enumerate(jobs):
             # An attempt that died with its node may have written it; again would be twice.
             if not self._setup.args.overwrite and is_there(job.target):
-                said.append((job, Outcome(job, self._earlier())))
+                said.append(PictureAnswer(job, self._earlier()))
                 continue
             try:
                 left[self._here(job, number)] = job
             except FAULTS as exc:
-                said.append((job, light(Outcome(job, error=exc))))
+                said.append(PictureAnswer(job, None, Fault.of(exc)))
         styling = Styling(self._engine, self._limits, self._notices)
         budget, size = self._limits.picture_bytes, self._config.size
         with Pipeline(styling, budget, size, self._setup.threads, run.depth) as pipeline:
             for outcome in pipeline.run(groups(left, self._limits)):
-                job = left[outcome.job]
-                said.append((job, light(self._sent(replace(outcome, job=job), outcome.job))))
+                job, here = left[outcome.job], outcome.job
+                said.append(self._sent(replace(PictureAnswer.of(outcome), item=job), here))
         return said
 
-    def _earlier(self) -> StyledFrame:
+    def _earlier(self) -> Result:
         """What is told of a result that an attempt has made whose word was lost."""
-        config, empty = self._config, Frame(np.empty((0, 0, 3), np.uint8))
+        config = self._config
         device = title(resolve(config.device))
-        running = RunInfo(VARIANTS[config.kernels].title, config.precision, device)
-        return StyledFrame(empty, empty, config, Timings(), (0, 0), running)
+        running = RunInfo(ALL_VARIANTS[config.kernels].title, config.precision, device)
+        return Result(Timings(), (0, 0), running)
 
     def _here(self, job: Job, number: int) -> Job:
         """The job with files of this machine in place of addresses."""
@@ -135,23 +126,20 @@ class Painter:
             target = self._folder / f"{number}-out{target.suffix}"
         return Job(source, target)
 
-    def _sent(self, outcome: Outcome, here: Job) -> Outcome:
+    def _sent(self, answer: PictureAnswer, here: Job) -> PictureAnswer:
         """Send a result to its address, and delete the copies."""
-        error = outcome.error
+        job = answer.item
         try:
-            if here.target != outcome.job.target and error is None:
-                send(here.target, outcome.job.target)
+            if here.target != job.target and answer.fault is None:
+                send(here.target, job.target)
         except FAULTS as exc:
-            error = exc
-        for copy, original in (
-            (here.source, outcome.job.source),
-            (here.target, outcome.job.target),
-        ):
+            answer = replace(answer, result=None, fault=Fault.of(exc))
+        for copy, original in ((here.source, job.source), (here.target, job.target)):
             if copy != original:
                 copy.unlink(missing_ok=True)
-        return outcome if error is outcome.error else replace(outcome, error=error, styled=None)
+        return answer
 
-    def _parts(self, parts: Sequence[Part], run: FilmRun) -> list[object]:
+    def _parts(self, parts: Sequence[Part], run: FilmRun) -> list[Said]:
         self._engine.configure(replace(run.config, device=self._config.device))
         self._engine.reset_history()
         heard = _Heard()
@@ -164,21 +152,14 @@ class _Heard:
     """Keeps what is said until the batch is answered."""
 
     def __init__(self) -> None:
-        self.said: list[object] = []
+        self.said: list[Said] = []
         self.on_stop: Callable[[], object] = lambda: None
 
     def answer(self, item: Hashable, value: object) -> None:
-        self.said.append((item, value))
+        assert isinstance(item, Part)
+        assert value is None or isinstance(value, MadePart)
+        self.said.append(PartAnswer(item, value))
 
     def news(self, value: object) -> None:
+        assert isinstance(value, LineCount)
         self.said.append(value)
-
-
-def rows_of(items: Sequence[object]) -> list[dict[str, bytes]]:
-    """The rows that `Painter` takes batches of."""
-    return [{COLUMN: pickle.dumps(item)} for item in items]
-
-
-def said_in(batch: dict[str, NDArray[Any]]) -> Iterator[Any]:
-    """What `Painter` says in a batch of its rows."""
-    return (pickle.loads(each) for each in batch[COLUMN])

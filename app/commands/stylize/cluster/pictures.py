@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from app.commands.stylize.cluster.answers import PictureAnswer
 from app.commands.stylize.cluster.painter import PainterSetup
 from app.commands.stylize.cluster.pool import Pool
 from app.commands.stylize.devices.worker import PictureRun, Setup
@@ -55,7 +56,9 @@ class ClusterPictures:
             ClusterError: The cluster does not do the work.
         """
         told: set[str] = set()
-        for _, outcome in self._pool.run(self._setup, jobs, TOGETHER, self._reporter.note):
+        for said in self._pool.run(self._setup, jobs, TOGETHER, self._reporter.note):
+            assert isinstance(said, PictureAnswer)
+            outcome = said.outcome(self._setup.config)
             self._written += outcome.error is None
             new = tuple(dict.fromkeys(each for each in outcome.notices if each not in told))
             told.update(new)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from app.commands.stylize.cluster.painter import Painter, PainterSetup, rows_of, said_in
+from app.commands.stylize.cluster.answers import PartAnswer, PictureAnswer
+from app.commands.stylize.cluster.painter import Painter, PainterSetup
+from app.commands.stylize.cluster.rows import Item, Said, rows_of, said_in
 from app.errors import StyleForgeError
 
 AUTO = "auto"  # the cluster that Ray's environment names, else one of this machine alone
@@ -75,10 +77,10 @@ class Pool:
     def run(
         self,
         setup: PainterSetup,
-        items: Sequence[Hashable],
+        items: Sequence[Item],
         together: int,
         on_loss: Callable[[str], object],
-    ) -> Iterator[Any]:
+    ) -> Iterator[Said]:
         """Have items answered by actors, one for each GPU or, where there is none, for each few
         cores. Actors that die are replaced where there is room.
 
@@ -101,10 +103,10 @@ class Pool:
             fault = ""
             try:
                 for said in self._round(setup, list(left), together):
-                    if isinstance(said, tuple) and said[0] not in left:
-                        continue
-                    if isinstance(said, tuple):
-                        del left[said[0]]
+                    if isinstance(said, PictureAnswer | PartAnswer):
+                        if said.item not in left:
+                            continue
+                        del left[said.item]
                     yield said
             except self._ray.exceptions.RayError as exc:
                 fault = str(exc).strip().splitlines()[-1]
@@ -114,9 +116,7 @@ class Pool:
             if left:
                 on_loss(f"{len(left)} tasks are given out again, since those that had them died")
 
-    def _round(
-        self, setup: PainterSetup, items: Sequence[Hashable], together: int
-    ) -> Iterator[Any]:
+    def _round(self, setup: PainterSetup, items: Sequence[Item], together: int) -> Iterator[Said]:
         data = self._ray.data
         blocks = min(MOST_BLOCKS, -(-len(items) // together))
         size, resources, threads = self._actors()
