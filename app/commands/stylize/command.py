@@ -4,40 +4,31 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from app.batch.manifest import Manifest, Record, plan_digest, planned
 from app.batch.shard import Shard, local_index
-from app.commands.stylize.cluster import ClusterFilms, ClusterPictures, Pool, place_of, remote_jobs
 from app.commands.stylize.cluster import existing as existing_results
-from app.commands.stylize.devices import Setup, SharedFilms, SharedPictures, devices_of
-from app.commands.stylize.films import Films
+from app.commands.stylize.cluster import place_of, remote_jobs
+from app.commands.stylize.devices import Setup, devices_of
+from app.commands.stylize.execution import Run
 from app.commands.stylize.flags import FULL
-from app.commands.stylize.groups import groups
 from app.commands.stylize.inputs import shown
 from app.commands.stylize.jobs import Job, StylizeError, plan_jobs
-from app.commands.stylize.limits import Limits
-from app.commands.stylize.pipeline import Outcome, Pipeline
 from app.commands.stylize.reporters import Reporter, Tally, make_reporter
 from app.commands.stylize.style_images import check_style_images, chosen_styles
-from app.commands.stylize.styling import Styling
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.exit_status import DONE, FAILED
 from app.options import Part
 from app.parameters import AUTO, given_values
 from app.styles.library import Library
-from kernels.ops.registry import prepare
 from models.precision import Precision
 from utils.free_memory import free_bytes
-from utils.text import printable
 
 
 def run(args: argparse.Namespace, reporter: Reporter | None = None) -> int:
@@ -103,9 +94,8 @@ def _run(
         engine.on_progress = reporter.bands
         try:
             with reporter:
-                run = _Run(args, devices, setup, engine, notices, reporter, tally, record)
-                _stylize(run, [job for job in jobs if not job.film])
-                _make_films(run, [job for job in jobs if job.film])
+                run = Run(args, devices, setup, engine, notices, reporter, tally, record)
+                run.carry_out(jobs)
         finally:
             if record:
                 record.save()
@@ -113,99 +103,6 @@ def _run(
         record.finish()
     reporter.end(tally)
     return FAILED if tally.failed or tally.incomplete else failed
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """A run under way; `devices` share it where there are several, or a cluster does."""
-
-    args: argparse.Namespace
-    devices: list[str]
-    setup: Setup
-    engine: Engine
-    notices: list[str]
-    reporter: Reporter
-    tally: Tally
-    record: Record | None
-
-    def limits_on(self, device: str) -> Limits:
-        """Prepare the engine of this process for a device, and say what fits there."""
-        setup, engine = self.setup, self.engine
-        config = replace(setup.config, device=device)
-        engine.configure(config)
-        if config.kernels != "baseline":
-            with self.reporter.waiting("Preparing the native kernels ..."):
-                for operations in engine.family.operations:
-                    prepare(family=operations)
-        return Limits.now(config, setup.batch, engine, full=setup.full)
-
-
-def _pipeline(run: _Run, count: int) -> _Alone | SharedPictures | ClusterPictures:
-    """What styles pictures: a cluster, several devices, or the engine of this process."""
-    args, setup, reporter = run.args, run.setup, run.reporter
-    if args.cluster is not None:
-        return ClusterPictures(Pool(args.cluster), args, setup, reporter)
-    if len(run.devices) > 1:
-        return SharedPictures(run.devices[:count], setup, reporter, args.depth)
-    limits = run.limits_on(setup.config.device)
-    return _Alone(limits, run.engine, run.notices, args.depth)
-
-
-def _sharing(run: _Run) -> AbstractContextManager[SharedFilms | None]:
-    """What shares the films; None for the engine of this process."""
-    reporter = run.reporter
-    if run.args.cluster is not None:
-        pool = Pool(run.args.cluster)
-        return ClusterFilms(pool, run.args, run.setup, run.engine, reporter.note)
-    if len(run.devices) == 1:
-        return nullcontext()
-    with reporter.waiting(f"Starting processes for {', '.join(run.devices)} ..."):
-        return SharedFilms(run.devices, run.setup, reporter.problem)
-
-
-def _make_films(run: _Run, jobs: Sequence[Job]) -> None:
-    """Make films, and say and record of each what became of it."""
-    if not jobs:
-        return
-    with _sharing(run) as sharing:
-        films = Films(
-            run.args,
-            run.setup,
-            run.engine,
-            cache(run.limits_on),
-            sharing,
-            run.notices,
-            run.reporter,
-            run.record,
-        )
-        films.run(jobs, run.tally)
-
-
-class _Alone:
-    """As SharedPictures, by the engine of this process."""
-
-    def __init__(
-        self, limits: Limits, engine: Engine, notices: list[str], depth: int | None
-    ) -> None:
-        styling = Styling(engine, limits, notices)
-        self._limits = limits
-        self._pipeline = Pipeline(styling, limits.picture_bytes, limits.config.size, depth=depth)
-
-    def __enter__(self) -> _Alone:
-        self._pipeline.__enter__()
-        return self
-
-    def __exit__(self, *how: Any) -> None:
-        self._pipeline.__exit__(*how)
-
-    @property
-    def written(self) -> int:
-        """How many results were written."""
-        return self._pipeline.written
-
-    def run(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
-        """Style pictures, and yield what became of each."""
-        return self._pipeline.run(groups(jobs, self._limits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,33 +175,6 @@ def _check_flags(args: argparse.Namespace, jobs: Sequence[Job], *, shared: bool)
         raise StylizeError("--depth is for pictures; films have 8 bits, and those of ProRes 10")
 
 
-def _stylize(run: _Run, jobs: Sequence[Job]) -> None:
-    """Stylize pictures, and say and record of each what became of it."""
-    if not jobs:
-        return
-    pipeline = _pipeline(run, len(jobs))
-    try:
-        with pipeline:
-            for outcome in pipeline.run(jobs):
-                _tell(outcome, run.reporter, run.tally, run.record)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(
-            f"Stopped after {pipeline.written} of {len(jobs)} pictures; those are complete."
-        ) from None
-
-
-def _tell(outcome: Outcome, reporter: Reporter, tally: Tally, record: Record | None) -> None:
-    tally.add(outcome)
-    job, error = outcome.job, ""
-    if outcome.error is not None:
-        error = _error_text(job.source, outcome.error)
-    if record and error:
-        record.failed(job.target, error)
-    elif record:
-        record.done(job.target)
-    reporter.picture(outcome, error, tally)
-
-
 def _has_places(args: argparse.Namespace) -> bool:
     """Whether pictures are read from addresses such as s3://bucket/photos, or written there."""
     return any(place_of(each) is not None for each in (*args.inputs, args.output))
@@ -336,16 +206,6 @@ def _device(args: argparse.Namespace) -> str:
 def _without(jobs: list[Job], others: list[Job]) -> list[Job]:
     left_out = set(others)
     return [job for job in jobs if job not in left_out]
-
-
-def _error_text(path: Path, exc: Exception) -> str:
-    """Describe the error with the whole path, since several folders may contain the same name."""
-    if isinstance(exc, OSError):
-        return f"'{shown(exc.filename or path)}': {exc.strerror or exc}"
-    fault, name = str(exc), printable(path.name)
-    if f"'{name}'" in fault:
-        return fault.replace(f"'{name}'", f"'{shown(path)}'", 1)
-    return fault if shown(path) in fault else f"'{shown(path)}': {fault}"
 
 
 def _exists_message(existing: list[Job]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import subprocess
 import sys
 from collections import Counter
@@ -15,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from app.commands.stylize.cluster.places import Place, place_of, remote_jobs
-from app.commands.stylize.jobs import Job, StylizeError
+from app.commands.stylize.jobs import StylizeError
 from tests.app.commands.conftest import STYLE, stylized
 from tests.conftest import picture
 from tests.helpers.films import Look, packets_of, times_of, write_film
@@ -55,7 +54,6 @@ def test_an_address_is_a_path_that_keeps_its_slashes():
     assert isinstance(place, Place)
     assert str(place / "a.png") == "s3://bucket/photos/a.png"
     assert str(Place("file:///tmp/a.png")) == "file:///tmp/a.png"
-    assert str(pickle.loads(pickle.dumps(Job(place, place))).source) == "s3://bucket/photos"
     assert place_of("photos/a.png") is None
     assert place_of("C:/photos") is None
 
@@ -103,16 +101,23 @@ def test_addresses_are_read_and_written_and_a_second_run_goes_on(style, tmp_path
 
 @pytest.mark.slow
 @needs_ray
-def test_a_film_of_a_cluster_has_every_frame_and_its_sound(style, tmp_path):
+def test_pictures_and_a_film_of_a_cluster_are_complete(style, tmp_path):
     look = Look(options=(("crf", "1"), ("g", "10"), ("sc_threshold", "0")))
     times = [1001 * number for number in range(120)]
-    film = write_film(tmp_path / "film.mp4", times, look=look, sound="aac")
-    process = begun(film, tmp_path / "out.mp4", "--cluster", "auto", "--texture", "0")
-    _, err = process.communicate(timeout=110)
-    assert process.returncode == 0, err
-    assert "by one device" not in err
-    assert times_of(tmp_path / "out.mp4") == times_of(film)
-    assert packets_of(tmp_path / "out.mp4", "audio") == packets_of(film, "audio")
+    source, out = album(tmp_path / "album", 3), tmp_path / "out"
+    film = write_film(source / "film.mp4", times, look=look, sound="aac")
+    (source / "bad.png").write_bytes(b"no picture")
+    process = begun(source, out, "--cluster", "auto", "--texture", "0")
+    said, err = process.communicate(timeout=110)
+    assert process.returncode == 1, err
+    events = [json.loads(line) for line in said.splitlines()]
+    told = [event for event in events if event["event"] in ("picture", "film")]
+    assert [event["number"] for event in told] == [1, 2, 3, 4, 5]
+    assert (events[-1]["done"], events[-1]["failed"]) == (4, 1)
+    assert "bad.png" in next(event["error"] for event in told if event["error"])
+    assert not [e for e in events if e["event"] == "note" and "by one device" in e["text"]]
+    assert times_of(out / "film.mp4") == times_of(film)
+    assert packets_of(out / "film.mp4", "audio") == packets_of(film, "audio")
 
 
 @pytest.fixture

@@ -13,8 +13,6 @@ _QUEUE = "tests/app/commands/test_queue.py"
 _WATCHED = "tests/app/batch/test_watched_folder.py"
 _STYLIST = "tests/app/test_stylist.py"
 _MAN = "tests/app/commands/test_man.py"
-_DEVICES = "tests/app/commands/test_devices.py"
-_CLUSTER = "tests/app/commands/test_cluster.py"
 _COMPLETION = "tests/app/commands/test_completion.py"
 
 MUTANTS = (
@@ -157,40 +155,5 @@ MUTANTS = (
         "    if action.choices is not None:\n",
         "    if False:\n",
         (f"{_COMPLETION}::test_commands_flags_choices_and_styles_are_completed",),
-    ),
-    Mutant(
-        "what a dead process has not answered is lost",
-        "app/commands/stylize/devices/crew.py",
-        "self._waiting.extend((item,) for item in member.owed)",
-        "self._waiting.extend(())",
-        (f"{_DEVICES}::test_what_a_killed_process_has_not_answered_goes_to_the_others",),
-    ),
-    Mutant(
-        "a GPU may be named twice",
-        "app/commands/stylize/devices/choice.py",
-        "if twice is not None:",
-        "if False:",
-        (f"{_DEVICES}::test_a_device_that_is_not_there_or_is_named_twice_is_refused",),
-    ),
-    Mutant(
-        "a film with texture is split, and its texture jumps",
-        "app/commands/stylize/devices/films.py",
-        "if texture_of(config, self._setup.library) > 0:",
-        "if False:",
-        (f"{_DEVICES}::test_a_film_whose_frames_depend_on_those_before_is_of_one_device",),
-    ),
-    Mutant(
-        "the address of a picture loses a slash",
-        "app/commands/stylize/cluster/places.py",
-        "return _ADDRESS.sub(_scheme, super().__str__(), count=1)",
-        "return super().__str__()",
-        (f"{_CLUSTER}::test_an_address_is_a_path_that_keeps_its_slashes",),
-    ),
-    Mutant(
-        "what a dead node had is not given out again",
-        "app/commands/stylize/cluster/pool.py",
-        "        while left:\n",
-        "        if left:\n",
-        (f"{_CLUSTER}::test_a_thousand_pictures_are_all_made_once_while_a_node_is_killed",),
     ),
 )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from app.commands.stylize.cluster.films import ClusterFilms as ClusterFilms
-from app.commands.stylize.cluster.pictures import ClusterPictures as ClusterPictures
 from app.commands.stylize.cluster.places import existing as existing
 from app.commands.stylize.cluster.places import place_of as place_of
 from app.commands.stylize.cluster.places import remote_jobs as remote_jobs
-from app.commands.stylize.cluster.pool import Pool as Pool
+from app.commands.stylize.cluster.team import Cluster as Cluster

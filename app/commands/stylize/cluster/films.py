@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
-from types import TracebackType
 
 from app.commands.stylize.cluster.answers import PartAnswer, PictureAnswer
 from app.commands.stylize.cluster.painter import PainterSetup
@@ -20,11 +19,10 @@ from app.export.film.parts.split import Part
 
 
 class ClusterFilms(SharedFilms):
-    """Makes films, one after another, each on all machines, which see the same folders. To be used
-    as a context.
+    """Makes films, one after another, each on all machines, which see the same folders.
 
     Args:
-        pool: The cluster; it is left at the end of the context.
+        pool: The cluster.
         args: What the flags were parsed to.
         setup: The config, and what goes with it.
         engine: Of this machine, with that config: its memory stands for that of the others.
@@ -42,14 +40,6 @@ class ClusterFilms(SharedFilms):
         self.devices, self._setup = [args.device], setup
         self._pool, self._args, self._on_loss = pool, args, on_loss
         self._limits = [Limits.now(setup.config, args.batch, engine, full=setup.full)]
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._pool.__exit__(kind, value, trace)
 
     @property
     def kinds(self) -> list[str]:

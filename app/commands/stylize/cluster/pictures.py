@@ -22,7 +22,7 @@ class ClusterPictures:
     """As `Pipeline`, on a cluster. To be used as a context.
 
     Args:
-        pool: The cluster; it is left at the end of the context.
+        pool: The cluster.
         args: What the flags were parsed to.
         setup: The config, and what goes with it.
         reporter: Told of tasks that are given out again.
@@ -38,8 +38,8 @@ class ClusterPictures:
     def __enter__(self) -> ClusterPictures:
         return self
 
-    def __exit__(self, *how: object) -> None:
-        self._pool.__exit__(*how)
+    def __exit__(self, *_: object) -> None:
+        return None
 
     @property
     def written(self) -> int:

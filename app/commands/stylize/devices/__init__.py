@@ -3,6 +3,5 @@
 from __future__ import annotations
 
 from app.commands.stylize.devices.choice import devices_of as devices_of
-from app.commands.stylize.devices.films import SharedFilms as SharedFilms
-from app.commands.stylize.devices.pictures import SharedPictures as SharedPictures
+from app.commands.stylize.devices.team import Team as Team
 from app.commands.stylize.devices.worker import Setup as Setup

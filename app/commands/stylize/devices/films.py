@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from types import TracebackType
 
+from app.commands.stylize.devices.crew import Crew
 from app.commands.stylize.devices.messages import Answer
-from app.commands.stylize.devices.worker import FilmRun, Setup, started
+from app.commands.stylize.devices.worker import FilmRun, Setup
 from app.commands.stylize.limits import Limits
 from app.engine.config import EngineConfig
 from app.export.film.info import FilmInfo
@@ -20,33 +20,20 @@ from app.styles.library import Library
 
 
 class SharedFilms:
-    """Makes films, one after another, each on all devices. To be used as a context.
+    """Makes films, one after another, each on all devices.
 
     Args:
-        devices: A process for each is started.
+        devices: The devices; the first of them makes what cannot be shared.
         setup: What they have in common.
-        on_loss: Told a sentence when a process dies and the others go on.
-
-    Raises:
-        CrewError: A device cannot be used.
+        crew: Their processes.
+        limits: What fits into memory for each of them.
     """
 
     def __init__(
-        self, devices: Sequence[str], setup: Setup, on_loss: Callable[[str], object]
+        self, devices: Sequence[str], setup: Setup, crew: Crew, limits: Sequence[Limits]
     ) -> None:
         self.devices, self._setup = devices, setup
-        self._crew, self._limits = started(devices, setup, on_loss)
-
-    def __enter__(self) -> SharedFilms:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._crew.__exit__(kind, value, trace)
+        self._crew, self._limits = crew, limits
 
     @property
     def kinds(self) -> list[str]:
@@ -61,9 +48,8 @@ class SharedFilms:
             StylizeError: The size that was asked for does not fit into memory.
         """
         width, height = info.width, info.height
-        every: list[Limits] = self._limits
-        size = min(each.size(name, width, height) for each in every)
-        return size, min(each.batch_of(width, height) for each in every)
+        size = min(each.size(name, width, height) for each in self._limits)
+        return size, min(each.batch_of(width, height) for each in self._limits)
 
     def split(self, info: FilmInfo) -> Split:
         """Split a film, or say why one device makes it alone."""

@@ -6,33 +6,28 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import TracebackType
 
+from app.commands.stylize.devices.crew import Crew
 from app.commands.stylize.devices.messages import Answer
-from app.commands.stylize.devices.worker import PictureRun, Setup, started
+from app.commands.stylize.devices.worker import PictureRun
 from app.commands.stylize.groups import groups
 from app.commands.stylize.jobs import Job
+from app.commands.stylize.limits import Limits
 from app.commands.stylize.pipeline import Outcome
-from app.commands.stylize.reporters import Reporter
 
 
 class SharedPictures:
-    """As `Pipeline`, on several devices. To be used as a context.
+    """As `Pipeline`, on several devices. To be used as a context, whose end stops the processes
+    where it was interrupted.
 
     Args:
-        devices: A process for each is started with the context.
-        setup: What they have in common.
-        reporter: Told of processes that die.
+        crew: The processes of the devices.
+        limits: What fits into memory for each of them.
         depth: Bits per channel of the results; None for those of the pictures.
-
-    Raises:
-        CrewError: A device cannot be used.
     """
 
-    def __init__(
-        self, devices: Sequence[str], setup: Setup, reporter: Reporter, depth: int | None
-    ) -> None:
-        self._depth, self._written = depth, 0
-        with reporter.waiting(f"Starting processes for {', '.join(devices)} ..."):
-            self._crew, self._limits = started(devices, setup, reporter.problem)
+    def __init__(self, crew: Crew, limits: Sequence[Limits], depth: int | None) -> None:
+        self._crew, self._limits, self._depth = crew, limits, depth
+        self._written = 0
 
     def __enter__(self) -> SharedPictures:
         return self
@@ -45,7 +40,6 @@ class SharedPictures:
     ) -> None:
         if kind is KeyboardInterrupt:
             self._written = max(self._written, sum(self._crew.stop()))
-        self._crew.__exit__(kind, value, trace)
 
     @property
     def written(self) -> int:

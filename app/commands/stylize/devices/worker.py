@@ -29,6 +29,7 @@ from app.export.film.styling import FilmStyling
 from app.frame import Frame
 from app.styles.library import Library
 from kernels.ops.registry import prepare
+from utils.devices import resolve
 from utils.free_memory import free_bytes
 
 
@@ -80,6 +81,9 @@ def work(pipe: Connection, setup: Setup) -> None:
     warnings.filterwarnings("ignore", "StyleForge's native kernels")
     warnings.filterwarnings("ignore", "Please use the new API settings to control TF32")
     torch.set_num_threads(max(1, torch.get_num_threads() // setup.sharing))
+    device = resolve(setup.config.device)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)  # or what names no device would use the first GPU as well
     member = Member(pipe)
     try:
         bench = _Bench(member, setup)

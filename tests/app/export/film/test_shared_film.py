@@ -16,10 +16,13 @@ from app.export.film.parts.work import FilmWork, LineCount, MadePart, make_parts
 from app.export.film.reader import FilmReading, film_info, read_frames
 from app.export.film.store import SegmentStore, store_folder
 from tests.app.export.film.conftest import Plain, request
-from tests.helpers.films import Look, packets_of, times_of, write_film
+from tests.helpers.films import Look, numbered, packets_of, times_of, write_film
 
 TIMES = [1001 * n + (n % 3) for n in range(120)]
 EVERY_TEN = Look(options=(("crf", "1"), ("g", "10"), ("keyint_min", "10"), ("sc_threshold", "0")))
+# Key frames that are followed by frames shown before them, and that are whole a few frames later.
+OPEN = "open-gop=1:keyint=10:min-keyint=10:scenecut=0"
+REFRESHED = (("crf", "1"), ("intra-refresh", "1"), ("g", "10"), ("sc_threshold", "0"))
 ONE_KEY = Look(options=(("g", "1000"), ("sc_threshold", "0")))
 
 
@@ -84,6 +87,31 @@ def test_a_film_with_one_key_frame_is_not_split_and_says_why(tmp_path):
     found = split(film_info(film), 20)
     assert len(found.parts) == 1
     assert "no second key frame" in found.reason
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        Look(options=(("crf", "1"), ("x264-params", f"{OPEN}:bframes=3"))),
+        Look("libx265", options=(("crf", "1"), ("x265-params", f"{OPEN}:log-level=none"))),
+        Look(options=REFRESHED),
+    ],
+    ids=["open H.264", "open HEVC", "refreshed"],
+)
+def test_key_frames_that_are_no_clean_cut_leave_no_seam(tmp_path, look):
+    film = write_film(
+        tmp_path / "film.mp4", TIMES, lambda n: numbered(n)[:, :: 1 - 2 * (n % 2)], look
+    )
+    info = film_info(film)
+    parts = split(info, 20).parts
+    assert len(parts) > 3
+    joined = [
+        frame
+        for part in parts
+        for frame in read_frames(info, FilmReading(), part.first - 1, part.until)
+    ]
+    assert [frame.pts for frame in joined] == TIMES
+    assert [frame.frame.pixels.tobytes() for frame in joined] == pictures(film)
 
 
 def test_a_shared_film_is_that_of_one_process_bit_for_bit(film, tmp_path):
