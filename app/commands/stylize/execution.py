@@ -138,6 +138,7 @@ class _Painting(Protocol):
         kind: type[BaseException] | None,
         value: BaseException | None,
         trace: TracebackType | None,
+        /,
     ) -> None: ...
 
     @property

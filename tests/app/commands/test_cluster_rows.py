@@ -23,7 +23,7 @@ from app.commands.stylize.cluster.rows import (
     rows_of,
     said_in,
 )
-from app.commands.stylize.devices.worker import PictureRun
+from app.commands.stylize.devices.requests import PictureRun
 from app.commands.stylize.jobs import Job, StylizeError
 from app.engine.config import EngineConfig
 from app.engine.result import RunInfo, Timings

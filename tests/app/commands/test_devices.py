@@ -96,12 +96,9 @@ def test_a_film_of_two_processes_has_every_frame_and_its_sound(style, tmp_path, 
     ],
 )
 def test_a_film_whose_frames_depend_on_those_before_is_of_one_device(
-    style, tmp_path, capsys, look, why, monkeypatch
+    style, tmp_path, capsys, look, why
 ):
     film = write_film(tmp_path / "film.mp4", range(0, 5005, 1001))
-    ready = ([], [type("Room", (), {"size": lambda *_: 32, "batch_of": lambda *_: 1})()])
-    crew = type("Idle", (), {"__exit__": lambda *_: None})()
-    monkeypatch.setattr("app.commands.stylize.devices.team.started", lambda *_: (crew, ready[1]))
     assert shared(film, "-o", tmp_path / "out.mp4", "--size", "32", *look) == 0
     assert f"film.mp4 is painted by one device: {why}" in capsys.readouterr().err
     assert len(times_of(tmp_path / "out.mp4")) == 5

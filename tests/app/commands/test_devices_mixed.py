@@ -40,7 +40,7 @@ def album(tmp_path: Path) -> Path:
     for number in range(8):
         write_pixels(folder / f"{number}.png", picture(24 + 8 * (number % 2), 16, seed=number))
     (folder / "bad.png").write_bytes(b"no picture")
-    (folder / "broken.mp4").write_bytes(b"no film")
+    (folder / "broken.mp4").write_bytes(write_film(tmp_path / "b.mp4").read_bytes()[:900])
     write_film(folder / "film.mkv", TIMES, look=EVERY_TEN, sound="aac")
     write_film(folder / "short.mkv", TIMES[:5])
     return folder
@@ -110,6 +110,36 @@ def test_what_is_missing_of_a_shared_run_is_made_by_the_same_command(
     assert (said[-1]["done"], said[-1]["skipped"]) == (2, 7)
     assert (out / "0.png").read_bytes() == b"mine" != first
     assert times_of(out / "film.mkv") == times_of(album / "film.mkv")
+
+
+def test_films_that_one_device_makes_are_given_out_whole(style, tmp_path, capsys):
+    folder, report = tmp_path / "films", tmp_path / "report.json"
+    folder.mkdir()
+    for number in range(3):
+        write_film(folder / f"{number}.mkv", TIMES[: 8 + number], sound="aac")
+    (folder / "broken.mp4").write_bytes(write_film(tmp_path / "b.mp4").read_bytes()[:900])
+    how = ("--codec", "ffv1", "--smoothing", "0.5", "--progress", "json")
+    one, two = tmp_path / "one", tmp_path / "two"
+    assert stylized("cpu", folder, "-o", one, *how) == 1
+    capsys.readouterr()
+    assert stylized("cpu,cpu", folder, "-o", two, *how, "--report", report) == 1
+    said = events(capsys)
+    told = [event for event in said if event["event"] == "film"]
+    assert [event["number"] for event in told] == [1, 2, 3, 4]
+    assert {Path(event["source"]).name: event["state"] for event in told} == {
+        "0.mkv": "done",
+        "1.mkv": "done",
+        "2.mkv": "done",
+        "broken.mp4": "failed",
+    }
+    ends = {Path(e["source"]).name: e["done"] for e in said if e["event"] == "frames"}
+    assert ends == {"0.mkv": 8, "1.mkv": 9, "2.mkv": 10}
+    assert sorted(each["frames"] for each in json.loads(report.read_text())) == [8, 9, 10]
+    for number in range(3):
+        name = f"{number}.mkv"
+        assert times_of(two / name) == times_of(one / name)
+        assert frames(two / name) == frames(one / name)
+        assert packets_of(two / name, "audio") == packets_of(folder / name, "audio")
 
 
 class Killer(JsonReporter):

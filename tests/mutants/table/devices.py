@@ -62,8 +62,8 @@ MUTANTS = (
     Mutant(
         "a film that cannot be split is given to several devices",
         "app/commands/stylize/films.py",
-        "if not parts.reason:",
-        "if True:",
+        "None if parts.reason else parts",
+        "parts",
         (f"{_MIXED}::test_a_folder_of_pictures_and_films_that_processes_share_is_that_of_one",),
     ),
     Mutant(
@@ -100,5 +100,12 @@ MUTANTS = (
         "return OSError(self.number, self.text, self.file)",
         "return OSError(self.number, self.text)",
         (f"{_ROWS}::test_a_fault_of_the_system_stays_one_with_its_file",),
+    ),
+    Mutant(
+        "how far films are that are given out whole is not told",
+        "app/commands/stylize/devices/films.py",
+        "told(message.value.place, message.value.progress)",
+        "pass",
+        (f"{_MIXED}::test_films_that_one_device_makes_are_given_out_whole",),
     ),
 )

@@ -9,7 +9,7 @@ from app.commands.stylize.cluster.answers import PartAnswer, PictureAnswer
 from app.commands.stylize.cluster.painter import PainterSetup
 from app.commands.stylize.cluster.pool import Pool
 from app.commands.stylize.devices.films import SharedFilms
-from app.commands.stylize.devices.worker import FilmRun, Setup
+from app.commands.stylize.devices.requests import FilmRun, Setup
 from app.commands.stylize.limits import Limits
 from app.engine.engine import Engine
 from app.engine.network_pool import BATCH
@@ -28,6 +28,8 @@ class ClusterFilms(SharedFilms):
         engine: Of this machine, with that config: its memory stands for that of the others.
         on_loss: Told of tasks that are given out again.
     """
+
+    takes_whole = False  # this machine makes them: another one's lock might not be seen here
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ import torch
 from app.commands.stylize.cluster.answers import Fault, PartAnswer, PictureAnswer, Result
 from app.commands.stylize.cluster.places import fetch, is_there, place_of, send
 from app.commands.stylize.cluster.rows import Batch, Said, batch_of, items_in
-from app.commands.stylize.devices.worker import FilmRun, PictureRun
+from app.commands.stylize.devices.requests import FilmRun, PictureRun
 from app.commands.stylize.files import FAULTS
 from app.commands.stylize.groups import groups
 from app.commands.stylize.jobs import Job

@@ -9,7 +9,7 @@ from dataclasses import replace
 from app.commands.stylize.cluster.answers import PictureAnswer
 from app.commands.stylize.cluster.painter import PainterSetup
 from app.commands.stylize.cluster.pool import Pool
-from app.commands.stylize.devices.worker import PictureRun, Setup
+from app.commands.stylize.devices.requests import PictureRun, Setup
 from app.commands.stylize.jobs import Job
 from app.commands.stylize.pipeline import Outcome
 from app.commands.stylize.reporters import Reporter

@@ -52,7 +52,7 @@ def of_plain(kind: Any, given: Any) -> Any:
         return tuple(of_plain(*each) for each in zip(kinds, given, strict=True))
     if origin is dict and isinstance(given, dict):
         return {key: of_plain(inner[1], each) for key, each in given.items()}
-    if is_dataclass(kind) and isinstance(given, dict):
+    if isinstance(kind, type) and is_dataclass(kind) and isinstance(given, dict):
         kinds = get_type_hints(kind)
         names = [each.name for each in fields(kind)]
         if set(names) == set(given):

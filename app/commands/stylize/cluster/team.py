@@ -7,7 +7,7 @@ import argparse
 from app.commands.stylize.cluster.films import ClusterFilms
 from app.commands.stylize.cluster.pictures import ClusterPictures
 from app.commands.stylize.cluster.pool import Pool
-from app.commands.stylize.devices.worker import Setup
+from app.commands.stylize.devices.requests import Setup
 from app.commands.stylize.reporters import Reporter
 from app.engine.engine import Engine
 

@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 from app.commands.stylize.devices.choice import devices_of as devices_of
+from app.commands.stylize.devices.requests import Setup as Setup
 from app.commands.stylize.devices.team import Team as Team
-from app.commands.stylize.devices.worker import Setup as Setup

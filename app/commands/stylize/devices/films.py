@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from app.commands.stylize.devices.crew import Crew
-from app.commands.stylize.devices.messages import Answer
-from app.commands.stylize.devices.worker import FilmRun, Setup
+from app.commands.stylize.devices.messages import Answer, News
+from app.commands.stylize.devices.requests import FilmRun, Setup, WholeEnd, WholeFilm, WholeRun
 from app.commands.stylize.limits import Limits
 from app.engine.config import EngineConfig
 from app.export.film.info import FilmInfo
@@ -20,14 +20,16 @@ from app.styles.library import Library
 
 
 class SharedFilms:
-    """Makes films, one after another, each on all devices.
+    """Makes films: one after another, each on all devices, or several at once, each on one of them.
 
     Args:
-        devices: The devices; the first of them makes what cannot be shared.
+        devices: The devices.
         setup: What they have in common.
         crew: Their processes.
         limits: What fits into memory for each of them.
     """
+
+    takes_whole = True  # films that cannot be shared
 
     def __init__(
         self, devices: Sequence[str], setup: Setup, crew: Crew, limits: Sequence[Limits]
@@ -96,6 +98,36 @@ class SharedFilms:
 
         film = SharedFilm(request, parts, len(self.devices), told, on_notice)
         return film.run(makers)
+
+    def whole(
+        self,
+        films: Sequence[WholeFilm],
+        told: Callable[[int, FilmProgress], object],
+        stopped: Callable[[], bool],
+    ) -> Iterator[tuple[int, WholeEnd]]:
+        """Make films whose frames one device makes, each on the device that is idle first.
+
+        Args:
+            films: The films.
+            told: Told the place of a film and how far it is.
+            stopped: Asked now and then whether to stop; finished parts are kept.
+
+        Yields:
+            The place of a film and what became of it, as it is finished; fewer than all of them
+            where it was stopped.
+
+        Raises:
+            CrewError: The processes of all devices died.
+        """
+        tasks = ((place,) for place in range(len(films)))
+        for message in self._crew.run(WholeRun(tuple(films)), tasks, stopped):
+            if isinstance(message, Answer):
+                assert isinstance(message.item, int)
+                yield message.item, message.value
+            elif isinstance(message, News):
+                told(message.value.place, message.value.progress)
+        if stopped():
+            self._crew.stop()
 
     def made(
         self, run: FilmRun, left: Sequence[Part], stopped: Callable[[], bool]

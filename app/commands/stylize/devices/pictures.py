@@ -8,7 +8,7 @@ from types import TracebackType
 
 from app.commands.stylize.devices.crew import Crew
 from app.commands.stylize.devices.messages import Answer
-from app.commands.stylize.devices.worker import PictureRun
+from app.commands.stylize.devices.requests import PictureRun
 from app.commands.stylize.groups import groups
 from app.commands.stylize.jobs import Job
 from app.commands.stylize.limits import Limits

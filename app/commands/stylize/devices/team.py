@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from app.commands.stylize.devices.films import SharedFilms
 from app.commands.stylize.devices.pictures import SharedPictures
-from app.commands.stylize.devices.worker import Setup, started
+from app.commands.stylize.devices.requests import Setup
+from app.commands.stylize.devices.worker import started
 from app.commands.stylize.reporters import Reporter
 
 

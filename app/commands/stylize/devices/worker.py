@@ -6,7 +6,7 @@ import os
 import signal
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from multiprocessing.connection import Connection
 
 import numpy as np
@@ -14,59 +14,30 @@ import torch
 
 from app.commands.stylize.devices.crew import Crew
 from app.commands.stylize.devices.member import Member, Stopped
+from app.commands.stylize.devices.requests import (
+    FilmRun,
+    PictureRun,
+    Setup,
+    WholeEnd,
+    WholeFilm,
+    WholeProgress,
+    WholeRun,
+)
 from app.commands.stylize.groups import Group, groups
 from app.commands.stylize.jobs import StylizeError
 from app.commands.stylize.limits import Limits
 from app.commands.stylize.pipeline import MOST_THREADS, Outcome, Pipeline
 from app.commands.stylize.styling import Styling
-from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.errors import StyleForgeError
 from app.export.film.fault import FAULTS, reason
-from app.export.film.parts.request import FilmCancelled
-from app.export.film.parts.work import FilmWork, make_parts
+from app.export.film.job import FilmCancelled, FilmJob, FilmProgress
+from app.export.film.parts.work import make_parts
 from app.export.film.styling import FilmStyling
 from app.frame import Frame
-from app.styles.library import Library
 from kernels.ops.registry import prepare
 from utils.devices import resolve
 from utils.free_memory import free_bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """What a process needs before it can begin.
-
-    Attributes:
-        library: Where the styles are.
-        config: That of the command line, with the device of the process.
-        batch: The most pictures in a batch; None for automatic.
-        full: Whether the network is given every pixel of the pictures.
-        sharing: How many processes share this machine's processor and memory.
-    """
-
-    library: Library
-    config: EngineConfig
-    batch: int | None
-    full: bool
-    sharing: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class PictureRun:
-    """Pictures are wanted, with `depth` bits per channel; None for those of the pictures."""
-
-    depth: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class FilmRun:
-    """Parts of a film are wanted, painted in batches of one size with a config; its device is that
-    of the process."""
-
-    work: FilmWork
-    config: EngineConfig
-    batch: int
 
 
 def work(pipe: Connection, setup: Setup) -> None:
@@ -91,6 +62,8 @@ def work(pipe: Connection, setup: Setup) -> None:
         for request in member.requests():
             if isinstance(request, FilmRun):
                 bench.parts(request)
+            elif isinstance(request, WholeRun):
+                bench.films(request)
             else:
                 assert isinstance(request, PictureRun)
                 bench.pictures(request)
@@ -170,6 +143,32 @@ class _Bench:
         except FAULTS as exc:
             raise run.work.unmade(reason(exc)) from exc
         member.ended(ended)
+
+    def films(self, run: WholeRun) -> None:
+        """Make whole films; one that fails does not keep the others."""
+        for places in self._member.tasks():
+            for place in places:
+                self._member.answer(place, self._made(place, run.films[place]))
+        self._member.ended(None)
+
+    def _made(self, place: int, film: WholeFilm) -> WholeEnd:
+        def told(now: FilmProgress) -> None:
+            self._member.news(WholeProgress(place, replace(now, styled=None)))
+
+        self._engine.configure(replace(film.config, device=self._config.device))
+        self._engine.reset_history()
+        job = FilmJob(film.request, FilmStyling(self._engine, film.batch), told)
+        self._member.on_stop = job.cancel
+        report, error = None, ""
+        try:
+            report = job.run()
+        except FilmCancelled:
+            raise
+        except StyleForgeError as exc:
+            error = str(exc)
+        notices = tuple(self._notices)
+        self._notices.clear()
+        return WholeEnd(report, error, notices)
 
     def _groups(self) -> Iterator[Group]:
         for jobs in self._member.tasks(ahead=1):

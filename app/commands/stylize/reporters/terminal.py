@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -58,7 +59,7 @@ class TerminalReporter(Reporter):
         )
         self._bands: TaskID | None = None
         self._all: TaskID | None = None
-        self._film: TaskID | None = None
+        self._films: dict[Path, TaskID] = {}  # under way, by their files
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -136,16 +137,15 @@ class TerminalReporter(Reporter):
     def frames(self, job: Job, progress: FilmProgress) -> None:
         """Show the bar of the film."""
         name, count = printable(job.source.name), progress.count or None
-        if self._film is None:
-            self._film = self._progress.add_task(name, total=count, rate="")
+        if job.source not in self._films:
+            self._films[job.source] = self._progress.add_task(name, total=count, rate="")
         rate = f"{progress.fps:.1f} frames/s"
-        self._progress.update(self._film, completed=progress.done, rate=rate)
+        self._progress.update(self._films[job.source], completed=progress.done, rate=rate)
 
     def film(self, outcome: FilmOutcome, tally: Tally) -> None:
         """Remove its bar, and print errors, remarks and what limited it."""
-        if self._film is not None:
-            self._progress.remove_task(self._film)
-            self._film = None
+        if outcome.job.source in self._films:
+            self._progress.remove_task(self._films.pop(outcome.job.source))
         if outcome.error:
             self.problem(outcome.error)
         if outcome.report is not None:
