@@ -201,3 +201,21 @@ def test_a_shared_run_that_is_stopped_in_its_film_goes_on_there(
     said = events(capsys)
     assert (said[-1]["done"], said[-1]["skipped"]) == (1, 8)
     assert times_of(out / "film.mkv") == times_of(album / "film.mkv")
+
+
+def test_a_run_that_is_stopped_in_whole_films_goes_on_with_them(
+    style, tmp_path, capsys, monkeypatch
+):
+    folder, out = tmp_path / "films", tmp_path / "out"
+    folder.mkdir()
+    for number in range(3):
+        write_film(folder / f"{number}.mkv", TIMES)
+    how = ("--smoothing", "0.5", "--skip-existing")
+    with monkeypatch.context() as patch:
+        patch.setattr(command, "make_reporter", lambda *_: Stopper())
+        assert stylized("cpu,cpu", folder, "-o", out, *how) == 130
+    assert "of 3 films that one device makes; finished parts" in capsys.readouterr().err
+    assert not list(out.glob("*.mkv"))
+    assert stylized("cpu,cpu", folder, "-o", out, *how, "--progress", "json") == 0
+    assert events(capsys)[-1]["done"] == 3
+    assert all(times_of(out / path.name) == times_of(path) for path in folder.iterdir())

@@ -64,7 +64,7 @@ MUTANTS = (
         "app/commands/stylize/films.py",
         "None if parts.reason else parts",
         "parts",
-        (f"{_MIXED}::test_a_folder_of_pictures_and_films_that_processes_share_is_that_of_one",),
+        (f"{_MIXED}::test_films_that_one_device_makes_are_given_out_whole",),
     ),
     Mutant(
         "a picture that fails in another process counts as done",
@@ -107,5 +107,12 @@ MUTANTS = (
         "told(message.value.place, message.value.progress)",
         "pass",
         (f"{_MIXED}::test_films_that_one_device_makes_are_given_out_whole",),
+    ),
+    Mutant(
+        "a run that is stopped in films that are given out whole ends as if all were made",
+        "app/commands/stylize/films.py",
+        "        if count < len(jobs):\n",
+        "        if False:\n",
+        (f"{_MIXED}::test_a_run_that_is_stopped_in_whole_films_goes_on_with_them",),
     ),
 )
