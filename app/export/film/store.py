@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -57,16 +57,17 @@ class SegmentStore:
     Args:
         target: The film; the parts are kept in a folder beside it.
         identity: Everything on which the film's packets depend.
+        gaps: Whether parts count behind one that is missing, as where several devices make them.
 
     Attributes:
-        segments: The finished parts.
+        finished: The finished parts by their numbers.
     """
 
-    def __init__(self, target: Path, identity: Mapping[str, str]) -> None:
+    def __init__(self, target: Path, identity: Mapping[str, str], *, gaps: bool = False) -> None:
         self.folder, self._target = store_folder(target), target
         self._identity = {"format": str(FORMAT), **identity}
-        self.segments: list[Segment] = []
-        self._begun = 0
+        self._gaps = gaps
+        self.finished: dict[int, Segment] = {}
         self._lock = FileLock(
             self.folder.with_name(f"{self.folder.name}.lock"), timeout=0, thread_local=False
         )
@@ -85,24 +86,29 @@ class SegmentStore:
         Path(self._lock.lock_file).unlink(missing_ok=True)
 
     @property
+    def segments(self) -> list[Segment]:
+        """The finished parts in their order."""
+        return [self.finished[number] for number in sorted(self.finished)]
+
+    @property
     def last(self) -> int | None:
         """When the last frame of the finished parts is shown; None where there are none."""
-        return self.segments[-1].last if self.segments else None
+        return self.finished[max(self.finished)].last if self.finished else None
 
     @property
     def frames(self) -> int:
         """How many frames the finished parts have."""
-        return sum(len(segment.times) for segment in self.segments)
+        return sum(len(segment.times) for segment in self.finished.values())
 
-    def begin(self) -> Path:
-        """A file for another part, which counts once it is added."""
-        self._begun += 1
-        return self.folder / f"{self._begun:06d}.part"
+    def begin(self, number: int) -> Path:
+        """A file for a part, which counts once it is added."""
+        return part_file(self.folder, number)
 
-    def add(self, part: Path, start: int, times: list[int], duration: int) -> None:
-        """Keep the next part, whose file has been completed.
+    def add(self, number: int, part: Path, start: int, times: Sequence[int], duration: int) -> None:
+        """Keep a part, whose file has been completed.
 
         Args:
+            number: Of the part, from 0.
             part: The file.
             start: As of Segment.
             times: As of Segment.
@@ -111,22 +117,22 @@ class SegmentStore:
         Raises:
             OSError: It cannot be kept.
         """
-        name = f"{len(self.segments):06d}.coded"
+        name = f"{number:06d}.coded"
         sync(part)
         segment = Segment(name, start, tuple(times), duration, part.stat().st_size)
         part.replace(self.folder / name)
         about = json.dumps(asdict(segment)).encode()
-        atomic_write(self.folder / f"{len(self.segments):06d}.json", about)
-        self.segments.append(segment)
+        atomic_write(self.folder / f"{number:06d}.json", about)
+        self.finished[number] = segment
 
     def remove(self) -> None:
         """Delete all parts: the film is finished, or given up."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        self.segments.clear()
+        self.finished.clear()
 
     def _read(self) -> None:
-        """Take what an earlier run of the same film has left, up to the first part that is not
-        whole."""
+        """Take what an earlier run of the same film has left: the parts that are whole, without
+        gaps up to the first that is not."""
         about = self.folder / _DESCRIPTION
         if _json(about) != self._identity:
             self.remove()
@@ -135,14 +141,25 @@ class SegmentStore:
             return
         for left in self.folder.glob("*.part"):
             left.unlink()
-        for number in range(len(list(self.folder.glob("*.json")))):
+        numbers = sorted(
+            int(path.stem) for path in self.folder.glob("*.json") if path.stem.isdecimal()
+        )
+        for number in numbers:
             segment = _segment(_json(self.folder / f"{number:06d}.json"))
-            if segment is None:
-                break
-            path = self.folder / segment.name
-            if not path.is_file() or path.stat().st_size != segment.size:
-                break
-            self.segments.append(segment)
+            if segment is not None and self._is_whole(segment):
+                self.finished[number] = segment
+        if not self._gaps:
+            whole = next(n for n in range(len(numbers) + 1) if n not in self.finished)
+            self.finished = {number: self.finished[number] for number in range(whole)}
+
+    def _is_whole(self, segment: Segment) -> bool:
+        path = self.folder / segment.name
+        return path.is_file() and path.stat().st_size == segment.size
+
+
+def part_file(folder: Path, number: int) -> Path:
+    """The file of a part that is being made, in the folder of a film."""
+    return folder / f"{number:06d}.part"
 
 
 def _json(path: Path) -> object:

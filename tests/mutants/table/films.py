@@ -14,6 +14,7 @@ _MIXED = "tests/app/commands/test_stylize_mixed.py"
 _QUEUE = "tests/app/commands/test_queue.py"
 _MOVING = "tests/utils/images/test_moving.py"
 _ANIMATIONS = "tests/app/export/film/animation/test_animations.py"
+_SHARED = "tests/app/export/film/test_shared_film.py"
 
 MUTANTS = (
     Mutant(
@@ -149,8 +150,8 @@ MUTANTS = (
     Mutant(
         "a part that was cut off counts",
         "app/export/film/store.py",
-        "if not path.is_file() or path.stat().st_size != segment.size:",
-        "if not path.is_file():",
+        "return path.is_file() and path.stat().st_size == segment.size",
+        "return path.is_file()",
         (f"{_JOB}::test_a_part_that_was_cut_off_is_made_again",),
     ),
     Mutant(
@@ -169,7 +170,7 @@ MUTANTS = (
     ),
     Mutant(
         "a film that is short of frames counts as whole",
-        "app/export/film/job.py",
+        "app/export/film/parts/remarks.py",
         "if info.counted and frames < SHORT * info.count:",
         "if False:",
         (f"{_JOB}::test_a_film_that_was_cut_off_is_made_up_to_there_and_says_so",),
@@ -211,7 +212,7 @@ MUTANTS = (
     ),
     Mutant(
         "a Matroska film that was cut off counts as whole",
-        "app/export/film/job.py",
+        "app/export/film/parts/remarks.py",
         "elif info.timed and not info.counted",
         "elif False and not info.counted",
         (f"{_MIXED}::test_a_film_that_ends_early_is_told_in_every_way",),
@@ -316,5 +317,19 @@ MUTANTS = (
         "self._where if self._where in usable else usable[0]",
         "self._where",
         (f"{_WINDOW}::test_hardware_that_is_missing_cannot_be_chosen_and_says_why",),
+    ),
+    Mutant(
+        "a part of a shared film has the frames of the next one too",
+        "app/export/film/reader.py",
+        "if until is not None and pts >= until:",
+        "if False:",
+        (f"{_SHARED}::test_a_shared_film_is_that_of_one_process_bit_for_bit",),
+    ),
+    Mutant(
+        "parts behind one that is missing are made again",
+        "app/export/film/store.py",
+        "if not self._gaps:",
+        "if True:",
+        (f"{_SHARED}::test_a_shared_film_that_was_stopped_goes_on_with_the_parts_that_are_left",),
     ),
 )
