@@ -18,13 +18,13 @@ from app.export.film.info import FilmFrame, FilmInfo, FilmReading, StyledFilmFra
 from app.export.film.reader import read_frames
 from app.export.film.report import CONVERT, FilmReport, StageClock
 from app.export.film.segment import Encoding
-from app.export.film.store import SegmentStore
+from app.export.film.store import History, SegmentStore
 from app.export.film.threads.ahead import THREADS, mapped_ahead
 from app.export.film.threads.channel import Channel
 from app.frame import Frame
+from kernels.frames.stream_state import StreamState
 
 PART = 240  # frames of a part, about what encoders put between two key frames
-WARM = 24  # frames before a part that are styled again, where results depend on those before them
 SHORT = 0.98  # of the frames or seconds that a file says to have; with fewer it is not whole
 
 
@@ -40,6 +40,14 @@ class Styling(Protocol):
     @property
     def has_history(self) -> bool:
         """Whether a result depends on the frames before it."""
+        ...
+
+    def history(self) -> StreamState:
+        """What the next frame continues, once the results of `begin` were taken."""
+        ...
+
+    def restore(self, history: StreamState) -> None:
+        """Continue with the next frame what `history` was returned for."""
         ...
 
     def begin(self, frames: Sequence[Frame]) -> Iterator[StyledFrame]:
@@ -132,7 +140,7 @@ class FilmRequest:
         encoding: How it is encoded.
         output: Makes it.
         identity: Everything else on which the result depends, for a run that goes on later.
-        part: How many frames a part has.
+        part: How many frames a part has, at least as many as a batch.
         refused: Why faster encoders cannot be used, one clause each.
     """
 
@@ -170,6 +178,7 @@ class FilmJob:
         self._paused_s = 0.0
         self._fault: Exception | None = None
         self._running = ""
+        self._histories: dict[int, History] = {}  # by the number of the part behind which it is
 
     def pause(self) -> None:
         """Let what is under way end, and then wait."""
@@ -213,7 +222,7 @@ class FilmJob:
 
     def _make(self, store: SegmentStore) -> FilmReport:
         request, begun = self._request, time.perf_counter()
-        resumed, after = store.frames, self._after(store)
+        resumed, after = store.frames, self._continue(store)
         read: Channel[FilmFrame] = Channel(max(4, 2 * self._styling.batch))
         styled: Channel[StyledFilmFrame] = Channel(max(4, 2 * self._styling.batch))
         threads = [
@@ -223,7 +232,7 @@ class FilmJob:
         for thread in threads:
             thread.start()
         try:
-            self._style(read, styled, resumed, store.last, begun)
+            self._style(read, styled, store, begun)
         except BaseException:
             styled.give_up()
             self._styling.discard_all()
@@ -260,15 +269,20 @@ class FilmJob:
             request.refused,
         )
 
-    def _after(self, store: SegmentStore) -> int | None:
-        """The time behind which frames are read: some before the end of the finished parts where
-        results depend on them."""
-        if not self._styling.has_history or store.last is None:
+    def _continue(self, store: SegmentStore) -> int | None:
+        """Go on behind the finished parts, with what their frames leave to the next ones, and
+        return the time behind which frames are read: before the end of the parts by less than a
+        batch, so that all batches are those of a run that was not stopped."""
+        if store.history is None:
             return store.last
-        batch = self._styling.batch
-        warm = -(-WARM // batch) * batch
-        shown = sorted(part.start + when for part in store.segments for when in part.times)
-        return shown[-warm - 1] if len(shown) > warm else None
+        try:
+            self._styling.restore(store.history.kept)
+        except StyleForgeError as exc:
+            raise FilmError(
+                f"{named(self._request.target)} cannot go on: {exc}; without the folder "
+                f"{named(store.folder)} it begins anew"
+            ) from exc
+        return store.history.after
 
     def _decode(
         self,
@@ -294,18 +308,18 @@ class FilmJob:
         self,
         read: Channel[FilmFrame],
         styled: Channel[StyledFilmFrame],
-        resumed: int,
-        last: int | None,
+        store: SegmentStore,
         begun: float,
     ) -> None:
-        """Style what is read; frames up to `last` are finished, and only remembered."""
+        """Style what is read; of frames that are finished, what they leave is all that counts."""
         waiting: deque[FilmFrame] = deque()
-        done = resumed
+        resumed, last = store.frames, store.last
+        done, given = resumed, resumed - store.frames_behind_history
 
         def hand_on(results: Iterable[StyledFrame]) -> bool:
             nonlocal done
             newest = None
-            for result in self._timed(results):
+            for result in results:
                 film = waiting.popleft()
                 if last is not None and film.pts <= last:
                     continue
@@ -323,14 +337,32 @@ class FilmJob:
 
         for batch in _batches(read, self._styling.batch):
             waiting.extend(batch)
-            if not hand_on(self._styling.begin([each.frame for each in batch])):
+            results = list(self._timed(self._styling.begin([each.frame for each in batch])))
+            given += len(batch)
+            self._remember(given, batch[-1].pts)
+            if not hand_on(results):
                 return
             self._wait_while_paused()
             if self._cancelled:
                 styled.give_up()
                 self._styling.discard_all()
                 return
-        hand_on(self._styling.complete_all())
+        hand_on(self._timed(self._styling.complete_all()))
+
+    def _remember(self, given: int, newest: int) -> None:
+        """Keep what the frames so far leave to the next ones if a part ends before the next batch
+        does.
+
+        Args:
+            given: How many frames of the film there were.
+            newest: When the last one is shown, in the film's time base.
+        """
+        if not self._styling.has_history:
+            return
+        part = (given + self._styling.batch - 1) // self._request.part
+        if given <= part * self._request.part:
+            with self._clock.working("engine"):
+                self._histories[part] = History(newest, self._styling.history())
 
     def _timed(self, results: Iterable[StyledFrame]) -> Iterator[StyledFrame]:
         """Pass results on, and count the time until each is there."""
@@ -387,17 +419,23 @@ class FilmJob:
                     if writer.frames == self._request.part:
                         if before is not None:
                             before.result()
-                        before, writer = completing.submit(_keep, writer, store), None
+                        before, writer = completing.submit(self._keep, writer, store), None
             if before is not None:
                 before.result()
             ended = not self._cancelled and self._fault is None and not styled.given_up
             if writer is not None and ended:
                 with self._clock.working("encode"):
-                    _keep(writer, store)
+                    self._keep(writer, store)
                 writer = None
         finally:
             if writer is not None:
                 writer.discard()
+
+    def _keep(self, writer: Part, store: SegmentStore) -> None:
+        """Complete a part."""
+        writer.close()
+        history = self._histories.pop(len(store.segments) + 1, None)
+        store.add(writer.path, writer.start, writer.times, writer.duration, history)
 
     def _unwritable(self, fault: str, store: SegmentStore) -> FilmError:
         return unmade(
@@ -436,11 +474,6 @@ class FilmJob:
             said = f"{info.seconds:.1f} seconds that it says to have"
             faults.append(f"{seconds:.1f} of the {said} could be read")
         return tuple(faults)
-
-
-def _keep(writer: Part, store: SegmentStore) -> None:
-    writer.close()
-    store.add(writer.path, writer.start, writer.times, writer.duration)
 
 
 def _batches(frames: Iterable[FilmFrame], size: int) -> Iterator[list[FilmFrame]]:
