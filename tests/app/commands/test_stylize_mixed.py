@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
-import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -20,6 +18,7 @@ from tests.app.commands.conftest import STYLE, stylized
 from tests.conftest import picture
 from tests.helpers.animations import DELAYS, write_animation
 from tests.helpers.films import times_of, write_film
+from tests.helpers.terminal import has_colors, needs_posix, shown_on_a_terminal
 from tests.helpers.there import there
 from utils.images.animation import read_animation
 from utils.images.reading import read_pixels
@@ -209,29 +208,11 @@ def test_a_shard_of_films_alone_may_be_smoothed(style, album, tmp_path, capsys):
     assert "--smoothing follows pictures one by one" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(os.name == "nt", reason="opens a terminal as on POSIX")
+@needs_posix
 @pytest.mark.parametrize("setting", [{}, {"NO_COLOR": "1"}])
 def test_on_a_terminal_a_bar_counts_frames_without_colors_if_asked(style, album, tmp_path, setting):
-    import pty
-
-    given = [str(album / "film.mp4"), "-o", str(tmp_path / "out.mp4"), "--style", STYLE]
-    plain = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", "app", "stylize", *given, "--device", "cpu"],
-        cwd=ROOT,
-        env=plain | {"TERM": "xterm-256color", "COLUMNS": "120"} | setting,
-        stdout=theirs,
-        stderr=theirs,
-    ) as process:
-        os.close(theirs)
-        shown = b""
-        try:
-            while piece := os.read(ours, 4096):
-                shown += piece
-        except OSError:  # how Linux says that the other end was closed
-            pass
-        os.close(ours)
-    assert process.returncode == 0
+    given = ("stylize", album / "film.mp4", "-o", tmp_path / "out.mp4", "--style", STYLE)
+    shown = shown_on_a_terminal(*given, "--device", "cpu", settings=setting)
     assert b"/12" in shown
-    assert (b"\x1b[38;5;" in shown or b"\x1b[32m" in shown) is not bool(setting)
+    assert re.search(rb"\d+\.\d frames/s", shown)
+    assert has_colors(shown) is not bool(setting)

@@ -6,8 +6,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from enum import IntEnum
-from types import TracebackType
-from typing import Self
 
 from rich.console import Console
 from rich.progress import (
@@ -60,16 +58,12 @@ class TerminalReporter(Reporter):
         self._all: TaskID | None = None
         self._film: TaskID | None = None
 
-    def __enter__(self) -> Self:
+    def open(self) -> None:
+        """Show the bars."""
         self._progress.start()
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Leave them as they are."""
         self._progress.stop()
 
     def problem(self, text: str) -> None:
@@ -126,10 +120,12 @@ class TerminalReporter(Reporter):
     def frames(self, job: Job, progress: FilmProgress) -> None:
         """Show the bar of the film."""
         name, count = printable(job.source.name), progress.count or None
+        first = self._film is None
         if self._film is None:
             self._film = self._progress.add_task(name, total=count, rate="")
         rate = f"{progress.fps:.1f} frames/s"
-        self._progress.update(self._film, completed=progress.done, rate=rate)
+        # At once, since a short film may be done before the bars are painted again.
+        self._progress.update(self._film, completed=progress.done, rate=rate, refresh=first)
 
     def film(self, outcome: FilmOutcome, tally: Tally) -> None:
         """Remove its bar, and print errors, remarks and what limited it."""
