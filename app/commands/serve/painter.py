@@ -75,13 +75,12 @@ class EnginePainter:
         style = self._library.install_picture(
             picture, title=title, progress=lambda step: _go_on(stop)
         )
-        self._engine.evict(style.key)  # of a style that was removed by another program
+        self._engine.evict(style.key)  # of a removed style, which it may hold
         return style
 
     def remove_style(self, key: str) -> None:
         """Remove a style of the user, as app.server.painting.Painter has it."""
         self._library.remove(key)
-        self._engine.evict(key)
 
     def paint(self, source: Path, target: Path, look: Look, stop: Callable[[], bool]) -> Painted:
         """Style a picture, as app.server.painting.Painter has it."""

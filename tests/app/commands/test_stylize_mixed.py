@@ -7,13 +7,16 @@ import json
 import re
 import sys
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from app.cli import main
-from app.commands.stylize.reporters import EVENTS, json_lines
+from app.commands.stylize.jobs import Job
+from app.commands.stylize.reporters import EVENTS, json_lines, terminal
+from app.export.film.job import FilmProgress
 from tests.app.commands.conftest import STYLE, stylized
 from tests.conftest import picture
 from tests.helpers.animations import DELAYS, write_animation
@@ -206,6 +209,23 @@ def test_a_shard_of_films_alone_may_be_smoothed(style, album, tmp_path, capsys):
     assert stylized(*films, *given) == 0
     assert stylized(*films, album / "a.png", *given) == 1
     assert "--smoothing follows pictures one by one" in capsys.readouterr().err
+
+
+def test_the_bar_of_a_film_is_painted_with_its_first_frames(monkeypatch, tmp_path):
+    """Not by the clock alone, which may come too late for a short film."""
+    paper = io.StringIO()
+    console = partial(terminal.Console, file=paper, force_terminal=True, width=120)
+    monkeypatch.setattr(terminal, "Console", lambda **how: console(**{**how, "stderr": False}))
+    reporter = terminal.TerminalReporter(terminal.Loudness.NORMAL)
+    reporter._progress.live.auto_refresh = False
+    job = Job(tmp_path / "film.mp4", tmp_path / "out.mp4", film=True)
+    progress = FilmProgress(4, 12, 7.3, styled=SimpleNamespace())  # type: ignore[arg-type]
+    reporter.open()
+    reporter.begin([job], [], "")
+    reporter.frames(job, progress)
+    assert "4/12" in paper.getvalue()
+    assert "7.3 frames/s" in paper.getvalue()
+    reporter.close()
 
 
 @needs_posix

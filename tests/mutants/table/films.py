@@ -65,7 +65,7 @@ MUTANTS = (
         "app/commands/stylize/reporters/terminal.py",
         "refresh=first)",
         "refresh=False)",
-        (f"{_MIXED}::test_on_a_terminal_a_bar_counts_frames_without_colors_if_asked",),
+        (f"{_MIXED}::test_the_bar_of_a_film_is_painted_with_its_first_frames",),
     ),
     Mutant(
         "every film that does not say is BT.601",

@@ -19,7 +19,6 @@ from app.export.film.report import FilmReport
 from app.export.film.store import History, SegmentStore, store_folder
 from app.export.film.styling import FilmStyling
 from app.styles.library import Library
-from tests.app.engine.test_texture import landscape
 from tests.app.export.film.conftest import request
 from tests.helpers.films import Look, write_film
 
@@ -31,10 +30,14 @@ Make = Callable[..., FilmReport]
 
 
 def scene(number: int) -> np.ndarray:
-    """A view that moves to the right, and after CUT another one that moves down."""
-    if number < CUT:
-        return landscape(1.5 * number, 0, 128, 96)
-    return landscape(90, 1.5 * (number - CUT), 128, 96)[:, ::-1]
+    """A view of some dark things on a wall, which moves to the right, and after CUT another one
+    that moves down; the wall is so flat that it gets texture."""
+    rng = np.random.default_rng(3 + (number >= CUT))
+    wall = np.full((240, 320, 3), 150 - 30 * (number >= CUT), np.uint8)
+    for x, y in rng.integers(0, (320, 240), (14, 2)):
+        wall[y : y + 7, x : x + 7] = rng.integers(0, 90, 3)
+    x, y = (2 * number, 0) if number < CUT else (40, 2 * (number - CUT))
+    return np.ascontiguousarray(wall[y + 20 : y + 116, x + 20 : x + 148])
 
 
 def pictures(path: Path) -> np.ndarray:
