@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from pathlib import Path
 
 from app.engine.result import StyledFrame
+from app.errors import StyleForgeError
 from app.export.film.fault import FAULTS, FilmError, named, reason, unmade
 from app.export.film.info import FilmReading
 from app.export.film.parts.line import FilmLine, PartFrame
@@ -15,14 +16,13 @@ from app.export.film.parts.line import Styling as Styling
 from app.export.film.parts.output import PartWriter
 from app.export.film.parts.remarks import kept_of
 from app.export.film.parts.request import PART as PART
-from app.export.film.parts.request import WARM as WARM
 from app.export.film.parts.request import FilmCancelled as FilmCancelled
 from app.export.film.parts.request import FilmProgress as FilmProgress
 from app.export.film.parts.request import FilmRequest as FilmRequest
 from app.export.film.parts.whole import finished
 from app.export.film.reader import read_frames
 from app.export.film.report import FilmReport
-from app.export.film.store import SegmentStore
+from app.export.film.store import History, SegmentStore
 
 
 class FilmJob:
@@ -80,6 +80,7 @@ class FilmJob:
     def _make(self, store: SegmentStore) -> FilmReport:
         request, line, begun = self._request, self._line, time.perf_counter()
         resumed = done = store.frames
+        after = self._continue(store)
 
         def told(count: int, newest: StyledFrame) -> None:
             nonlocal done
@@ -88,17 +89,17 @@ class FilmJob:
             rate = (done - resumed) / spent
             self._on_progress(FilmProgress(done, request.info.count, rate, newest))
 
-        line.run(self._frames(store), _StoredParts(request, store), told)
+        line.run(self._frames(store, after), _StoredParts(request, store, self._styling), told)
         if line.cancelled:
             raise FilmCancelled(f"{named(request.target)} was cancelled; {kept_of(store)}")
         seconds = time.perf_counter() - begun - line.paused_s
         shares = line.clock.shares(seconds)
         return finished(request, store, self._reading, resumed, seconds, shares, line.running)
 
-    def _frames(self, store: SegmentStore) -> Generator[PartFrame]:
-        """The frames behind the finished parts, and some before where results depend on them."""
+    def _frames(self, store: SegmentStore, after: int | None) -> Generator[PartFrame]:
+        """The frames behind a time; those of finished parts are only remembered."""
         number, last, count = len(store.segments), store.last, 0
-        frames = read_frames(self._request.info, self._reading, self._after(store))
+        frames = read_frames(self._request.info, self._reading, after)
         with closing(frames):
             for frame in frames:
                 if last is not None and frame.pts <= last:
@@ -109,30 +110,48 @@ class FilmJob:
                 yield PartFrame(frame, number + part, last=ends)
                 count += 1
 
-    def _after(self, store: SegmentStore) -> int | None:
-        """The time behind which frames are read: some before the end of the finished parts where
-        results depend on them."""
-        if not self._styling.has_history or store.last is None:
+    def _continue(self, store: SegmentStore) -> int | None:
+        """Go on behind the finished parts, with what their frames leave to the next ones, and
+        return the time behind which frames are read: before the end of the parts by less than a
+        batch, so that all batches are those of a run that was not stopped."""
+        if store.history is None:
             return store.last
-        batch = self._styling.batch
-        warm = -(-WARM // batch) * batch
-        shown = sorted(part.start + when for part in store.segments for when in part.times)
-        return shown[-warm - 1] if len(shown) > warm else None
+        try:
+            self._styling.restore(store.history.kept)
+        except StyleForgeError as exc:
+            raise FilmError(
+                f"{named(self._request.target)} cannot go on: {exc}; without the folder "
+                f"{named(store.folder)} it begins anew"
+            ) from exc
+        return store.history.after
 
 
 class _StoredParts:
-    """Puts the parts of a film into their store."""
+    """Puts the parts of a film into their store, with what their frames leave to the next ones."""
 
-    def __init__(self, request: FilmRequest, store: SegmentStore) -> None:
-        self._request, self._store = request, store
+    def __init__(self, request: FilmRequest, store: SegmentStore, styling: Styling) -> None:
+        self._request, self._store, self._styling = request, store, styling
+        self._given = store.frames - store.frames_behind_history
+        self._histories: dict[int, History] = {}  # by the part behind which it is
 
     def begin(self, number: int) -> Path:
         """The file for a part."""
         return self._store.begin(number)
 
+    def styled(self, batch: Sequence[PartFrame]) -> None:
+        """Keep what the frames so far leave to the next ones if a part ends before the next batch
+        does."""
+        self._given += len(batch)
+        if not self._styling.has_history:
+            return
+        parts = (self._given + self._styling.batch - 1) // self._request.part
+        if self._given <= parts * self._request.part:
+            self._histories[parts - 1] = History(batch[-1].film.pts, self._styling.history())
+
     def keep(self, number: int, made: PartWriter) -> None:
         """Keep a part."""
-        self._store.add(number, made.path, made.start, made.times, made.duration)
+        history = self._histories.pop(number, None)
+        self._store.add(number, made.path, made.start, made.times, made.duration, history)
 
     def unwritable(self, fault: str) -> FilmError:
         """The error that a part cannot be written."""

@@ -5,19 +5,25 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from filelock import FileLock, Timeout
+from numpy.typing import NDArray
 
 from app.export.film.fault import FilmError, named
-from utils.files.atomic import LETTERS, atomic_write, sync
-from utils.files.regular import read_regular
+from utils.files.atomic import LETTERS, atomic_write, replacing, sync
+from utils.files.regular import check_regular, read_regular
 
-FORMAT = 1
+FORMAT = 2
 _DESCRIPTION = "film.json"
 _MOST_BYTES = 16 << 20  # of a description
+_KEPT = 2  # histories: of the newest part, and of the one before, should that be damaged
+_AFTER = "after"  # the time in the file of a history
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,7 @@ class Segment:
         times: When each frame is shown after that, in the order in which they are decoded.
         duration: For how long the last one is.
         size: Of its file, in bytes.
+        continued: Whether the film goes on behind it by a history.
     """
 
     name: str
@@ -37,11 +44,25 @@ class Segment:
     times: tuple[int, ...]
     duration: int
     size: int
+    continued: bool = False
 
     @property
     def last(self) -> int:
         """When its last frame is shown, in the film's time base."""
         return self.start + max(self.times)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class History:
+    """What frames leave to those behind them.
+
+    Attributes:
+        after: When the newest of them is shown, in the film's time base.
+        kept: What was kept of them.
+    """
+
+    after: int
+    kept: dict[str, NDArray[Any]]
 
 
 def store_folder(target: Path) -> Path:
@@ -61,6 +82,7 @@ class SegmentStore:
 
     Attributes:
         finished: The finished parts by their numbers.
+        history: By which the film goes on behind them; None where frames leave nothing.
     """
 
     def __init__(self, target: Path, identity: Mapping[str, str], *, gaps: bool = False) -> None:
@@ -68,6 +90,7 @@ class SegmentStore:
         self._identity = {"format": str(FORMAT), **identity}
         self._gaps = gaps
         self.finished: dict[int, Segment] = {}
+        self.history: History | None = None
         self._lock = FileLock(
             self.folder.with_name(f"{self.folder.name}.lock"), timeout=0, thread_local=False
         )
@@ -100,11 +123,27 @@ class SegmentStore:
         """How many frames the finished parts have."""
         return sum(len(segment.times) for segment in self.finished.values())
 
+    @property
+    def frames_behind_history(self) -> int:
+        """How many frames of the finished parts `history` does not know."""
+        if self.history is None:
+            return 0
+        after = self.history.after
+        return sum(part.start + when > after for part in self.segments for when in part.times)
+
     def begin(self, number: int) -> Path:
         """A file for a part, which counts once it is added."""
         return part_file(self.folder, number)
 
-    def add(self, number: int, part: Path, start: int, times: Sequence[int], duration: int) -> None:
+    def add(
+        self,
+        number: int,
+        part: Path,
+        start: int,
+        times: Sequence[int],
+        duration: int,
+        history: History | None = None,
+    ) -> None:
         """Keep a part, whose file has been completed.
 
         Args:
@@ -113,22 +152,37 @@ class SegmentStore:
             start: As of Segment.
             times: As of Segment.
             duration: As of Segment.
+            history: Of frames up to its end or somewhat before; None where frames leave nothing.
 
         Raises:
             OSError: It cannot be kept.
         """
-        name = f"{number:06d}.coded"
+        name, size = f"{number:06d}.coded", part.stat().st_size
         sync(part)
-        segment = Segment(name, start, tuple(times), duration, part.stat().st_size)
+        segment = Segment(name, start, tuple(times), duration, size, history is not None)
+        if history is not None:
+            self._write(history, number)
         part.replace(self.folder / name)
         about = json.dumps(asdict(segment)).encode()
         atomic_write(self.folder / f"{number:06d}.json", about)
         self.finished[number] = segment
+        self._history_of(number - _KEPT).unlink(missing_ok=True)
 
     def remove(self) -> None:
         """Delete all parts: the film is finished, or given up."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.finished.clear()
+        self.history = None
+
+    def _history_of(self, number: int) -> Path:
+        return self.folder / f"{number:06d}.npz"
+
+    def _write(self, history: History, number: int) -> None:
+        with replacing(self._history_of(number)) as temporary:
+            with temporary.open("wb") as file:
+                arrays: dict[str, Any] = {_AFTER: np.array(history.after), **history.kept}
+                np.savez(file, **arrays)
+            sync(temporary)
 
     def _read(self) -> None:
         """Take what an earlier run of the same film has left: the parts that are whole, without
@@ -151,6 +205,18 @@ class SegmentStore:
         if not self._gaps:
             whole = next(n for n in range(len(numbers) + 1) if n not in self.finished)
             self.finished = {number: self.finished[number] for number in range(whole)}
+            self._read_history()
+
+    def _read_history(self) -> None:
+        """Take what the newest part leaves; without it the part does not count."""
+        while self.finished:
+            number = max(self.finished)
+            if not self.finished[number].continued:
+                break
+            self.history = _history(self._history_of(number))
+            if self.history is not None:
+                break
+            del self.finished[number]
 
     def _is_whole(self, segment: Segment) -> bool:
         path = self.folder / segment.name
@@ -169,15 +235,28 @@ def _json(path: Path) -> object:
         return None
 
 
+def _history(path: Path) -> History | None:
+    """None where the file is missing or damaged; zip files have checksums."""
+    try:
+        check_regular(path)
+        with zipfile.ZipFile(path) as file:
+            if file.testzip() is not None:
+                return None
+        with np.load(path, allow_pickle=False) as arrays:
+            kept = {name: arrays[name] for name in arrays.files}
+        return History(int(kept.pop(_AFTER)), kept)
+    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile):
+        return None
+
+
 def _segment(about: object) -> Segment | None:
     if not isinstance(about, dict):
         return None
     try:
         times = tuple(int(time) for time in about["times"])
         name = f"{Path(about['name']).name}"
-        segment = Segment(
-            name, int(about["start"]), times, int(about["duration"]), int(about["size"])
-        )
+        start, duration, size = (int(about[key]) for key in ("start", "duration", "size"))
+        segment = Segment(name, start, times, duration, size, bool(about["continued"]))
     except (KeyError, TypeError, ValueError):
         return None
     return segment if times else None

@@ -16,7 +16,58 @@ _MOVING = "tests/utils/images/test_moving.py"
 _ANIMATIONS = "tests/app/export/film/animation/test_animations.py"
 _SHARED = "tests/app/export/film/test_shared_film.py"
 
+_GOING_ON = "tests/app/export/film/test_going_on.py"
+_ONE_RUN = f"{_GOING_ON}::test_a_film_that_was_stopped_twice_is_that_of_one_run"
+
 MUTANTS = (
+    Mutant(
+        "smoothing begins anew where a film goes on",
+        "app/engine/engine.py",
+        '            self._post.restore(part_of(state, "post"))\n',
+        "",
+        (_ONE_RUN,),
+    ),
+    Mutant(
+        "texture begins anew where a film goes on",
+        "app/engine/engine.py",
+        '            self._texture.restore(part_of(state, "texture"))\n',
+        "",
+        (_ONE_RUN,),
+    ),
+    Mutant(
+        "what is kept on a GPU is not what a film goes on with",
+        "app/engine/display_path.py",
+        "                    styler.restore(self._restored)\n",
+        "                    pass\n",
+        (
+            f"{_GOING_ON}::test_on_a_gpu_a_film_that_was_stopped_twice_is_that_of_one_run",
+            "tests/app/engine/test_display_path.py::test_a_stream_goes_on_with_what_was_restored",
+        ),
+    ),
+    Mutant(
+        "batches of a film that goes on are others",
+        "app/export/film/job.py",
+        "        return store.history.after\n",
+        "        return store.last\n",
+        (_ONE_RUN,),
+    ),
+    Mutant(
+        "one history is kept, which may be damaged",
+        "app/export/film/store.py",
+        "_KEPT = 2 ",
+        "_KEPT = 1 ",
+        (
+            f"{_GOING_ON}::"
+            "test_where_the_newest_history_is_damaged_the_part_before_it_is_gone_on_from",
+        ),
+    ),
+    Mutant(
+        "a short film is done before its bar is shown",
+        "app/commands/stylize/reporters/terminal.py",
+        "refresh=first)",
+        "refresh=False)",
+        (f"{_MIXED}::test_the_bar_of_a_film_is_painted_with_its_first_frames",),
+    ),
     Mutant(
         "every film that does not say is BT.601",
         "app/film_frames/color.py",
@@ -160,13 +211,6 @@ MUTANTS = (
         "            self._lock.acquire()\n",
         "            pass\n",
         (f"{_JOB}::test_a_second_process_is_kept_out",),
-    ),
-    Mutant(
-        "nothing is styled again before the rest of a film",
-        "app/export/film/job.py",
-        "if not self._styling.has_history or store.last is None:",
-        "if True:",
-        (f"{_JOB}::test_frames_before_the_rest_are_styled_again_where_results_depend_on_them",),
     ),
     Mutant(
         "a film that is short of frames counts as whole",

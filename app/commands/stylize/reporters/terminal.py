@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from rich.console import Console
 from rich.progress import (
@@ -61,16 +59,12 @@ class TerminalReporter(Reporter):
         self._all: TaskID | None = None
         self._films: dict[Path, TaskID] = {}  # under way, by their files
 
-    def __enter__(self) -> Self:
+    def open(self) -> None:
+        """Show the bars."""
         self._progress.start()
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Leave them as they are."""
         self._progress.stop()
 
     def problem(self, text: str) -> None:
@@ -137,10 +131,13 @@ class TerminalReporter(Reporter):
     def frames(self, job: Job, progress: FilmProgress) -> None:
         """Show the bar of the film."""
         name, count = printable(job.source.name), progress.count or None
-        if job.source not in self._films:
+        first = job.source not in self._films
+        if first:
             self._films[job.source] = self._progress.add_task(name, total=count, rate="")
         rate = f"{progress.fps:.1f} frames/s"
-        self._progress.update(self._films[job.source], completed=progress.done, rate=rate)
+        # At once, since a short film may be done before the bars are painted again.
+        task = self._films[job.source]
+        self._progress.update(task, completed=progress.done, rate=rate, refresh=first)
 
     def film(self, outcome: FilmOutcome, tally: Tally) -> None:
         """Remove its bar, and print errors, remarks and what limited it."""

@@ -20,6 +20,7 @@ from app.export.film.report import CONVERT, StageClock
 from app.export.film.threads.ahead import THREADS, mapped_ahead
 from app.export.film.threads.channel import Channel
 from app.frame import Frame
+from kernels.frames.stream_state import StreamState
 
 
 class Styling(Protocol):
@@ -30,6 +31,14 @@ class Styling(Protocol):
     @property
     def has_history(self) -> bool:
         """Whether a result depends on the frames before it."""
+        ...
+
+    def history(self) -> StreamState:
+        """What the next frame continues, once the results of `begin` were taken."""
+        ...
+
+    def restore(self, history: StreamState) -> None:
+        """Continue with the next frame what `history` was returned for."""
         ...
 
     def begin(self, frames: Sequence[Frame]) -> Iterator[StyledFrame]:
@@ -50,6 +59,10 @@ class Parts(Protocol):
 
     def begin(self, number: int) -> Path:
         """The file for a part."""
+        ...
+
+    def styled(self, batch: Sequence[PartFrame]) -> None:
+        """Hear that a batch has been given to what styles frames, before the next one is."""
         ...
 
     def keep(self, number: int, made: PartWriter) -> None:
@@ -148,7 +161,7 @@ class FilmLine:
         for thread in threads:
             thread.start()
         try:
-            self._style(read, styled, on_batch)
+            self._style(read, styled, parts, on_batch)
         except BaseException:
             styled.give_up()
             self._styling.discard_all()
@@ -181,13 +194,14 @@ class FilmLine:
         self,
         read: Channel[PartFrame],
         styled: Channel[_Styled],
+        parts: Parts,
         on_batch: Callable[[int, StyledFrame], object],
     ) -> None:
         waiting: deque[PartFrame] = deque()
 
         def hand_on(results: Iterable[StyledFrame]) -> bool:
             newest, count = None, 0
-            for result in self._timed(results):
+            for result in results:
                 frame = waiting.popleft()
                 if frame.part is None:
                     continue
@@ -203,14 +217,17 @@ class FilmLine:
 
         for batch in _batches(read, self._styling.batch):
             waiting.extend(batch)
-            if not hand_on(self._styling.begin([each.film.frame for each in batch])):
+            results = list(self._timed(self._styling.begin([each.film.frame for each in batch])))
+            with self.clock.working("engine"):
+                parts.styled(batch)
+            if not hand_on(results):
                 return
             self._wait_while_paused()
             if self.cancelled:
                 styled.give_up()
                 self._styling.discard_all()
                 return
-        hand_on(self._styling.complete_all())
+        hand_on(self._timed(self._styling.complete_all()))
 
     def _timed(self, results: Iterable[StyledFrame]) -> Iterator[StyledFrame]:
         """Pass results on, and count the time until each is there."""

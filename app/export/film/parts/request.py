@@ -13,7 +13,6 @@ from app.export.film.parts.output import Output
 from app.export.film.segment import Encoding
 
 PART = 240  # frames of a part, about what encoders put between two key frames
-WARM = 24  # frames before a part that are styled again, where results depend on those before them
 SHORT = 0.98  # of the frames or seconds that a file says to have; with fewer it is not whole
 
 
@@ -55,7 +54,7 @@ class FilmRequest:
         encoding: How it is encoded.
         output: Makes it.
         identity: Everything else on which the result depends, for a run that goes on later.
-        part: How many frames a part has.
+        part: How many frames a part has, at least as many as a batch.
         refused: Why faster encoders cannot be used, one clause each.
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Iterable
+from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,6 +130,9 @@ class _ToldParts:
     def begin(self, number: int) -> Path:
         """The file for a part, in the folder of the film."""
         return part_file(self._work.folder, number)
+
+    def styled(self, batch: Sequence[PartFrame]) -> None:
+        """Nothing is kept of frames, since each is styled without regard to the others."""
 
     def keep(self, number: int, made: PartWriter) -> None:
         """Tell of a part."""
