@@ -2,10 +2,11 @@
 // gradients, with the sums of these over rows.
 //
 // Elements are taken in blocks that stay in the first cache. A tensor that lies as the result does
-// is read where it is; another, or one of 16 bits, is brought into a buffer first. Results of FP32
+// is read where it is; another, or one of FP16, is brought into a buffer first. Results of FP32
 // that would not stay in the caches are stored past them. Arithmetic is in FP32. Every element is
 // computed alike in whatever block it lies, so that the number of threads changes no bit.
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "../include/cpu/dtypes.h"
@@ -25,23 +26,25 @@ namespace {
 using namespace styleforge;
 using namespace styleforge::elementwise;
 
-template <typename T>
-inline void widen(float* to, const T* from, int64_t step, int64_t count) {
+template <typename R, typename T>
+inline void bring(R* to, const T* from, int64_t step, int64_t count) {
     if (step == 1) {
-        widen_row(to, from, count);
+        if constexpr (std::is_same<R, T>::value)
+            std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
+        else
+            widen_row(to, from, count);
     } else if (step == 0) {
-        const float value = static_cast<float>(from[0]);
-        for (int64_t i = 0; i < count; ++i) to[i] = value;
+        const float value = static_cast<float>(from[0]);  // copies of a struct make no vectors
+        for (int64_t i = 0; i < count; ++i) to[i] = R(value);
     } else {
-        for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i * step]);
+        for (int64_t i = 0; i < count; ++i) to[i] = R(static_cast<float>(from[i * step]));
     }
 }
 
-// Elements `at` to `at + count` of an input: where they lie, if they lie there one after another in
-// FP32, else brought into `buffer`.
-template <typename T>
-const float* gather(const StyleforgeElements& p, int input, int64_t at, int64_t count,
-                    float* buffer) {
+// Elements `at` to `at + count` of an input as loops read them: where they lie, if they lie there
+// one after another, else brought into `buffer`.
+template <typename T, typename R>
+const R* gather(const StyleforgeElements& p, int input, int64_t at, int64_t count, R* buffer) {
     const T* from = static_cast<const T*>(p.inputs[input]);
     const auto& strides = p.strides[input];
     int64_t place[8], rest = at, offset = 0;
@@ -50,12 +53,11 @@ const float* gather(const StyleforgeElements& p, int input, int64_t at, int64_t 
         if (d + 1 < p.dims) rest /= p.sizes[d];
         offset += place[d] * strides[d];
     }
-    if constexpr (sizeof(T) == sizeof(float))
-        if (strides[0] == 1 && place[0] + count <= p.sizes[0])
-            return reinterpret_cast<const float*>(from + offset);
+    if constexpr (std::is_same<R, T>::value)
+        if (strides[0] == 1 && place[0] + count <= p.sizes[0]) return from + offset;
     for (int64_t done = 0;;) {
         const int64_t left = p.sizes[0] - place[0], run = left < count - done ? left : count - done;
-        widen(buffer + done, from + offset, strides[0], run);
+        bring(buffer + done, from + offset, strides[0], run);
         done += run;
         if (done == count) return buffer;
         offset -= place[0] * strides[0];
@@ -99,38 +101,44 @@ void stream_block(const float* grad, const float* x, const float* y, const float
 
 template <typename Op, typename T>
 void run_block(const StyleforgeElements& p, int64_t at, int64_t count, bool streams) {
-    constexpr bool kDirect = sizeof(T) == sizeof(float);
-    alignas(64) float buffers[4][kBlock], made[2][kBlock], factors[kBlock];
-    const float* in[4];
+    using R = InLoops<T>;
+    constexpr bool kDirect = std::is_same<R, T>::value;
+    alignas(64) R buffers[4][kBlock], made[2][kBlock];
+    alignas(64) float factors[Op::kDrops ? kBlock : 1];
+    const R* in[4];
     const bool one = p.backward && Op::kOfResult;  // the result is read in place of the inputs
     const int given = (one ? 1 : Op::kInputs) + (p.backward ? 1 : 0);
     for (int i = 0; i < given; ++i) in[i] = gather<T>(p, i, at, count, buffers[i]);
-    const float* const* own = in + (p.backward ? 1 : 0);
-    if (Op::kDrops) draw(p, at, count, factors);
-    const float* x = own[0];
-    const float* y = Op::kDrops ? factors : Op::kInputs > 1 && !one ? own[1] : x;
-    const float* z = Op::kInputs > 2 && !one ? own[2] : x;
-    float* out[2];
-    if constexpr (kDirect)
-        if (streams && count % kPiece == 0) {
-            for (int i = 0; i < 2; ++i)
-                out[i] = p.outputs[i] ? static_cast<float*>(p.outputs[i]) + at : nullptr;
-            return stream_block<Op>(p.backward ? in[0] : nullptr, x, y, z, out, count);
-        }
-    for (int i = 0; i < 2; ++i) {
-        T* const whole = static_cast<T*>(p.outputs[i]);
-        out[i] = made[i];
+    const R* const* own = in + (p.backward ? 1 : 0);
+    const R* const x = own[0];
+    const R* const z = Op::kInputs > 2 && !one ? own[2] : x;
+    const auto compute = [&](const auto* y) {
+        if constexpr (std::is_same<T, float>::value)
+            if (streams && count % kPiece == 0) {
+                float* out[2];
+                for (int i = 0; i < 2; ++i)
+                    out[i] = p.outputs[i] ? static_cast<float*>(p.outputs[i]) + at : nullptr;
+                return stream_block<Op>(p.backward ? in[0] : nullptr, x, y, z, out, count);
+            }
+        R* out[2] = {made[0], made[1]};
         if constexpr (kDirect)
-            if (whole != nullptr) out[i] = reinterpret_cast<float*>(whole + at);
+            for (int i = 0; i < 2; ++i)
+                if (p.outputs[i] != nullptr) out[i] = static_cast<T*>(p.outputs[i]) + at;
+        if (p.backward)
+            backward<Op>(in[0], x, y, z, out[0], out[1], count);
+        else
+            forward<Op>(x, y, z, out[0], count);
+        if constexpr (!kDirect)
+            for (int i = 0; i < 2; ++i)
+                if (p.outputs[i] != nullptr)
+                    narrow_row(static_cast<T*>(p.outputs[i]) + at, out[i], count);
+    };
+    if constexpr (Op::kDrops) {
+        draw(p, at, count, factors);
+        compute(static_cast<const float*>(factors));
+    } else {
+        compute(Op::kInputs > 1 && !one ? own[1] : x);
     }
-    if (p.backward)
-        backward<Op>(in[0], x, y, z, out[0], out[1], count);
-    else
-        forward<Op>(x, y, z, out[0], count);
-    if constexpr (!kDirect)
-        for (int i = 0; i < 2; ++i)
-            if (p.outputs[i] != nullptr)
-                narrow_row(static_cast<T*>(p.outputs[i]) + at, out[i], count);
 }
 
 // Whether results are stored past the caches: where all that a pass reads and writes is so much

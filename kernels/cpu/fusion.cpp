@@ -52,12 +52,35 @@ Moments moments_of(const float* x, int64_t width, bool centered, double eps) {
     return moments_from(sum, x, width, centered, eps);
 }
 
-template <typename Activation>
+template <typename Activation, typename Y>
 void normalize(const float* __restrict x, Moments of, const float* __restrict weight,
-               const float* __restrict bias, float* __restrict y, int64_t width) {
+               const float* __restrict bias, Y* __restrict y, int64_t width) {
     for (int64_t i = 0; i < width; ++i) {
         const float normed = (x[i] - of.mean) * of.inverse;
-        y[i] = Activation::template value<VectorMath>(normed * weight[i] + bias[i]);
+        y[i] = Y(Activation::template value<VectorMath>(normed * weight[i] + bias[i]));
+    }
+}
+
+// x + y, rounded, into `total`; gives these in FP32, where they lie or in `sum`.
+template <typename T>
+const float* add_rows(const T* __restrict x, const T* __restrict y, T* __restrict total,
+                      float* __restrict sum, float* __restrict other, int64_t width) {
+    if constexpr (std::is_same<T, float>::value) {
+        for (int64_t i = 0; i < width; ++i) total[i] = x[i] + y[i];
+        return total;
+    } else if constexpr (std::is_same<T, InLoops<T>>::value) {
+        for (int64_t i = 0; i < width; ++i) {
+            total[i] = T(static_cast<float>(x[i]) + static_cast<float>(y[i]));
+            sum[i] = static_cast<float>(total[i]);
+        }
+        return sum;
+    } else {
+        widen_row(sum, x, width);
+        widen_row(other, y, width);
+        for (int64_t i = 0; i < width; ++i) sum[i] += other[i];
+        narrow_row(total, sum, width);
+        widen_row(sum, total, width);
+        return sum;
     }
 }
 
@@ -106,8 +129,8 @@ struct Means {
 // The products of what comes through the activation and the weight, and their means; adds to the
 // sums of both parameters, and begins to load `next_x`. Apart, since of pointers that are inlined
 // compilers forget that they lie apart, and compare all of them for every few elements.
-template <typename Activation, typename T>
-STYLEFORGE_APART Means parameters_gradient(const float* __restrict grad, const float* __restrict x,
+template <typename Activation, typename R, typename T>
+STYLEFORGE_APART Means parameters_gradient(const R* __restrict grad, const float* __restrict x,
                                            Moments of, const float* __restrict weight,
                                            const float* __restrict bias,
                                            float* __restrict of_weight, float* __restrict of_bias,
@@ -120,7 +143,7 @@ STYLEFORGE_APART Means parameters_gradient(const float* __restrict grad, const f
         const auto element = [&](int64_t i, int64_t k) {
             const float normed = (x[i] - of.mean) * of.inverse;
             const float g = Activation::template gradient<VectorMath>(
-                grad[i], normed * weight[i] + bias[i]);
+                static_cast<float>(grad[i]), normed * weight[i] + bias[i]);
             const float made = g * weight[i];
             of_weight[i] += g * normed;
             of_bias[i] += g;
@@ -142,13 +165,17 @@ STYLEFORGE_APART Means parameters_gradient(const float* __restrict grad, const f
 }
 
 // out = added + inverse * (inner - means.inner - normed * means.product).
+template <typename R>
 void row_gradient(const float* __restrict inner, const float* __restrict x, Moments of, Means means,
-                  const float* __restrict added, float* __restrict out, int64_t width) {
+                  const R* __restrict added, R* __restrict out, int64_t width) {
     const float scale = -of.inverse * of.inverse * means.product;
-    for (int64_t i = 0; i < width; ++i)
-        out[i] = of.inverse * (inner[i] - means.inner) + scale * (x[i] - of.mean);
+    const auto own = [&](int64_t i) {
+        return of.inverse * (inner[i] - means.inner) + scale * (x[i] - of.mean);
+    };
     if (added != nullptr)
-        for (int64_t i = 0; i < width; ++i) out[i] += added[i];
+        for (int64_t i = 0; i < width; ++i) out[i] = R(own(i) + static_cast<float>(added[i]));
+    else
+        for (int64_t i = 0; i < width; ++i) out[i] = R(own(i));
 }
 
 // The same past the caches, of rows that can be streamed; begins to load `next_grad`.
@@ -169,16 +196,17 @@ struct Channels {
 };
 
 // Adds to the sums of channels that lie together: as styleforge_channels_sums in fusion.cu.
-template <bool kOfGradients>
-void add_to_channels(const float* __restrict grad, const float* __restrict x,
+template <bool kOfGradients, typename R>
+void add_to_channels(const R* __restrict grad, const R* __restrict x,
                      const float* __restrict mean, const float* __restrict inverse,
                      const float* __restrict weight, const float* __restrict bias,
                      float* __restrict of_weight, float* __restrict of_bias, int64_t count) {
     for (int64_t k = 0; k < count; ++k) {
-        const float normed = (x[k] - mean[k]) * inverse[k];
-        const float term = kOfGradients ? elementwise::relu_gradient(
-                                              grad[k], normed * weight[k] + bias[k])
-                                        : normed;
+        const float normed = (static_cast<float>(x[k]) - mean[k]) * inverse[k];
+        const float term =
+            kOfGradients ? elementwise::relu_gradient(static_cast<float>(grad[k]),
+                                                      normed * weight[k] + bias[k])
+                         : normed;
         of_weight[k] += term * normed;
         of_bias[k] += term;
     }
@@ -255,23 +283,20 @@ STYLEFORGE_EXPORT int styleforge_row_norm_cpu(int64_t threads, const void* x, co
                         continue;
                     }
                 }
-                const float* v = in_fp32(from, first, width);
-                if (residual != nullptr) {
-                    const float* r = in_fp32(beside, second, width);
-                    T* const to = static_cast<T*>(total) + at;
-                    float* const sum = place_of(to, first);
-                    for (int64_t i = 0; i < width; ++i) sum[i] = v[i] + r[i];
-                    put(to, sum, width);
-                    v = in_fp32(static_cast<const T*>(to), first, width);  // rounded
-                }
+                const float* const v =
+                    residual ? add_rows(from, beside, static_cast<T*>(total) + at, first, second,
+                                        width)
+                             : in_fp32(from, first, width);
                 const Moments of = moments_of(v, width, centered, eps);
+                prefetch_row(from + width, width);
+                if (residual != nullptr) prefetch_row(beside + width, width);
                 T* const to = static_cast<T*>(y) + at;
-                float* const out = place_of(to, made);
+                InLoops<T>* const out = loops_place(to, made);
                 with_activation(activation, [&](auto function) {
                     using Activation = decltype(function);
                     normalize<Activation>(v, of, weight, bias, out, width);
                 });
-                put(to, out, width);
+                put_from_loops(to, out, width);
             }
             if (streams) streamed();
         };
@@ -291,6 +316,7 @@ STYLEFORGE_EXPORT int styleforge_row_norm_backward_cpu(
     const int64_t apart = width + 48;
     const auto part_of_rows = [&](int64_t part, auto element, Buffer<float>& buffers) {
         using T = decltype(element);
+        using R = InLoops<T>;
         float *const inner = &buffers[0], *const wide = inner + apart, *const of_y = wide + apart,
                     *const more = of_y + apart, *const made = more + apart;
         float *const of_weight = partial + part * 2 * width, *const of_bias = of_weight + width;
@@ -302,7 +328,7 @@ STYLEFORGE_EXPORT int styleforge_row_norm_backward_cpu(
             const T* const from = static_cast<const T*>(x) + at;
             const T* const given = static_cast<const T*>(grad) + at;
             const float* const v = in_fp32(from, wide, width);
-            const float* const g = in_fp32(given, of_y, width);
+            const R* const g = in_loops(given, of_y, width);
             const Moments of = moments_of(v, width, centered, eps);
             Means means;
             with_activation(activation, [&](auto function) {
@@ -312,18 +338,19 @@ STYLEFORGE_EXPORT int styleforge_row_norm_backward_cpu(
             });
             if (!centered) means.inner = 0;
             if (added != nullptr) prefetch_row(static_cast<const T*>(added) + at, width);
-            const float* const a =
-                added ? in_fp32(static_cast<const T*>(added) + at, more, width) : nullptr;
+            const R* const a =
+                added ? in_loops(static_cast<const T*>(added) + at, more, width) : nullptr;
             T* const to = static_cast<T*>(dx) + at;
-            if (streams) {
-                stream_gradient(inner, v, of, means, a, static_cast<float*>(dx) + at, width,
-                                given + width);
-            } else {
-                float* const out = place_of(to, made);
-                row_gradient(inner, v, of, means, a, out, width);
-                prefetch_row(given + width, width);
-                put(to, out, width);
+            if constexpr (std::is_same<T, float>::value) {
+                if (streams) {
+                    stream_gradient(inner, v, of, means, a, to, width, given + width);
+                    continue;
+                }
             }
+            R* const out = loops_place(to, made);
+            row_gradient(inner, v, of, means, a, out, width);
+            prefetch_row(given + width, width);
+            put_from_loops(to, out, width);
         }
         if (streams) streamed();
     };
@@ -352,16 +379,17 @@ STYLEFORGE_EXPORT int styleforge_channels_relu_cpu(int64_t threads, const void* 
         each_run(samples, channels, inner, threads, [&](int64_t at, int64_t count, int64_t c,
                                                         bool last) {
             each_block(count, [&](int64_t begin, int64_t size) {
+                using R = InLoops<T>;
                 float wide[kBlock], made[kBlock];
-                const float* const v = in_fp32(static_cast<const T*>(x) + at + begin, wide, size);
+                const R* const v = in_loops(static_cast<const T*>(x) + at + begin, wide, size);
                 T* const to = static_cast<T*>(y) + at + begin;
-                float* const out = place_of(to, made);
+                R* const out = loops_place(to, made);
                 each_element(size, last ? begin : c, last, [&](int64_t k, int64_t channel) {
                     const float scale = of.inverse[channel] * of.weight[channel];
-                    out[k] = elementwise::relu((v[k] - of.mean[channel]) * scale +
-                                               of.bias[channel]);
+                    const float middle = static_cast<float>(v[k]) - of.mean[channel];
+                    out[k] = R(elementwise::relu(middle * scale + of.bias[channel]));
                 });
-                put(to, out, size);
+                put_from_loops(to, out, size);
             });
         });
     });
@@ -380,6 +408,7 @@ STYLEFORGE_EXPORT int styleforge_channels_sums_cpu(int64_t threads, const void* 
     const bool last = inner == 1;
     with_type(type, [&](auto element) {
         using T = decltype(element);
+        using R = InLoops<T>;
         const T *const from = static_cast<const T*>(x), *const given = static_cast<const T*>(grad);
         // One of `parts` parts of all rows of channels.
         const auto rows = [&](int64_t part) {
@@ -390,9 +419,9 @@ STYLEFORGE_EXPORT int styleforge_channels_sums_cpu(int64_t threads, const void* 
                 each_block(channels, [&](int64_t begin, int64_t size) {
                     float wide[kBlock], of_y[kBlock];
                     const int64_t at = row * channels + begin;
-                    const float* const v = in_fp32(from + at, wide, size);
-                    const float* const g = given ? in_fp32(given + at, of_y, size) : wide;
-                    const auto add = given ? add_to_channels<true> : add_to_channels<false>;
+                    const R* const v = in_loops(from + at, wide, size);
+                    const R* const g = given ? in_loops(given + at, of_y, size) : v;
+                    const auto add = given ? add_to_channels<true, R> : add_to_channels<false, R>;
                     add(g, v, of.mean + begin, of.inverse + begin, of.weight + begin,
                         of.bias + begin, of_weight + begin, of_bias + begin, size);
                 });
@@ -405,12 +434,13 @@ STYLEFORGE_EXPORT int styleforge_channels_sums_cpu(int64_t threads, const void* 
             each_block(inner, [&](int64_t begin, int64_t size) {
                 float wide[kBlock], of_y[kBlock], through[kBlock], normed[kBlock];
                 const int64_t at = number * inner + begin;
-                const float* const v = in_fp32(from + at, wide, size);
-                const float* const g = given ? in_fp32(given + at, of_y, size) : v;
+                const R* const v = in_loops(from + at, wide, size);
+                const R* const g = given ? in_loops(given + at, of_y, size) : v;
                 if (given != nullptr) prefetch_row(given + at + size, size);
                 for (int64_t k = 0; k < size; ++k) {
-                    normed[k] = (v[k] - middle) * inverse_of;
-                    through[k] = elementwise::relu_gradient(g[k], normed[k] * scale + shift);
+                    normed[k] = (static_cast<float>(v[k]) - middle) * inverse_of;
+                    through[k] = elementwise::relu_gradient(static_cast<float>(g[k]),
+                                                            normed[k] * scale + shift);
                 }
                 const float* const terms = given ? through : normed;
                 product += sum_of(size, [&](int64_t k) { return terms[k] * normed[k]; });
@@ -442,22 +472,24 @@ STYLEFORGE_EXPORT int styleforge_channels_gradient_cpu(
         each_run(samples, channels, inner, threads, [&](int64_t at, int64_t count, int64_t c,
                                                         bool last) {
             each_block(count, [&](int64_t begin, int64_t size) {
+                using R = InLoops<T>;
                 float wide[kBlock], of_y[kBlock], made[kBlock];
-                const float* const v = in_fp32(static_cast<const T*>(x) + at + begin, wide, size);
+                const R* const v = in_loops(static_cast<const T*>(x) + at + begin, wide, size);
                 const T* const given = static_cast<const T*>(grad) + at + begin;
-                const float* const g = in_fp32(given, of_y, size);
+                const R* const g = in_loops(given, of_y, size);
                 prefetch_row(given + size, size);
                 T* const to = static_cast<T*>(dx) + at + begin;
-                float* const out = place_of(to, made);
+                R* const out = loops_place(to, made);
                 each_element(size, last ? begin : c, last, [&](int64_t k, int64_t channel) {
-                    const float normed = (v[k] - of.mean[channel]) * of.inverse[channel];
+                    const float middle = static_cast<float>(v[k]) - of.mean[channel];
+                    const float normed = middle * of.inverse[channel];
                     const float scale = of.weight[channel];
                     const float through = elementwise::relu_gradient(
-                        g[k], normed * scale + of.bias[channel]);
+                        static_cast<float>(g[k]), normed * scale + of.bias[channel]);
                     const float mean_of = (of_bias[channel] + normed * of_weight[channel]) * share;
-                    out[k] = (through - mean_of) * of.inverse[channel] * scale;
+                    out[k] = R((through - mean_of) * of.inverse[channel] * scale);
                 });
-                put(to, out, size);
+                put_from_loops(to, out, size);
             });
         });
     });

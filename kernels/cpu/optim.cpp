@@ -1,9 +1,11 @@
 // Updates of many tensors on the CPU: Adam, SGD, the norm of all gradients and their clipping.
 //
-// Chunks of tensors are shared out among the threads; elements are taken in blocks that stay in the
-// first cache. FP16 and BF16 are computed in FP32, FP64 in FP64. The number of threads changes no bit.
+// Chunks of tensors are shared out among the threads; of FP16, elements are taken in blocks that
+// stay in the first cache. FP16 and BF16 are computed in FP32, FP64 in FP64. The number of threads
+// changes no bit.
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "../include/cpu/dtypes.h"
 #include "../include/cpu/export.h"
@@ -31,17 +33,17 @@ struct Computed<double> {
     using Type = double;
 };
 
-// Calls `use(rows, count)` for a chunk, or for blocks of it that are converted, with a row of each list in FP32 or FP64, and stores
-// the lists of kWritten as it left them.
+// Calls `use(rows, count)` for a chunk, or of FP16 for blocks of it that are converted, with a row of
+// each list as loops read it, and stores the lists of kWritten as it left them.
 template <typename T, int kLists, int kWritten, typename F>
 void each_block(const StyleforgeTensors& t, int tensor, int64_t begin, int64_t end, const F& use) {
-    using A = typename Computed<T>::Type;
-    constexpr bool kDirect = sizeof(T) == sizeof(A);
+    using R = InLoops<T>;
+    constexpr bool kDirect = std::is_same<R, T>::value;
     constexpr int64_t kStep = kDirect ? int64_t{kChunk} : kBlock;
-    alignas(64) A buffers[kLists][kDirect ? 1 : kBlock];
+    alignas(64) R buffers[kLists][kDirect ? 1 : kBlock];
     for (int64_t at = begin; at < end; at += kStep) {
         const int64_t count = end - at < kStep ? end - at : kStep;
-        A* rows[kLists];
+        R* rows[kLists];
         for (int list = 0; list < kLists; ++list) {
             T* const from = static_cast<T*>(t.at[list][tensor]) + at;
             if constexpr (kDirect) {
@@ -91,13 +93,14 @@ int update(int64_t threads, const StyleforgeTensors& t, const StyleforgeUpdate& 
         using O = Op<A>;
         const O op(p, t.steps[tensor]);
         each_block<T, O::kLists, O::kWritten>(
-            t, tensor, begin, end, [&](A* const(&rows)[O::kLists], int64_t count) {
+            t, tensor, begin, end, [&](InLoops<T>* const(&rows)[O::kLists], int64_t count) {
                 for (int64_t i = 0; i < count; ++i) {
                     A values[O::kLists];
-                    for (int list = 0; list < O::kLists; ++list) values[list] = rows[list][i];
+                    for (int list = 0; list < O::kLists; ++list)
+                        values[list] = static_cast<A>(rows[list][i]);
                     op(values);
                     for (int list = 0; list < O::kLists; ++list)
-                        if (O::kWritten >> list & 1) rows[list][i] = values[list];
+                        if (O::kWritten >> list & 1) rows[list][i] = InLoops<T>(values[list]);
                 }
             });
     });
@@ -115,12 +118,13 @@ void norm_parts(int64_t threads, const StyleforgeTensors& t, double* parts) {
         using T = decltype(element);
         using A = typename Computed<T>::Type;
         A lanes[kLanes] = {}, part = A(0);
-        each_block<T, 1, 0>(t, tensor, begin, end, [&](A* const(&rows)[1], int64_t count) {
-            const A* x = rows[0];
+        each_block<T, 1, 0>(t, tensor, begin, end, [&](InLoops<T>* const(&rows)[1], int64_t count) {
+            const InLoops<T>* x = rows[0];
             int64_t i = 0;
             for (; i + kLanes <= count; i += kLanes)
-                for (int k = 0; k < kLanes; ++k) lanes[k] = joined(lanes[k], x[i + k], kKind);
-            for (; i < count; ++i) part = joined(part, x[i], kKind);
+                for (int k = 0; k < kLanes; ++k)
+                    lanes[k] = joined(lanes[k], static_cast<A>(x[i + k]), kKind);
+            for (; i < count; ++i) part = joined(part, static_cast<A>(x[i]), kKind);
         });
         for (int k = 0; k < kLanes; ++k)
             part = kKind ? part + lanes[k] : joined(part, lanes[k], 0);
@@ -179,10 +183,12 @@ STYLEFORGE_EXPORT int styleforge_clip(long long threads, const StyleforgeTensors
     const double factor = most / (*norm + 1e-6);
     if (factor >= 1) return 0;  // NaN goes on
     each_chunk(threads, *t, [&](auto element, int tensor, int64_t begin, int64_t end, int64_t) {
-        using A = typename Computed<decltype(element)>::Type;
-        each_block<decltype(element), 1, 1>(
-            *t, tensor, begin, end, [&](A* const(&rows)[1], int64_t count) {
-                for (int64_t i = 0; i < count; ++i) rows[0][i] *= static_cast<A>(factor);
+        using T = decltype(element);
+        using A = typename Computed<T>::Type;
+        each_block<T, 1, 1>(
+            *t, tensor, begin, end, [&](InLoops<T>* const(&rows)[1], int64_t count) {
+                for (int64_t i = 0; i < count; ++i)
+                    rows[0][i] = InLoops<T>(static_cast<A>(rows[0][i]) * static_cast<A>(factor));
             });
     });
     return 0;

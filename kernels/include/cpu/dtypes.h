@@ -61,8 +61,10 @@ struct BFloat16 {
 
     BFloat16() = default;
     explicit BFloat16(float x) {
-        const auto u = bit_cast<uint32_t>(x);
-        bits = x != x ? 0x7FC0 : static_cast<uint16_t>((u + 0x7FFFu + ((u >> 16) & 1u)) >> 16);
+        // A mask, since of a choice a compiler may make two ways, and no vectors, of what gave x.
+        const auto u = bit_cast<uint32_t>(x), nan = 0u - static_cast<uint32_t>(x != x);
+        const uint32_t rounded = (u + 0x7FFFu + ((u >> 16) & 1u)) >> 16;
+        bits = static_cast<uint16_t>((rounded & ~nan) | (0x7FC0u & nan));
     }
     explicit operator float() const { return bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 };

@@ -39,13 +39,15 @@ static void run_tile(const StyleforgeColumns& c, int64_t chunk, int64_t first, i
     const StyleforgeElements& p = c.call;
     constexpr int kGiven = 1 + (Op::kOfResult ? 1 : Op::kInputs), kMade = Op::kGradients;
     constexpr int kWhole = 2;  // inputs that lie in rows: the gradient and the first
+    using R = InLoops<T>;
     const int64_t columns = p.sizes[0], begin = chunk * c.chunk;
     const int64_t end = begin + c.chunk < p.sizes[1] ? begin + c.chunk : p.sizes[1];
-    alignas(64) float buffers[4][kBlock], made[2][kPiece];
+    alignas(64) R buffers[4][kBlock];
+    alignas(64) float made[2][kPiece];
     for (int i = kWhole; i < kGiven; ++i)
         if (p.strides[i][0] == 0)
-            for (float& each : buffers[i])
-                each = static_cast<float>(*static_cast<const T*>(p.inputs[i]));
+            for (R& each : buffers[i])
+                each = R(static_cast<float>(*static_cast<const T*>(p.inputs[i])));
     float* sums[2];
     for (int k = 0; k < 2; ++k) {
         sums[k] = k < kMade && c.sums[k] ? c.sums[k] + chunk * columns + first : nullptr;
@@ -55,17 +57,17 @@ static void run_tile(const StyleforgeColumns& c, int64_t chunk, int64_t first, i
     for (int64_t row = begin; row < end; ++row)
         for (int64_t at = 0; at < width; at += kBlock) {
             const int64_t size = width - at < kBlock ? width - at : kBlock;
-            const float* in[4];
+            const R* in[4];
             for (int i = 0; i < kGiven; ++i) {
                 const T* const from = static_cast<const T*>(p.inputs[i]) + first + at;
                 in[i] = i >= kWhole && p.strides[i][0] == 0
                             ? buffers[i]
-                            : in_fp32(i < kWhole ? from + row * p.strides[i][1] : from, buffers[i],
-                                      size);
+                            : in_loops(i < kWhole ? from + row * p.strides[i][1] : from, buffers[i],
+                                       size);
             }
-            const float *const grad = in[0], *const x = in[1];
-            const float* const y = kGiven > 2 ? in[2] : x;
-            const float* const z = kGiven > 3 ? in[3] : x;
+            const R *const grad = in[0], *const x = in[1];
+            const R* const y = kGiven > 2 ? in[2] : x;
+            const R* const z = kGiven > 3 ? in[3] : x;
             const auto piece = [&](int64_t i, int64_t count) {
                 if (kMasked<Op>) prefetch(grad + i + kBlock);
                 backward<Op>(grad + i, x + i, y + i, z + i, made[0], made[1], count);

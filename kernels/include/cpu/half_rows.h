@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #if defined(__F16C__)
 #include <immintrin.h>
@@ -11,6 +12,11 @@
 #include "dtypes.h"
 
 namespace styleforge {
+
+// What a loop over rows of T reads and writes: T, which it converts as it goes, or of FP16 rows in
+// FP32 that were brought there before.
+template <typename T>
+using InLoops = std::conditional_t<std::is_same<T, Half>::value, float, T>;
 
 template <typename T>
 inline void widen_row(float* to, const T* from, int64_t count) {

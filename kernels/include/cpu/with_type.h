@@ -24,6 +24,27 @@ inline const float* in_fp32(const T* from, float* buffer, int64_t count) {
 }
 inline const float* in_fp32(const float* from, float*, int64_t) { return from; }
 
+// A row as loops read it: where it lies, or brought into `buffer`.
+template <typename T, typename Buffer>
+inline const T* in_loops(const T* from, Buffer*, int64_t) {
+    return from;
+}
+inline const float* in_loops(const Half* from, float* buffer, int64_t count) {
+    return in_fp32(from, buffer, count);
+}
+
+// Where loops write a row: in its place, or in `buffer`, from where `put_from_loops` brings it there.
+template <typename T>
+inline T* loops_place(T* to, float*) {
+    return to;
+}
+inline float* loops_place(Half*, float* buffer) { return buffer; }
+template <typename T>
+inline void put_from_loops(T*, const T*, int64_t) {}
+inline void put_from_loops(Half* to, const float* made, int64_t count) {
+    narrow_row(to, made, count);
+}
+
 // Where a row is made in FP32: in its place, or in `buffer`, from where `put` brings it there.
 template <typename T>
 inline float* place_of(T*, float* buffer) {
