@@ -90,20 +90,20 @@ __device__ __forceinline__ void softmax_gradient_row(const T* grad, const T* wei
     });
 }
 
-// Turns kCount pairs of a row by their angles, or back.
-template <int kCount, typename T>
-__device__ __forceinline__ void turn(const T* x, const float* cosine, const float* sine, T* y,
+// Turns kCount pairs of a row by their angles, which begin at `cosine` and `sine`, or back.
+template <int kCount, typename Table, typename T>
+__device__ __forceinline__ void turn(const T* x, const Table* cosine, const Table* sine, T* y,
                                      unsigned pair, unsigned pairs, bool interleaved, bool back) {
     const unsigned first = interleaved ? 2 * pair : pair;
     const unsigned second = interleaved ? first + kCount : first + pairs;
     float values[2 * kCount], made[2 * kCount], c[kCount], s[kCount];
     load<kCount>(values, x + first);
     load<kCount>(values + kCount, x + second);
-    constexpr int kPart = kCount < 4 ? kCount : 4;
+    constexpr int kPart = kCount < kVectorSize<Table> ? kCount : kVectorSize<Table>;
 #pragma unroll
     for (int k = 0; k < kCount; k += kPart) {
-        load<kPart>(c + k, cosine + pair + k);
-        load<kPart>(s + k, sine + pair + k);
+        load<kPart>(c + k, cosine + k);
+        load<kPart>(s + k, sine + k);
     }
     const auto pairwise = [&](int k, int a, int b) {
         const float angle = back ? -s[k] : s[k];
@@ -212,12 +212,12 @@ extern "C" __global__ void __launch_bounds__(512)
 }
 
 // y: [samples, heads, length, 2 pairs], contiguous; x of these strides; cosine and sine: [length,
-// pairs], of every sample its own where `of_tables` is not 0.
+// pairs], of every sample its own where `of_tables` is not 0, in FP32 or, with `alike`, of x's type.
 extern "C" __global__ void __launch_bounds__(256)
-    styleforge_rope(const void* x, const float* cosine, const float* sine, void* y, long long type,
+    styleforge_rope(const void* x, const void* cosine, const void* sine, void* y, long long type,
                     long long pairs, long long length, long long heads, long long of_sample,
                     long long of_head, long long of_position, long long of_tables,
-                    int interleaved, int back, long long groups, int vector) {
+                    int interleaved, int back, int alike, long long groups, int vector) {
     using namespace styleforge;
     const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
     if (thread >= groups) return;
@@ -232,9 +232,17 @@ extern "C" __global__ void __launch_bounds__(256)
         const long long head = plane % static_cast<unsigned>(heads);
         const T* const from = static_cast<const T*>(x) + sample * of_sample + head * of_head +
                               position * of_position;
-        const long long table = sample * of_tables + position * pairs;
-        turn<kCount>(from, cosine + table, sine + table,
-                     static_cast<T*>(y) + 2ll * row * pairs, pair,
-                     static_cast<unsigned>(pairs), interleaved != 0, back != 0);
+        const long long table = sample * of_tables + position * pairs + pair;
+        const auto by_tables = [&](auto of) {
+            using Table = typename decltype(of)::Type;
+            turn<kCount>(from, static_cast<const Table*>(cosine) + table,
+                         static_cast<const Table*>(sine) + table,
+                         static_cast<T*>(y) + 2ll * row * pairs, pair,
+                         static_cast<unsigned>(pairs), interleaved != 0, back != 0);
+        };
+        if (alike)
+            by_tables(Element<T>{});
+        else
+            by_tables(Element<float>{});
     });
 }

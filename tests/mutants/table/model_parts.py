@@ -36,6 +36,13 @@ MUTANTS = (
         (f"{_TESTS}/test_attention_kernels.py::test_the_product_of_ours_runs_where_it_is_faster",),
     ),
     Mutant(
+        "tables of 16 bits are read as FP32",
+        "kernels/ops/attention_parts/rope.py",
+        "*arguments, alike, groups, vector)",
+        "*arguments, False, groups, vector)",
+        (f"{_TESTS}/test_attention_kernels.py::test_tables_in_16_bits_are_read_as_they_are",),
+    ),
+    Mutant(
         "the gradient of a rotary embedding is turned on, not back",
         "kernels/ops/attention_parts/rope.py",
         "turn(grad, cos, sin, interleaved, not back)",

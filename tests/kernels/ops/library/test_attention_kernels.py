@@ -73,6 +73,19 @@ def test_pairs_are_turned_as_the_reference_turns_them(launch):
     assert {arguments[-1] for _, arguments in launch.launched} == {True, False}
 
 
+def test_tables_in_16_bits_are_read_as_they_are(launch):
+    x = torch.randn(2, 3, 5, 16, generator=torch.Generator().manual_seed(0)).half()
+    angles = torch.linspace(0, 3, 40).view(5, 8)
+    narrow, wide = [
+        [f(angles).to(t) for f in (torch.cos, torch.sin)] for t in (x.dtype, torch.float32)
+    ]
+    for cos, sin in (narrow, (narrow[0], wide[1])):
+        assert_close(rope.launch_cuda(launch, x, cos, sin), rope.reference(x, cos, sin))
+    (_, own), (_, mixed) = launch.launched
+    assert [each.data_ptr() for each in own[1:3]] == [each.data_ptr() for each in narrow]
+    assert mixed[1].dtype == mixed[2].dtype == torch.float32
+
+
 @pytest.mark.parametrize(
     ("leading", "queries", "keys", "depth"),
     [((), 128, 64, 64), ((3,), 130, 67, 20), ((2, 3), 33, 90, 132)],
