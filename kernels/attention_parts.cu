@@ -1,94 +1,11 @@
 // What surrounds the products of attention: the softmax of scores with scale and mask, its
-// gradient, and rotary position embeddings; and in FP32 the product of queries and keys.
-#include <math.h>
-
+// gradient, and rotary position embeddings; in FP32 the product of queries and keys; and in 16 bits
+// that product and the softmax at once.
 #include "include/attention/scores_product.cuh"
-#include "include/common/dtypes.cuh"
+#include "include/attention/softmax_rows.cuh"
+#include "include/attention/weights_mma.cuh"
 
 namespace styleforge {
-
-constexpr int kHeld = 16;        // elements of a row that a thread holds
-constexpr int kWarpsOfRow = 16;  // at most: a block is one row
-
-enum MaskKind { kNoMask = 0, kVisible = 1, kAdded = 2 };
-
-// The largest value, or the sum, over the threads of a block, in a fixed order.
-template <bool kLargest>
-__device__ __forceinline__ float combined(float value, float* shared) {
-    const auto join = [](float a, float b) { return kLargest ? fmaxf(a, b) : a + b; };
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2)
-        value = join(value, __shfl_xor_sync(0xffffffffu, value, step));
-    if (blockDim.x == 32) return value;
-    __syncthreads();  // what was combined before has been read
-    if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
-    __syncthreads();
-    value = shared[0];
-    for (unsigned warp = 1; warp < blockDim.x / 32; ++warp) value = join(value, shared[warp]);
-    return value;
-}
-
-// `use(i, at)` for each vector of a row that a thread holds: its number and its first element.
-template <int kCount, typename Use>
-__device__ __forceinline__ void each_vector(long long width, const Use& use) {
-#pragma unroll
-    for (int i = 0; i < kHeld / kCount; ++i) {
-        const long long at = 1ll * (i * blockDim.x + threadIdx.x) * kCount;
-        if (at < width) use(i, at);
-    }
-}
-
-// row = softmax(row * scale + mask) in place; zeros where the mask hides every key.
-template <int kCount, typename T>
-__device__ __forceinline__ void softmax_row(T* row, const void* mask, long long kind,
-                                            long long first, long long step, long long width,
-                                            float scale, float* shared) {
-    float held[kHeld / kCount][kCount], largest = -INFINITY, sum = 0;
-    each_vector<kCount>(width, [&](int i, long long at) {
-        load<kCount>(held[i], row + at);
-#pragma unroll
-        for (int k = 0; k < kCount; ++k) {
-            const long long of_mask = first + (at + k) * step;
-            float score = held[i][k] * scale;
-            if (kind == kAdded) score += to_float(static_cast<const T*>(mask)[of_mask]);
-            if (kind == kVisible && !static_cast<const bool*>(mask)[of_mask]) score = -INFINITY;
-            held[i][k] = score;
-            largest = fmaxf(largest, score);
-        }
-    });
-    largest = combined<true>(largest, shared);
-    const float origin = largest == -INFINITY ? 0.f : largest;
-    each_vector<kCount>(width, [&](int i, long long) {
-#pragma unroll
-        for (int k = 0; k < kCount; ++k) sum += held[i][k] = expf(held[i][k] - origin);
-    });
-    sum = combined<false>(sum, shared);
-    const float inverse = sum == 0 ? 0.f : 1.f / sum;
-    each_vector<kCount>(width, [&](int i, long long at) {
-#pragma unroll
-        for (int k = 0; k < kCount; ++k) held[i][k] *= inverse;
-        store<kCount>(row + at, held[i]);
-    });
-}
-
-// out = weights * (grad - the sum of grad * weights), of a row.
-template <int kCount, typename T>
-__device__ __forceinline__ void softmax_gradient_row(const T* grad, const T* weights, T* out,
-                                                     long long width, float* shared) {
-    float given[kHeld / kCount][kCount], held[kHeld / kCount][kCount], sum = 0;
-    each_vector<kCount>(width, [&](int i, long long at) {
-        load<kCount>(given[i], grad + at);
-        load<kCount>(held[i], weights + at);
-#pragma unroll
-        for (int k = 0; k < kCount; ++k) sum += given[i][k] * held[i][k];
-    });
-    sum = combined<false>(sum, shared);
-    each_vector<kCount>(width, [&](int i, long long at) {
-#pragma unroll
-        for (int k = 0; k < kCount; ++k) held[i][k] *= given[i][k] - sum;
-        store<kCount>(out + at, held[i]);
-    });
-}
 
 // Turns kCount pairs of a row by their angles, which begin at `cosine` and `sine`, or back.
 template <int kCount, typename Table, typename T>
@@ -125,10 +42,6 @@ __device__ __forceinline__ void turn(const T* x, const Table* cosine, const Tabl
 template <typename T>
 struct Element {
     using Type = T;
-};
-template <int kCount>
-struct Count {
-    static constexpr int value = kCount;
 };
 template <typename Use>
 __device__ __forceinline__ void by_type(long long type, int vector, const Use& use) {
@@ -176,39 +89,68 @@ extern "C" __global__ void __launch_bounds__(256, 2)
     store_scores(acc, out, keys, queries - query - first_query, keys - key - first_key);
 }
 
-// A block for each row of scores: [planes, heads, queries, width]; strides are those of the mask.
+// out = softmax(q k^T scale): [planes, heads, queries, keys], contiguous; q and k of these strides,
+// with a dense depth of 32 or 64 or, of 16 queries, 128. Blocks: queries by 16 or 32, planes times
+// heads. Of BF16 empty before sm_80.
 extern "C" __global__ void __launch_bounds__(512)
-    styleforge_softmax(void* scores, const void* mask, long long type, long long kind,
-                       long long width, long long queries, long long heads, long long of_plane,
-                       long long of_head, long long of_query, long long of_key, double scale,
-                       int vector) {
-    using namespace styleforge;
-    __shared__ float shared[kWarpsOfRow];
-    const unsigned row = blockIdx.x, rows_of_head = static_cast<unsigned>(queries);
-    const unsigned head = row / rows_of_head, heads_of_plane = static_cast<unsigned>(heads);
-    const long long first = head / heads_of_plane * of_plane + head % heads_of_plane * of_head +
-                            row % rows_of_head * of_query;
-    by_type(type, vector, [&](auto element, auto count) {
-        using T = typename decltype(element)::Type;
-        softmax_row<decltype(count)::value>(static_cast<T*>(scores) + row * width, mask, kind,
-                                            first, of_key, width, static_cast<float>(scale),
-                                            shared);
-    });
+    styleforge_weights_16(const void* q, const void* k, void* out, long long type,
+                          long long queries, long long keys, long long depth, long long heads,
+                          long long q_plane, long long q_head, long long q_row, long long k_plane,
+                          long long k_head, long long k_row, double scale) {
+    styleforge::attention::weights_of_block<1>(q, k, out, type, queries, keys, depth, heads,
+                                              q_plane, q_head, q_row, k_plane, k_head, k_row,
+                                              scale);
+}
+extern "C" __global__ void __launch_bounds__(256, 2)
+    styleforge_weights_32(const void* q, const void* k, void* out, long long type,
+                          long long queries, long long keys, long long depth, long long heads,
+                          long long q_plane, long long q_head, long long q_row, long long k_plane,
+                          long long k_head, long long k_row, double scale) {
+    styleforge::attention::weights_of_block<2>(q, k, out, type, queries, keys, depth, heads,
+                                              q_plane, q_head, q_row, k_plane, k_head, k_row,
+                                              scale);
 }
 
-// A block for each row.
+// A block for each row of scores; a kernel for each type, so that none takes the registers of
+// another.
+extern "C" __global__ void __launch_bounds__(512, 1)
+    styleforge_softmax_float32(void* scores, const void* mask, long long kind, long long width,
+                               long long queries, long long heads, long long of_plane,
+                               long long of_head, long long of_query, long long of_key,
+                               double scale, int vector) {
+    styleforge::softmax_of_block<float>(scores, mask, kind, width, queries, heads, of_plane,
+                                        of_head, of_query, of_key, scale, vector);
+}
 extern "C" __global__ void __launch_bounds__(512)
-    styleforge_softmax_gradient(const void* grad, const void* weights, void* out, long long type,
-                                long long width, int vector) {
-    using namespace styleforge;
-    __shared__ float shared[kWarpsOfRow];
-    const long long at = blockIdx.x * width;
-    by_type(type, vector, [&](auto element, auto count) {
-        using T = typename decltype(element)::Type;
-        softmax_gradient_row<decltype(count)::value>(static_cast<const T*>(grad) + at,
-                                                     static_cast<const T*>(weights) + at,
-                                                     static_cast<T*>(out) + at, width, shared);
-    });
+    styleforge_softmax_float16(void* scores, const void* mask, long long kind, long long width,
+                               long long queries, long long heads, long long of_plane,
+                               long long of_head, long long of_query, long long of_key,
+                               double scale, int vector) {
+    styleforge::softmax_of_block<__half>(scores, mask, kind, width, queries, heads, of_plane,
+                                         of_head, of_query, of_key, scale, vector);
+}
+extern "C" __global__ void __launch_bounds__(512)
+    styleforge_softmax_bfloat16(void* scores, const void* mask, long long kind, long long width,
+                                long long queries, long long heads, long long of_plane,
+                                long long of_head, long long of_query, long long of_key,
+                                double scale, int vector) {
+    styleforge::softmax_of_block<__nv_bfloat16>(scores, mask, kind, width, queries, heads, of_plane,
+                                                of_head, of_query, of_key, scale, vector);
+}
+extern "C" __global__ void __launch_bounds__(512)
+    styleforge_softmax_gradient_float32(const void* grad, const void* weights, void* out,
+                                        long long width, int vector) {
+    styleforge::softmax_gradient_of_block<float>(grad, weights, out, width, vector);
+}
+extern "C" __global__ void __launch_bounds__(512)
+    styleforge_softmax_gradient_float16(const void* grad, const void* weights, void* out,
+                                        long long width, int vector) {
+    styleforge::softmax_gradient_of_block<__half>(grad, weights, out, width, vector);
+}
+extern "C" __global__ void __launch_bounds__(512)
+    styleforge_softmax_gradient_bfloat16(const void* grad, const void* weights, void* out,
+                                         long long width, int vector) {
+    styleforge::softmax_gradient_of_block<__nv_bfloat16>(grad, weights, out, width, vector);
 }
 
 // y: [samples, heads, length, 2 pairs], contiguous; x of these strides; cosine and sine: [length,

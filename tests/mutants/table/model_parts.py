@@ -17,8 +17,8 @@ MUTANTS = (
     Mutant(
         "rows of scores that a block cannot hold are launched",
         "kernels/ops/attention_parts/scores.py",
-        "    if k.dim() > 1 and k.shape[-2] > MOST_KEYS:",
-        "    if k.dim() < 2:",
+        "    if keys > MOST_KEYS:",
+        "    if keys < 1:",
         (f"{_TESTS}/test_attention_kernels.py::test_a_row_is_held_by_as_many_threads_as_it_needs",),
     ),
     Mutant(
@@ -41,6 +41,13 @@ MUTANTS = (
         "*arguments, alike, groups, vector)",
         "*arguments, False, groups, vector)",
         (f"{_TESTS}/test_attention_kernels.py::test_tables_in_16_bits_are_read_as_they_are",),
+    ),
+    Mutant(
+        "a weight counts the sum of the first warp's keys alone",
+        "kernels/include/attention/weights_mma.cuh",
+        "for (int w = 0; w < warps; ++w) {",
+        "for (int w = 0; w < 1; ++w) {",
+        (f"{_TESTS}/test_attention_kernels.py::test_weights_of_one_kernel_are_those_of_float64",),
     ),
     Mutant(
         "the gradient of a rotary embedding is turned on, not back",
