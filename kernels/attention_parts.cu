@@ -1,6 +1,7 @@
 // What surrounds the products of attention: the softmax of scores with scale and mask, its
-// gradient, and rotary position embeddings; in FP32 the product of queries and keys; and in 16 bits
-// that product and the softmax at once.
+// gradient, and rotary position embeddings; in FP32 the product of queries and keys; in 16 bits that
+// product and the softmax at once, and attention to some blocks of keys.
+#include "include/attention/block_sparse.cuh"
 #include "include/attention/scores_product.cuh"
 #include "include/attention/softmax_rows.cuh"
 #include "include/attention/weights_mma.cuh"
@@ -109,6 +110,39 @@ extern "C" __global__ void __launch_bounds__(256, 2)
     styleforge::attention::weights_of_block<2>(q, k, out, type, queries, keys, depth, heads,
                                               q_plane, q_head, q_row, k_plane, k_head, k_row,
                                               scale);
+}
+
+// out: [planes, heads, queries, 64 or 128], contiguous; q, k and v of these strides, with a dense
+// depth of as much. `seen`: bools by block of queries and of keys, of these strides; 16 divide the
+// queries of a block, 32 its keys. Blocks: queries / 64, planes times heads. Of BF16 empty before
+// sm_80.
+extern "C" __global__ void __launch_bounds__(128, 3)
+    styleforge_block_sparse_64(const void* q, const void* k, const void* v, void* out,
+                               const void* seen, long long type, long long queries,
+                               long long keys, long long heads, long long rows, long long columns,
+                               long long q_plane, long long q_head, long long q_row,
+                               long long k_plane, long long k_head, long long k_row,
+                               long long v_plane, long long v_head, long long v_row,
+                               long long seen_plane, long long seen_head, long long seen_row,
+                               long long seen_column, double scale) {
+    styleforge::attention::sparse_of_block<64>(
+        q, k, v, out, seen, type, queries, keys, heads, rows, columns, q_plane, q_head, q_row,
+        k_plane, k_head, k_row, v_plane, v_head, v_row, seen_plane, seen_head, seen_row,
+        seen_column, scale);
+}
+extern "C" __global__ void __launch_bounds__(128)
+    styleforge_block_sparse_128(const void* q, const void* k, const void* v, void* out,
+                                const void* seen, long long type, long long queries,
+                                long long keys, long long heads, long long rows, long long columns,
+                                long long q_plane, long long q_head, long long q_row,
+                                long long k_plane, long long k_head, long long k_row,
+                                long long v_plane, long long v_head, long long v_row,
+                                long long seen_plane, long long seen_head, long long seen_row,
+                                long long seen_column, double scale) {
+    styleforge::attention::sparse_of_block<128>(
+        q, k, v, out, seen, type, queries, keys, heads, rows, columns, q_plane, q_head, q_row,
+        k_plane, k_head, k_row, v_plane, v_head, v_row, seen_plane, seen_head, seen_row,
+        seen_column, scale);
 }
 
 // A block for each row of scores; a kernel for each type, so that none takes the registers of

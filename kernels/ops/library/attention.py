@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kernels.ops.attention_parts import composed, rope, scores
+from kernels.ops.attention_parts import composed, rope, scores, sparse
 from kernels.ops.attention_parts.timed import TIMED
 from kernels.ops.autograd import Gradient, Kept
 from kernels.ops.elements import samples as elements
@@ -348,5 +348,35 @@ def rope_attention(
 
     Raises:
         ValueError: An argument does not fit.
+    """
+    ...
+
+
+@fused(
+    "",
+    reference=sparse.with_whole_mask,
+    samples=sparse.samples,
+    on_cpu=ON_CPU,
+    cuda=scores.CUDA,
+    launch_cuda=sparse.launch,
+    tolerance_scale=4,
+    family=LIBRARY,
+    cuda_dtypes=sparse.DTYPES,
+)
+def block_sparse_forward(
+    q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor, scale: float | None = None
+) -> Tensor:
+    """`block_sparse_attention` by one kernel: what it runs in 16 bits where no gradient is wanted.
+
+    Args:
+        q: [N, H, Lq, D] of FP16 or BF16, where D is 64 or 128.
+        k: [N, H, Lk, D].
+        v: [N, H, Lk, D].
+        block_mask: Bool [rows, columns] or [N, H, rows, columns]; on a GPU a multiple of 16 queries
+            and of 32 keys is of a block.
+        scale: Of the scores; D**-0.5 by default.
+
+    Returns:
+        [N, H, Lq, D], contiguous; zeros for a row that sees no key.
     """
     ...

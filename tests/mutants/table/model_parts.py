@@ -50,6 +50,26 @@ MUTANTS = (
         (f"{_TESTS}/test_attention_kernels.py::test_weights_of_one_kernel_are_those_of_float64",),
     ),
     Mutant(
+        "the kernel for blocks of keys runs where a gradient is wanted",
+        "kernels/ops/attention_parts/sparse.py",
+        "if torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v)):",
+        "if False:",
+        (
+            f"{_TESTS}/test_attention_kernels.py::"
+            "test_the_kernel_for_blocks_runs_without_gradients_alone",
+        ),
+    ),
+    Mutant(
+        "what was summed of blocks before is not scaled by a larger score",
+        "kernels/include/attention/block_sparse.cuh",
+        "known.out[j][2 * r + e] *= shrink;",
+        "known.out[j][2 * r + e] *= 1.f;",
+        (
+            f"{_TESTS}/test_attention_kernels.py::"
+            "test_blocks_that_are_seen_are_attended_to_by_one_kernel",
+        ),
+    ),
+    Mutant(
         "the gradient of a rotary embedding is turned on, not back",
         "kernels/ops/attention_parts/rope.py",
         "turn(grad, cos, sin, interleaved, not back)",

@@ -90,6 +90,7 @@ CASES: dict[str, tuple[str, tuple[Any, ...], Callable[..., Tensor]]] = {
     "flash": ("flash_attention", (Q, K, V, None, None, True), lambda q, k, v, *_: causal(q, k, v)),
     "heads": ("multihead_attention", (Q[0], K[0], V[0], 4), by_heads),
     "blocks": ("block_sparse_attention", (Q, K, V, BLOCKS, None, 2), sparse),
+    "blocks of one kernel": ("block_sparse_forward", (Q, K, V, BLOCKS), sparse),
     "rope": ("apply_rope", (Q, ANGLES.cos(), ANGLES.sin()), rotated),
     "rope of neighbors": ("apply_rope", (Q, ANGLES.cos(), ANGLES.sin(), True), rotated),
     "attention with rope": (

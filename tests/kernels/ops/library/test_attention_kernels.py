@@ -14,7 +14,7 @@ from torch import Tensor
 
 from kernels.jit.cuda_tools import nvcc
 from kernels.jit.libraries import FOLDER
-from kernels.ops.attention_parts import product, rope, scores, weights
+from kernels.ops.attention_parts import product, rope, scores, sparse, weights
 from tests.kernels.ops.emulated import Launcher, built_or_skipped
 from utils.tf32 import tf32_allowed
 
@@ -110,6 +110,56 @@ def test_weights_of_one_kernel_are_those_of_float64(
             assert torch.equal(found, again)
 
 
+def test_blocks_that_are_seen_are_attended_to_by_one_kernel(launch):
+    for q, k, v, blocks, scale in sparse.samples():
+        if q.dtype not in sparse.DTYPES:
+            continue
+        # Heads lie beside one another, as a model has them.
+        q, k, v = (x.transpose(1, 2).contiguous().transpose(1, 2) for x in (q, k, v))
+        found = sparse.launch(launch, q, k, v, blocks, scale)
+        exact = sparse.with_whole_mask(q.double(), k.double(), v.double(), blocks, scale)
+        assert bool(((found - exact).abs() <= 2 * torch.finfo(q.dtype).eps).all())
+        assert not found[..., 16:32, :].any()
+        assert torch.equal(found, sparse.launch(launch, q, k, v, blocks, scale))
+    assert {name for name, _ in launch.launched} == {
+        f"styleforge_block_sparse_{depth}" for depth in sparse.DEPTHS
+    }
+
+
+def test_blocks_of_other_sizes_are_attended_to_by_pytorch(launch):
+    q, k, v = (torch.randn(1, 2, 48, 64).half() for _ in range(3))
+    blocks = torch.eye(2, dtype=torch.bool)
+    found = sparse.launch(launch, q, k, v, blocks)  # 24 queries
+    assert torch.equal(found, sparse.with_whole_mask(q, k, v, blocks))
+    assert not launch.launched
+    with pytest.raises(ValueError, match=r"block_sparse_forward: q, k, v and block_mask are \["):
+        sparse.launch(launch, q, k, v[:, :1], blocks)
+
+
+def test_the_kernel_for_blocks_runs_without_gradients_alone(monkeypatch):
+    monkeypatch.setattr(sparse, "capability", lambda _device: (8, 0))
+    cuda = torch.device("cuda")
+
+    def reason(dtype: torch.dtype = torch.float16, wanted: bool = False, depth: int = 64) -> str:
+        x: Any = SimpleNamespace(
+            dtype=dtype,
+            device=cuda,
+            requires_grad=wanted,
+            shape=torch.Size((1, 2, 64, depth)),
+            numel=lambda: 8192,
+        )
+        return sparse.slower_reason(x, x, x, torch.eye(2, dtype=torch.bool))
+
+    assert reason() == reason(torch.bfloat16, depth=128) == ""
+    assert "no gradient" in reason(wanted=True)
+    with torch.no_grad():
+        assert reason(wanted=True) == ""
+    assert "torch.float32" in reason(torch.float32)
+    assert "heads of 32" in reason(depth=32)
+    monkeypatch.setattr(sparse, "capability", lambda _device: (7, 5))
+    assert "on this GPU" in reason()
+
+
 def test_a_row_of_weights_with_nan_is_nan_and_others_are_not(launch):
     q, k = torch.ones(16, 64).half(), torch.ones(32, 64).half()
     q[3, 5] = torch.nan
@@ -200,5 +250,5 @@ def test_no_kernel_spills_registers(target, tmp_path):
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     spilled = re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", ran.stderr)
-    assert len(spilled) == 10
+    assert len(spilled) == 12
     assert set(spilled) == {("0", "0")}
