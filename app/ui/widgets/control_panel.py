@@ -72,6 +72,7 @@ class ControlPanel(QScrollArea):
         self._options_of = ""  # the family that precisions and kernels are listed for
         self._precision_remarks: dict[Precision, str] = {}
         self._runtimes: dict[str, str] = {}  # those that are found, with their devices
+        self._runtimes_asked = False
         self.setObjectName("panelScroll")
         self.setWidgetResizable(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -162,6 +163,7 @@ class ControlPanel(QScrollArea):
             control.picked.connect(lambda value, name=name: self._choose(**{name: value}))
         self.network_size.picked.connect(lambda size: self._choose(size=size))
         self.precision.picked.connect(lambda precision: self._choose(precision=precision))
+        self.kernels.focused.connect(self._query_runtimes)
         self.kernels.picked.connect(lambda kernels: self._choose(kernels=kernels))
         self.device.picked.connect(lambda device: self._choose(device=device))
 
@@ -181,6 +183,8 @@ class ControlPanel(QScrollArea):
         self.network_size.show_choice(config.size)
         self.precision.show_choice(config.precision)
         self.kernels.show_choice(config.kernels)
+        if config.kernels in RUNTIMES:
+            self._query_runtimes()
         if self.device.currentData() != config.device:
             self.device.show_choice(config.device)
             self._query_limitations(config.device)
@@ -332,22 +336,36 @@ class ControlPanel(QScrollArea):
         self._session.run(devices, done, doing="look for devices")
 
     def _query_limitations(self, device: str) -> None:
-        def work() -> tuple[dict[Precision, str], tuple[KernelStatus, ...], dict[str, str]]:
+        def work() -> tuple[dict[Precision, str], tuple[KernelStatus, ...]]:
             known = {choice.key for choice in devices()}
             where = resolve(device if device in known else "auto")  # the engine rejects others
             remarks = {each: each.remark(where) or each.cost for each in Precision}
-            found = {key: each for key, each in RUNTIMES.items() if not each.refusal()}
-            runtimes = {key: each.device_title() for key, each in found.items()}
-            return remarks, statuses(where, STYLE), runtimes
+            return remarks, statuses(where, STYLE)
 
-        def done(
-            found: tuple[dict[Precision, str], tuple[KernelStatus, ...], dict[str, str]],
-        ) -> None:
-            self._precision_remarks, self._statuses, self._runtimes = found
+        def done(found: tuple[dict[Precision, str], tuple[KernelStatus, ...]]) -> None:
+            self._precision_remarks, self._statuses = found
             self._set_family_options()
             self._show_remarks()
 
         self._session.run(work, done, doing="ask the device what it can do")
+
+    def _query_runtimes(self) -> None:
+        """Find the runtimes of others, once. To ask them, they are imported, which takes seconds of
+        a processor: not before somebody comes to the list or uses one of them."""
+        if self._runtimes_asked:
+            return
+        self._runtimes_asked = True
+
+        def work() -> dict[str, str]:
+            found = {key: each for key, each in RUNTIMES.items() if not each.refusal()}
+            return {key: each.device_title() for key, each in found.items()}
+
+        def done(found: dict[str, str]) -> None:
+            self._runtimes = found
+            self._set_family_options()
+            self._show_remarks()
+
+        self._session.run(work, done, doing="look for runtimes")
 
     def _show_remarks(self) -> None:
         self.precision_remark.show_text(self.precision.remark)

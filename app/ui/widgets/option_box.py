@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QPainter, QStandardItemModel, QWheelEvent
+from PySide6.QtGui import QFocusEvent, QFontMetrics, QPainter, QStandardItemModel, QWheelEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QStyle,
@@ -87,9 +87,15 @@ class _RemarkDelegate(QStyledItemDelegate):
 
 
 class OptionBox(QComboBox):
-    """A combo box; `picked(value)` is emitted only for the user's choice, not by `show_choice`."""
+    """A combo box; `picked(value)` is emitted only for the user's choice, not by `show_choice`.
+
+    Signals:
+        picked: The value that the user chose.
+        focused: The user came to the box; a click or a key that opens its list follows.
+    """
 
     picked = Signal(object)
+    focused = Signal()
 
     def __init__(self, name: str, tip: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -115,6 +121,9 @@ class OptionBox(QComboBox):
                 model.item(row).setEnabled(False)
             self.setItemData(row, tip, Qt.ItemDataRole.ToolTipRole)
         self.show_choice(shown)
+        if self.view().isVisible():  # with the height of the choices before
+            self.hidePopup()
+            self.showPopup()
 
     def show_choice(self, value: object) -> None:
         """Show the choice with this value; none if there is no such choice."""
@@ -158,6 +167,11 @@ class OptionBox(QComboBox):
         place.setHeight(place.height() + needed - view.viewport().height())
         place.moveBottom(min(place.bottom(), screen.bottom()))
         whole.setGeometry(place)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Emit `focused`."""
+        super().focusInEvent(event)
+        self.focused.emit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Ignore the wheel, so that the panel scrolls."""

@@ -97,4 +97,24 @@ MUTANTS = (
             "::test_a_runtime_that_is_gone_becomes_the_default",
         ),
     ),
+    Mutant(
+        "the window imports the runtimes of others when it opens",
+        "app/ui/widgets/control_panel.py",
+        "        self._query_devices()\n\n    # Building",
+        "        self._query_devices()\n        self._query_runtimes()\n\n    # Building",
+        (
+            "tests/app/ui/window/test_panel.py"
+            "::test_the_runtimes_that_are_found_can_be_chosen_and_name_their_device",
+        ),
+    ),
+    Mutant(
+        "the list of kernels never offers the runtimes of others",
+        "app/ui/widgets/control_panel.py",
+        "        self.kernels.focused.connect(self._query_runtimes)\n",
+        "",
+        (
+            "tests/app/ui/window/test_panel.py"
+            "::test_the_runtimes_that_are_found_can_be_chosen_and_name_their_device",
+        ),
+    ),
 )
