@@ -1,10 +1,9 @@
 // What surrounds the products of attention: the softmax of scores with scale and mask, its
-// gradient, and rotary position embeddings; in FP32 the product of queries and keys; in 16 bits that
-// product and the softmax at once, and attention to some blocks of keys.
+// gradient, and rotary position embeddings; in FP32 the product of queries and keys; and in 16 bits
+// attention to some blocks of keys.
 #include "include/attention/block_sparse.cuh"
 #include "include/attention/scores_product.cuh"
 #include "include/attention/softmax_rows.cuh"
-#include "include/attention/weights_mma.cuh"
 
 namespace styleforge {
 
@@ -88,28 +87,6 @@ extern "C" __global__ void __launch_bounds__(256, 2)
     }
     out += (blockIdx.z * queries + query + first_query) * keys + key + first_key;
     store_scores(acc, out, keys, queries - query - first_query, keys - key - first_key);
-}
-
-// out = softmax(q k^T scale): [planes, heads, queries, keys], contiguous; q and k of these strides,
-// with a dense depth of 32 or 64 or, of 16 queries, 128. Blocks: queries by 16 or 32, planes times
-// heads. Of BF16 empty before sm_80.
-extern "C" __global__ void __launch_bounds__(512)
-    styleforge_weights_16(const void* q, const void* k, void* out, long long type,
-                          long long queries, long long keys, long long depth, long long heads,
-                          long long q_plane, long long q_head, long long q_row, long long k_plane,
-                          long long k_head, long long k_row, double scale) {
-    styleforge::attention::weights_of_block<1>(q, k, out, type, queries, keys, depth, heads,
-                                              q_plane, q_head, q_row, k_plane, k_head, k_row,
-                                              scale);
-}
-extern "C" __global__ void __launch_bounds__(256, 2)
-    styleforge_weights_32(const void* q, const void* k, void* out, long long type,
-                          long long queries, long long keys, long long depth, long long heads,
-                          long long q_plane, long long q_head, long long q_row, long long k_plane,
-                          long long k_head, long long k_row, double scale) {
-    styleforge::attention::weights_of_block<2>(q, k, out, type, queries, keys, depth, heads,
-                                              q_plane, q_head, q_row, k_plane, k_head, k_row,
-                                              scale);
 }
 
 // out: [planes, heads, queries, 64 or 128], contiguous; q, k and v of these strides, with a dense

@@ -3,13 +3,13 @@
 // into registers; no score and no chosen key is in memory. The softmax is online (Dao et al., 2022).
 // BF16 from sm_80 on.
 //
-// Weights lie as weights_mma.cuh has scores: of every 32 keys a thread has eight that follow one
+// Weights lie as scores_mma.cuh has scores: of every 32 keys a thread has eight that follow one
 // another, four of each product of weights and values. It loads eight numbers that follow one another
 // of each of four values, one for each of eight products, so that column c of product j is number
 // 8 c + j of a head of 64; of one of 128 there are two times eight products.
 #pragma once
 
-#include "weights_mma.cuh"
+#include "scores_mma.cuh"
 
 namespace styleforge::attention {
 
@@ -30,15 +30,14 @@ struct Attended {
 // Adds the keys first .. first + 31 to what is known.
 template <typename T, int kDim>
 __device__ __forceinline__ void attend_group(Attended<kDim>& known,
-                                             const Piece (&queries)[1][2][kDim / kStep],
+                                             const Piece (&queries)[2][kDim / kStep],
                                              const T* k, const T* v, unsigned k_row,
                                              unsigned v_row, int first, int keys,
                                              float scale_log2) {
     constexpr int kPieces = kDim / 64;  // of a row of values that a thread loads
     const int group = threadIdx.x % 32 / 4, lane = threadIdx.x % 4;
-    float acc[1][4][4];
-    multiply_group<T>(acc, queries, k, k_row, first, keys);
-    float(&scores)[4][4] = acc[0];
+    float scores[4][4];
+    multiply_group<T>(scores, queries, k, k_row, first, keys);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
         float largest = known.largest[r];
@@ -51,7 +50,7 @@ __device__ __forceinline__ void attend_group(Attended<kDim>& known,
 #pragma unroll
         for (int step = 1; step < 4; step *= 2)
             largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, step));
-        const float from = Found::origin(largest);
+        const float from = origin(largest);
         const float shrink = power_of_two(known.largest[r] - from);
         float sum = 0;
 #pragma unroll
@@ -97,7 +96,7 @@ __device__ __forceinline__ void attend_blocks(const T* q, const T* k, const T* v
                                               float scale_log2) {
     constexpr int kPieces = kDim / 64;
     const int group = threadIdx.x % 32 / 4, lane = threadIdx.x % 4, keys_of_block = keys / columns;
-    Piece of_queries[1][2][kDim / kStep];
+    Piece of_queries[2][kDim / kStep];
     load_queries(of_queries, q, q_row, query, queries);
     Attended<kDim> known;
     for (int from = 0; from < columns; from += 32) {

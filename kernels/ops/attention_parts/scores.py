@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kernels.ops.attention_parts import product, weights
+from kernels.ops.attention_parts import product
 from kernels.ops.autograd import Gradient, Kept
 from kernels.ops.cuda.calls import TYPES
 from kernels.ops.launcher import Argument, CpuLauncher, CudaLauncher
@@ -133,10 +133,6 @@ def launch_cuda(
     """`attention_score` by the CUDA kernels; FP64 and long rows by PyTorch."""
     check(q, k, mask)
     keys = k.shape[-2]
-    if mask is None and q.numel() and keys and not weights.slower_reason(q, k):
-        found = q.new_empty((*q.shape[:-1], keys))
-        weights.launch(launch, q, k, found, _scale(q, scale))
-        return found
     if keys > MOST_KEYS:
         return reference(q, k, scale, mask)
 

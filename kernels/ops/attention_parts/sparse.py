@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.ops.attention_parts.weights import DTYPES, LEAST, capability
 from kernels.ops.cuda.calls import TYPES
 from kernels.ops.launcher import CudaLauncher
 
+DTYPES = torch.float16, torch.bfloat16
+LEAST = (8, 0)  # the compute capability from which tensor cores multiply both types
 DEPTHS = 64, 128  # of which there are kernels
 OF_QUERIES, OF_KEYS = 16, 32  # divide what is of a block
 _THREADS, _QUERIES = 128, 64  # of a block of the GPU
@@ -77,6 +79,12 @@ def launch(
         float(depth**-0.5 if scale is None else scale),
     )
     return out
+
+
+@cache
+def capability(device: torch.device) -> tuple[int, int]:
+    """The compute capability of a GPU."""
+    return torch.cuda.get_device_capability(device)
 
 
 def _readable(x: Tensor) -> Tensor:

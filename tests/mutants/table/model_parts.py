@@ -43,13 +43,6 @@ MUTANTS = (
         (f"{_TESTS}/test_attention_kernels.py::test_tables_in_16_bits_are_read_as_they_are",),
     ),
     Mutant(
-        "a weight counts the sum of the first warp's keys alone",
-        "kernels/include/attention/weights_mma.cuh",
-        "for (int w = 0; w < warps; ++w) {",
-        "for (int w = 0; w < 1; ++w) {",
-        (f"{_TESTS}/test_attention_kernels.py::test_weights_of_one_kernel_are_those_of_float64",),
-    ),
-    Mutant(
         "the kernel for blocks of keys runs where a gradient is wanted",
         "kernels/ops/attention_parts/sparse.py",
         "if torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v)):",
