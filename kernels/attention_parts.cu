@@ -1,7 +1,8 @@
 // What surrounds the products of attention: the softmax of scores with scale and mask, its
-// gradient, and rotary position embeddings; in FP32 the product of queries and keys; and in 16 bits
-// attention to some blocks of keys.
+// gradient, and rotary position embeddings; in FP32 the product of queries and keys; in 16 bits
+// attention to some blocks of keys; and the gradient of gathering these.
 #include "include/attention/block_sparse.cuh"
+#include "include/attention/block_sums.cuh"
 #include "include/attention/scores_product.cuh"
 #include "include/attention/softmax_rows.cuh"
 
@@ -120,6 +121,25 @@ extern "C" __global__ void __launch_bounds__(128)
         q, k, v, out, seen, type, queries, keys, heads, rows, columns, q_plane, q_head, q_row,
         k_plane, k_head, k_row, v_plane, v_head, v_row, seen_plane, seen_head, seen_row,
         seen_column, scale);
+}
+
+// out: blocks of `width` numbers; x: as many as there are places; order and begins as sum_places has
+// them. Blocks of threads: `parts` for each block, 32 numbers or
+// 32 vectors of 16 bytes each.
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_sum_blocks(const void* x, const long long* order, const long long* begins,
+                          void* out, long long type, long long width, long long parts,
+                          int vector) {
+    using namespace styleforge;
+    __shared__ float shared[kSumWarps * 32 * 8];
+    const unsigned block = blockIdx.x / static_cast<unsigned>(parts);
+    const unsigned part = blockIdx.x % static_cast<unsigned>(parts);
+    by_type(type, vector, [&](auto element, auto count) {
+        using T = typename decltype(element)::Type;
+        constexpr int kCount = decltype(count)::value;
+        sum_places<kCount>(static_cast<const T*>(x), order, begins, static_cast<T*>(out), block,
+                           (part * 32 + threadIdx.x % 32) * kCount, width, shared);
+    });
 }
 
 // A block for each row of scores; a kernel for each type, so that none takes the registers of

@@ -8,12 +8,13 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from kernels.ops.attention_parts import gathered
 from kernels.ops.direct import is_watched
 from utils.cuda_streams import raw_stream
 
 # Of so many blocks of keys a row may see one for gathering to be faster than a mask, in 16 bits on
-# a GPU: measured at 3 of 32, where it is slower, and at 3 of 64, where it is not.
-SPARSE = 16
+# a GPU: measured with gradients at 3 of 32, 64 and 256, where it is faster each time.
+SPARSE = 10
 
 
 class Layout(NamedTuple):
@@ -25,11 +26,14 @@ class Layout(NamedTuple):
         mask: Bool [N, H * rows, 1, most * keys], the keys that count: those of blocks that are
             seen, and all where a row sees none.
         any_seen: Bool [N, H, rows, 1].
+        inverse: Which places have each block, see `gathered.inverse_of`; None where no gradient was
+            wanted yet.
     """
 
     places: Tensor
     mask: Tensor
     any_seen: Tensor
+    inverse: tuple[Tensor, Tensor] | None = None
 
 
 def slower_reason(q: Tensor, block_mask: Tensor, most: int) -> str:
@@ -77,7 +81,9 @@ def most_seen(block_mask: Tensor) -> int:
     return found.most
 
 
-def layout_of(block_mask: Tensor, seen: Tensor, keys: int, most: int) -> Layout:
+def layout_of(
+    block_mask: Tensor, seen: Tensor, keys: int, most: int, gradients: bool = False
+) -> Layout:
     """The blocks that a mask has gathered.
 
     Args:
@@ -85,18 +91,20 @@ def layout_of(block_mask: Tensor, seen: Tensor, keys: int, most: int) -> Layout:
         seen: The same, of every sample and head: [N, H, rows, columns].
         keys: Of a block.
         most: Blocks that are gathered for a row.
+        gradients: Whether the inverse is needed.
     """
     found = _found(block_mask)
     stream = raw_stream(seen.get_device()) if seen.is_cuda else 0
     # A graph would read what is gone once its mask is written to; another stream, what may not be
     # there yet.
     if found is None or (seen.is_cuda and torch.cuda.is_current_stream_capturing()):
-        return _made(seen, keys, most)
+        return _inverted(_made(seen, keys, most), seen, gradients)
     key = (*seen.shape[:2], keys, most, stream)
     layout = found.layouts.get(key)
-    if layout is None:
+    if layout is None or (gradients and layout.inverse is None):
         with torch.inference_mode(False):  # a later call may record gradients
-            layout = found.layouts[key] = _made(seen, keys, most)
+            layout = layout or _made(seen, keys, most)
+            layout = found.layouts[key] = _inverted(layout, seen, gradients)
     return layout
 
 
@@ -123,3 +131,9 @@ def _made(seen: Tensor, keys: int, most: int) -> Layout:
     heads_before = torch.arange(n * heads, device=seen.device).view(n, heads, 1, 1)
     mask = (kept | ~any_seen).repeat_interleave(keys, 3).view(n, heads * rows, 1, most * keys)
     return Layout((heads_before * columns + order).flatten(), mask, any_seen)
+
+
+def _inverted(layout: Layout, seen: Tensor, gradients: bool) -> Layout:
+    if not gradients:
+        return layout
+    return layout._replace(inverse=gathered.inverse_of(layout.places, seen[..., 0, :].numel()))

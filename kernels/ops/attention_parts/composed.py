@@ -134,11 +134,17 @@ def block_sparse(
     most = columns if most_blocks is None else min(most_blocks, columns)
     if blocks.slower_reason(q, block_mask, most):
         return sparse.with_whole_mask(q, k, v, block_mask, scale)
-    layout = blocks.layout_of(block_mask, seen, keys, most)
+    wanted = torch.is_grad_enabled() and (k.requires_grad or v.requires_grad)
+    layout = blocks.layout_of(block_mask, seen, keys, most, wanted)
+    gather: Any = torch.ops.styleforge.gather_blocks
 
     def chosen(x: Tensor) -> Tensor:
         every = x.reshape(n * heads * columns, keys, x.shape[-1])
-        return every[layout.places].view(n, heads * rows, most * keys, x.shape[-1])
+        if layout.inverse is None:
+            found = every[layout.places]
+        else:
+            found = gather(every, layout.places, *layout.inverse)
+        return found.view(n, heads * rows, most * keys, x.shape[-1])
 
     by_block = q.reshape(n, heads * rows, queries, q.shape[-1])
     out = F.scaled_dot_product_attention(by_block, chosen(k), chosen(v), layout.mask, scale=scale)

@@ -63,6 +63,36 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "gradients of gathered blocks are summed in 16 bits",
+        "kernels/ops/attention_parts/composed.py",
+        "        if layout.inverse is None:",
+        "        if True:",
+        (
+            f"{_TESTS}/test_attention.py::"
+            "test_gradients_of_a_block_that_all_rows_see_are_not_summed_in_16_bits",
+        ),
+    ),
+    Mutant(
+        "of the sums of eight warps those of two count",
+        "kernels/include/attention/block_sums.cuh",
+        "for (int of = 1; of < kSumWarps; ++of)",
+        "for (int of = 1; of < 2; ++of)",
+        (
+            f"{_TESTS}/test_attention_kernels.py::"
+            "test_more_places_than_a_block_of_threads_has_under_way_are_all_summed",
+        ),
+    ),
+    Mutant(
+        "of 32 blocks of keys three are attended to with a mask of all",
+        "kernels/ops/attention_parts/blocks.py",
+        "SPARSE = 10",
+        "SPARSE = 16",
+        (
+            f"{_TESTS}/test_attention_kernels.py::"
+            "test_blocks_are_gathered_where_a_row_sees_one_of_ten",
+        ),
+    ),
+    Mutant(
         "the gradient of a rotary embedding is turned on, not back",
         "kernels/ops/attention_parts/rope.py",
         "turn(grad, cos, sin, interleaved, not back)",
