@@ -27,12 +27,13 @@ def add_style(parser: argparse._ActionsContainer, default: str | None = DEFAULTS
     )
 
 
-def add_device(parser: argparse.ArgumentParser) -> None:
-    """Add --device."""
+def add_device(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """Add --device; with `several`, it may name more than one."""
+    more = "; cuda:0,cuda:1 or all (every GPU) share the work" if several else ""
     parser.add_argument(
         "--device",
         default=DEFAULTS.device,
-        help="auto, cpu, cuda:0, ... (default: auto, a GPU if there is one)",
+        help=f"auto, cpu, cuda:0, ...{more} (default: auto, a GPU if there is one)",
     )
 
 

@@ -23,6 +23,7 @@ from rich.table import Table
 
 import app
 from app.errors import StyleForgeError
+from app.exit_status import DONE
 from app.settings import settings_path
 from app.styles.library import Library, user_folder
 from app.unused_gpu import SENTENCE, has_unused_gpu, mending_command
@@ -138,7 +139,7 @@ def _predict(args: argparse.Namespace) -> int:
     except ValueError as exc:
         raise DoctorError(str(exc)) from exc
     _print({card.name: list(check_card(card)) for card in chosen}, in_json=args.json)
-    return 0
+    return DONE
 
 
 def _print(findings: dict[str, list[Finding]], *, in_json: bool) -> None:

@@ -23,6 +23,7 @@ from pathlib import Path
 import psutil
 
 from app.errors import StyleForgeError
+from app.exit_status import DONE
 from utils.nvidia_driver import NvidiaDriver, find_driver
 
 ROOT = Path(__file__).parents[2]
@@ -82,11 +83,11 @@ def run(args: argparse.Namespace) -> int:
     before = ask_torch()
     if before and before.gpu:
         _say(f"{before.gpu} is used already: PyTorch {before.version}, CUDA {before.cuda}")
-        return 0
+        return DONE
     command = install_command(driver)
     _say(subprocess.list2cmdline(command) if sys.platform == "win32" else shlex.join(command))
     if args.dry_run:
-        return 0
+        return DONE
     if spec := find_spec("torch"):
         wait_for_others(Path(spec.origin or "").parent)
     if status := subprocess.run(command, check=False).returncode:
@@ -101,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
             f"the driver supports CUDA {_dotted(driver.cuda)}: a newer one may help"
         )
     _say(f"{after.gpu} is used now: PyTorch {after.version}, CUDA {after.cuda}")
-    return 0
+    return DONE
 
 
 def ask_torch() -> Installed | None:

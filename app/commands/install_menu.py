@@ -13,6 +13,7 @@ from pathlib import Path
 import platformdirs
 
 from app.errors import StyleForgeError
+from app.exit_status import DONE
 from utils.files.atomic import atomic_write, temporary_name
 from utils.text import printable
 
@@ -94,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
         )
     install(folder, program)
     sys.stdout.write(f"Added StyleForge to the menu: {printable(str(entry_path(folder)))}\n")
-    return 0
+    return DONE
 
 
 def entry_path(folder: Path) -> Path:
@@ -140,7 +141,7 @@ def _remove(folder: Path) -> int:
         _update_database(entry.parent)
     says = "Removed StyleForge from the menu" if found else "StyleForge was not in the menu"
     sys.stdout.write(f"{says}\n")
-    return 0
+    return DONE
 
 
 def desktop_entry(program: Path) -> str:

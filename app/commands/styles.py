@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from app.errors import MAX_MESSAGE_LENGTH
+from app.exit_status import DONE
 from app.styles.library import Library
 from utils.text import printable
 
@@ -64,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.write(f"Removed {title}\n")
     else:
         return _list(library)
-    return 0
+    return DONE
 
 
 def _list(library: Library) -> int:

@@ -13,6 +13,7 @@ from rich.console import Console
 from app.commands.argument_types import comma_separated, int_in_range
 from app.commands.common_flags import add_device
 from app.errors import StyleForgeError
+from app.exit_status import DONE
 from app.provenance import report_header
 from kernels.network import tuned
 from kernels.network.shapes import WITH_KERNELS
@@ -120,7 +121,7 @@ def run(args: argparse.Namespace) -> int:
 def _forget(card: str) -> int:
     there = tuned.forget(card)
     _tell(f"what was tuned for {card} is {'removed' if there else 'not there: nothing is stored'}")
-    return 0
+    return DONE
 
 
 def _summarize(found: Found) -> None:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from app.commands.contact_sheet import save_sheet
 from app.errors import StyleForgeError
+from app.exit_status import DONE
 from models.checkpoints import CheckpointError
 from models.evaluation.flicker import panned_flicker, still_flicker
 from models.evaluation.image_metrics import to_pixels, to_tensor
@@ -92,7 +93,7 @@ def _run(args: argparse.Namespace) -> int:
         if args.flicker:
             scene = to_tensor(photographs[0], device)
             _print_flicker(network, scene, dict(zip(names, codes, strict=True)))
-    return 0
+    return DONE
 
 
 def _read(path: Path, long_side: int) -> NDArray[np.uint8]:

@@ -14,6 +14,7 @@ from app.engine.resolution import Sizes
 from app.engine.result import Timings
 from app.engine.stage_timer import Stopwatch
 from kernels.frames.launchers import frame_kernels
+from kernels.frames.stream_state import StateError, StreamState
 from models.inference.frame_styler import Finish, FrameStyler, Submission
 
 STYLERS_KEPT = 2  # each holds buffers of the frame's size
@@ -48,6 +49,7 @@ class DisplayPath:
         self._stylers: dict[Hashable, FrameStyler] = {}
         self._newest: Submitted | None = None
         self._weights: Hashable = None  # the key of those of the newest frame
+        self._restored: StreamState = {}  # what the next frame continues
         self._clocks: dict[torch.device, list[Stopwatch]] = {}  # of batches that were collected
         self._spent: Timings | None = None  # of a frame of the newest batch that was timed
         self._timed: FrameStyler | None = None  # what styled that
@@ -55,7 +57,15 @@ class DisplayPath:
 
     def reset_history(self) -> None:
         """Do not smooth the next frame with earlier ones."""
-        self._newest = None
+        self._newest, self._restored = None, {}
+
+    def state(self) -> StreamState:
+        """What is kept of the frames that were submitted, for `restore`. Waits for them."""
+        return self._restored if self._newest is None else self._newest.styler.state()
+
+    def restore(self, state: StreamState) -> None:
+        """Go on, with the same weights, with the stream that `state` is of."""
+        self._newest, self._restored = None, state
 
     def submit(
         self,
@@ -78,21 +88,29 @@ class DisplayPath:
 
         Returns:
             What `collect` takes; None where this path cannot be taken.
+
+        Raises:
+            StateError: What was restored does not fit.
         """
         with network.computing():
             styler = self._styler(network, frames, sizes)
             if styler is None:
+                if self._restored:
+                    raise StateError("what was kept of the frames before is that of other kernels")
                 self.reset_history()
                 return None
             before = self._newest
             if before is None or styler is not before.styler or weights != self._weights:
                 styler.forget()
+                if self._restored:
+                    styler.restore(self._restored)
             shown = None if screen is None else (screen[1], screen[0])
             timed = network.by_layer or self._is_timed(styler, finish, shown)
             self._untimed = 0 if timed else self._untimed + 1
             clock = self._clock(network.device) if timed else None
             submission = styler.submit(frames, finish, clock and clock.mark, shown)
         self._newest, self._weights = Submitted(styler, submission, clock, finish), weights
+        self._restored = {}
         return self._newest
 
     def collect(self, submitted: Submitted) -> list[Rendering]:

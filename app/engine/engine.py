@@ -36,6 +36,7 @@ from app.frame_memory import allocate_by, pageable
 from app.parameters import CHOICES
 from app.styles.library import Library
 from app.styles.pack import StyleError
+from kernels.frames.stream_state import StateError, StreamState, part_of, under
 from models.checkpoints import CheckpointError
 from models.families.family import NetworkFamily
 from models.families.table import FAMILIES
@@ -147,6 +148,28 @@ class Engine:
         self._post.reset_history()
         self._display.reset_history()
         self._texture.reset()
+
+    def history(self) -> StreamState:
+        """What the next frame continues, for `restore_history` of an engine with the same config.
+        Waits for the frames that were begun."""
+        return {
+            **under("post", self._post.state()),
+            **under("display", self._display.state()),
+            **under("texture", self._texture.state()),
+        }
+
+    def restore_history(self, state: StreamState) -> None:
+        """Continue with the next frame the stream that `state` is of.
+
+        Raises:
+            EngineError: It was kept by other kernels, or of frames of another size.
+        """
+        try:
+            self._post.restore(part_of(state, "post"))
+            self._texture.restore(part_of(state, "texture"))
+        except StateError as exc:
+            raise EngineError(str(exc)) from exc
+        self._display.restore(part_of(state, "display"))
 
     def compile_kernels(self, compiling: bool) -> None:
         """Tell whether kernels are being compiled. Measurements taken meanwhile adapt the stream
@@ -533,7 +556,7 @@ class Engine:
         """Turn every out-of-memory exception into an EngineError, and free the networks."""
         try:
             yield
-        except RuntimeFault as exc:
+        except (RuntimeFault, StateError) as exc:
             raise EngineError(str(exc)) from exc
         except (RuntimeError, MemoryError, cv2.error) as exc:
             # On the CPU, PyTorch's allocator raises a plain RuntimeError, OpenCV its own error.

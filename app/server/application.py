@@ -16,7 +16,7 @@ from app.batch.job import QueueError
 from app.errors import StyleForgeError
 from app.server.problem import MEDIA_TYPE, problem
 from app.server.refusal import Refused
-from app.server.routes import about, jobs, page, pictures
+from app.server.routes import about, jobs, page, pictures, styles
 from app.server.studio import Studio
 from app.version import styleforge_version
 from utils.images.opening import ImageError
@@ -62,8 +62,8 @@ def application(studio: Studio) -> FastAPI:
         responses={"4XX": _PROBLEM, "5XX": _PROBLEM},
     )
     token = [Security(HTTPBearer(auto_error=False))]  # described here, demanded by the gate
-    for routes in (pictures.router(studio), jobs.router(studio), about.router(studio)):
-        made.include_router(routes, dependencies=token)
+    for part in (pictures, jobs, styles, about):
+        made.include_router(part.router(studio), dependencies=token)
     made.include_router(page.router())
     made.add_exception_handler(Refused, _refused)
     made.add_exception_handler(HTTPException, _unknown)

@@ -1,4 +1,4 @@
-"""What a request may cost: bytes, pixels, requests a minute, places in the line."""
+"""What a request may cost: bytes, pixels, requests a minute, places in the line, styles."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ class Limits:
         pixels: Of a picture, and of what the network is given for it.
         per_minute: Requests in any minute.
         waiting: Pictures that are uploaded, wait or are styled.
+        styles: Styles of pictures that the user has.
     """
 
     bytes: int = 64 << 20
     pixels: int = 50_000_000
     per_minute: int = 600
     waiting: int = 16
+    styles: int = 256
 
     def check_bytes(self, count: int) -> None:
         """Refuse a picture's file of more bytes."""
@@ -44,6 +46,14 @@ class Limits:
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
                 f"{what} has {width}x{height} pixels, more than "
                 f"{_number(self.pixels / 1e6)} megapixels",
+            )
+
+    def check_styles(self, count: int) -> None:
+        """Refuse another style of a picture where there are `count`."""
+        if count >= self.styles:
+            raise Refused(
+                HTTPStatus.CONFLICT,
+                f"there are as many styles of pictures as may be ({count}); remove one first",
             )
 
 

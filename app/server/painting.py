@@ -10,6 +10,7 @@ from typing import Protocol
 from app.errors import StyleForgeError
 from app.server.look import Look
 from app.styles.library import Library
+from app.styles.pack import Style
 
 
 class Stopped(StyleForgeError):
@@ -32,7 +33,8 @@ class Painted:
 
 
 class Painter(Protocol):
-    """Styles pictures with one engine. `paint` is called on one thread."""
+    """Styles pictures with one engine, and makes styles of pictures. `paint`, `add_style` and
+    `remove_style` are called on one thread."""
 
     @property
     def library(self) -> Library:
@@ -47,6 +49,24 @@ class Painter(Protocol):
 
     def check(self, look: Look) -> None:
         """Raise StyleForgeError where no picture could be styled so."""
+        ...
+
+    def add_style(self, picture: Path, title: str, stop: Callable[[], bool]) -> Style:
+        """Make a style of a picture, which the user has from then on.
+
+        Args:
+            picture: Its file.
+            title: Of the style; a number is appended if it is taken.
+            stop: As of `paint`.
+
+        Raises:
+            Stopped: It was given up; there is no new style.
+            StyleError: The picture cannot be used, or the style not be written.
+        """
+        ...
+
+    def remove_style(self, key: str) -> None:
+        """Remove a style of the user. Raises StyleError where there is none, or it stays."""
         ...
 
     def paint(self, source: Path, target: Path, look: Look, stop: Callable[[], bool]) -> Painted:

@@ -17,14 +17,14 @@ from utils.images.reading import picture_size
 PATIENCE_S = 60.0  # for all bytes of a picture
 
 
-async def receive(request: Request, path: Path, limits: Limits, look: Look) -> None:
+async def receive(request: Request, path: Path, limits: Limits, look: Look | None = None) -> None:
     """Write the body of a request to a file, and check that it begins as a picture does.
 
     Args:
         request: Whose body is a picture's file.
         path: Where it is written.
         limits: For its bytes and its pixels.
-        look: Whose size is limited too.
+        look: Whose size is limited too; None of a picture that is not styled.
 
     Raises:
         Refused: It is too large or too slow, or there is none.
@@ -46,7 +46,7 @@ async def receive(request: Request, path: Path, limits: Limits, look: Look) -> N
         raise Refused(HTTPStatus.BAD_REQUEST, "the request has no picture as its body")
     width, height = await asyncio.to_thread(picture_size, path)
     limits.check_pixels(width, height)
-    if look.size is not None and look.size != FULL:
+    if look is not None and look.size is not None and look.size != FULL:
         scale = int(look.size) / max(width, height)
         width, height = max(1, round(width * scale)), max(1, round(height * scale))
         limits.check_pixels(width, height, f"at size {look.size} the network's input")

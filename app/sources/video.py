@@ -162,7 +162,7 @@ class Video(FrameSource):
 
         Of several requests, only the last is carried out.
         """
-        end = self.info.duration - self._interval if self.info.duration else position
+        end = self._reader.last if self.info.duration else position
         self._request(SeekRequest(seconds=max(0.0, min(position, end))))
 
     def step(self, count: int) -> None:
@@ -290,7 +290,7 @@ class Video(FrameSource):
                 if rewinds == 2:
                     raise StyleForgeError(f"'{self._reader.title}' holds no frame that can be read")
                 rewinds += 1
-                self._rewind(self._last + self._interval)
+                self._rewind(self._reader.until(self._last))
                 # Or all frames of a short video that is slow to decode would be skipped.
                 skips = MAX_SKIPS
             if seconds is None:
@@ -323,7 +323,7 @@ class Video(FrameSource):
     def _skip_damage(self) -> bool:
         """If the file broke off before its end, search for intact frames after the damage."""
         end, stride = self._reader.duration, 1.0
-        if self._last + self._interval > end - max(0.5, DURATION_TOLERANCE * end):
+        if self._reader.until(self._last) > end - max(0.5, DURATION_TOLERANCE * end):
             return False
         self._status = (
             f"'{self._reader.title}' is damaged at {_minutes_and_seconds(self._last)} "

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack
 from fractions import Fraction
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Protocol
 
@@ -19,6 +21,7 @@ from app.film_frames.color import ColorError, colors_of
 from app.film_frames.converter import Converter
 from app.film_frames.decoding import FAULTS, Damage, decoded, moving_picture, open_container
 from app.film_frames.orientation import orientation_of
+from utils.images.animation import read_animation
 from utils.images.conversion import to_rgb
 from utils.images.opening import MALFORMED, opened
 from utils.opencv import MAX_PIXELS
@@ -40,6 +43,11 @@ class FrameReader(Protocol):
     fps: float
     duration: float  # seconds; 0 where the file does not tell
 
+    @property
+    def last(self) -> float:
+        """When the last frame is due, in seconds, where there is a duration."""
+        ...
+
     def grab(self) -> float | None:
         """Go to the next frame and return its time in seconds; None at the end."""
         ...
@@ -48,8 +56,13 @@ class FrameReader(Protocol):
         """Return the current frame as [H, W, 3] RGB in new memory; None if it is damaged."""
         ...
 
+    def until(self, seconds: float) -> float:
+        """When the frame that is due at `seconds` has been shown as long as it is to be."""
+        ...
+
     def seek(self, seconds: float) -> None:
-        """Make the next grab return the frame shown at `seconds`. Raises StyleForgeError."""
+        """Make the next grab return the frame shown at `seconds`; the last one behind the end.
+        Raises StyleForgeError."""
         ...
 
     def close(self) -> None:
@@ -148,6 +161,15 @@ class VideoReader:
         except FAULTS:  # a frame in pixels that FFmpeg cannot convert
             return None
 
+    @property
+    def last(self) -> float:
+        """When the last frame is due, in seconds, by the rate of the film."""
+        return max(0.0, self.duration - 1 / self.fps)
+
+    def until(self, seconds: float) -> float:
+        """When the next frame is due, by the rate of the film."""
+        return seconds + 1 / self.fps
+
     def seek(self, seconds: float) -> None:
         """Make the next grab return the frame shown at `seconds`, decoding from the key frame
         before it; 0 reopens the file."""
@@ -203,22 +225,39 @@ class VideoReader:
 
 
 class AnimationReader:
-    """An animated GIF, WebP or PNG, decoded by Pillow. Raises ImageError."""
+    """An animated GIF, WebP or PNG, decoded by Pillow. Raises ImageError.
+
+    The delays of a GIF or WebP are read before its frames, so that it has a duration; those of a
+    PNG are known as far as it has been played.
+    """
 
     def __init__(self, path: Path) -> None:
         self.title = printable(path.name)
         self._next = 0
-        self._times = [0.0]  # when each frame is due; known as far as the file has been played
+        self._times = [0.0]  # when each frame that is known is due, and when the last one ends
         self._damaged = False
         self._in_a_row = 0  # damaged frames
-        self.fps = 0.0
+        self.duration = 0.0
         with ExitStack() as file:
             self._image: Image.Image = file.enter_context(opened(path, played=True))
             self._count: int = getattr(self._image, "n_frames", 1)
+            if animation := read_animation(path):
+                usual = DEFAULT_DELAY_MS / 1e3
+                delays = (float(each * animation.unit) or usual for each in animation.delays)
+                self._times += accumulate(islice(delays, self._count))
+                self._end_at(min(self._count, len(animation.delays)))
             self._load(0)
             self._file = file.pop_all()
-        self.fps = 1 / self._times[1]
-        self.duration = 0.0  # the delays stand in the frames
+        self.fps = self._count / self.duration if self.duration else 1 / self._times[1]
+
+    @property
+    def last(self) -> float:
+        """When the last frame is due, in seconds, where there is a duration."""
+        return self._times[self._count - 1] if self.duration else 0.0
+
+    def _end_at(self, count: int) -> None:
+        """Have so many frames, all of them of a known time."""
+        self._count, self.duration = count, self._times[count]
 
     def _load(self, index: int) -> None:
         self._damaged = False
@@ -231,10 +270,11 @@ class AnimationReader:
         except (*MALFORMED, MemoryError):  # a frame may state any size
             self._damaged = True
             self._in_a_row += 1
-            if self._in_a_row == MAX_DAMAGED_IN_A_ROW:  # the file may state billions
-                self._count = index + 1
         if index + 1 == len(self._times):
             self._times.append(self._times[index] + delay / 1e3)
+        if self._in_a_row == MAX_DAMAGED_IN_A_ROW:  # the file may state billions
+            self._count = index + 1
+            self.duration = min(self.duration, self._times[index + 1])
 
     def grab(self) -> float | None:
         """Load the next frame and return its time in seconds; None at the end."""
@@ -250,6 +290,11 @@ class AnimationReader:
             return None if self._damaged else to_rgb(self._image)
         except (*MALFORMED, MemoryError):
             return None
+
+    def until(self, seconds: float) -> float:
+        """When the frame is over that is due at `seconds`, by its delay."""
+        following = bisect_right(self._times, seconds + SAME_S)
+        return self._times[min(following, len(self._times) - 1)]
 
     def seek(self, seconds: float) -> None:
         """Make the next grab return the frame shown at `seconds`."""

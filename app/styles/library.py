@@ -64,6 +64,10 @@ class Library:
         """The library of the built-in packs and those in the user's folder."""
         return cls(BUILTIN, user_folder())
 
+    def __reduce__(self) -> tuple[Callable[..., Library], tuple[object, ...]]:
+        """Have another process read the same folders."""
+        return _read_again, (self._builtin, self._user, tuple(self._included))
+
     @property
     def user(self) -> Path:
         """The user's own folder; it may not exist yet."""
@@ -373,6 +377,13 @@ class Library:
         taken = {*self._styles, *(p.name for p in self._user.iterdir())}
         candidates = (base if n == 1 else f"{base}_{n}" for n in range(1, len(taken) + 2))
         return next(key for key in candidates if key not in taken)
+
+
+def _read_again(builtin: Path, user: Path, included: Sequence[Path]) -> Library:
+    library = Library(builtin, user)
+    library._included += included
+    library.reload()
+    return library
 
 
 def _not_written(title: str, exc: Exception) -> StyleError:

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from kernels.frames.smoothing import CELL
+from kernels.frames.stream_state import StreamState, copied, refill
 from kernels.jit import build
 from kernels.ops.launcher import CpuLauncher
 from kernels.ops.registry import SMOOTHING, use_native
@@ -80,6 +81,16 @@ class NativeStream:
         )
         self._begins = False
         return smoothed
+
+    def state(self) -> StreamState:
+        """What is kept, for `restore` of another one of the same size."""
+        return {} if self._begins else copied({"kept": self._kept})
+
+    def restore(self, state: StreamState) -> None:
+        """Go on with the stream that `state` is of. Raises StateError if it does not fit."""
+        if state:
+            refill({"kept": self._kept}, state)
+        self._begins = not state
 
     def motion(self) -> NDArray[np.float32]:
         """[h / CELL, w / CELL, 2]: where each cell of the newest frame was in what is known of the

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from kernels.frames.stream_state import StreamState, copied, refill
 from kernels.frames.structs import FlowParams, HalveParams, MedianParams, SmoothParams
 
 MAX_HISTORY_WEIGHT = 0.95  # of the old result at full smoothing: 20 frames to follow a change
@@ -65,6 +66,27 @@ class SmoothingHistory:
     def forget(self) -> None:
         """Begin a new stream with the next picture."""
         self.begins = True
+
+    def state(self) -> StreamState:
+        """What is kept, for `restore` of another one of the same size."""
+        return {} if self.begins else copied(self._lasting)
+
+    def restore(self, state: StreamState) -> None:
+        """Go on with the stream that `state` is of. Raises StateError if it does not fit."""
+        if state:
+            refill(self._lasting, state)
+        self.begins = not state
+
+    @property
+    def _lasting(self) -> dict[str, Tensor]:
+        """What one frame leaves to the next."""
+        return {
+            "accumulated": self._accumulated,
+            "known": self._known,
+            "counts": self._counts,
+            "sums": self._sums,
+            "state": self._state,
+        }
 
     def params(self, source: Tensor, result: Tensor, amount: float) -> SmoothParams:
         """What the kernels are called with for the next picture of the stream."""

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from kernels.frames.noise import BANDS, CELL, WINDOWS, taps, tile, tracked_size
+from kernels.frames.stream_state import StreamState, copied, refill
 from kernels.frames.structs import TextureParams
 
 
@@ -69,6 +70,26 @@ class TextureHistory:
     def forget(self) -> None:
         """Begin a new stream with the next picture."""
         self.begins = True
+
+    def state(self) -> StreamState:
+        """What is kept, for `restore` of another one of the same size."""
+        return {} if self.begins else copied(self._lasting)
+
+    def restore(self, state: StreamState) -> None:
+        """Go on with the stream that `state` is of. Raises StateError if it does not fit."""
+        if state:
+            refill(self._lasting, state)
+        self.begins = not state
+
+    @property
+    def _lasting(self) -> dict[str, Tensor]:
+        """What one frame leaves to the next."""
+        return {
+            "tracked": self.tracked,
+            "before": self._before,
+            "reference": self._reference,
+            "state": self._state,
+        }
 
     def params(
         self, picture: int, textured: int, amount: float, *, continues: bool

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from kernels.frames.launchers import FrameKernels
+from kernels.frames.stream_state import StreamState, part_of, under
 from kernels.network.graph_plan import GraphPlan, StageCallback
 from models.inference.frame_pipeline import Pixels, is_broken
 from models.inference.frame_texture import FrameTexture
@@ -122,6 +123,23 @@ class FrameStyler:
         self._history.forget()
         if self._texture is not None:
             self._texture.forget()
+
+    def state(self) -> StreamState:
+        """What is kept of the frames that were submitted, for `restore` of another one of the same
+        sizes. Waits for them."""
+        kept = under("smoothing", self._history.state())
+        if self._texture is not None:
+            with on_stream(self._up, self._compute):
+                kept |= under("texture", self._texture.state())
+        return kept
+
+    def restore(self, state: StreamState) -> None:
+        """Go on with the stream that `state` is of. Raises StateError if it does not fit."""
+        self._history.restore(part_of(state, "smoothing"))
+        texture = part_of(state, "texture")
+        if texture or self._texture is not None:
+            with on_stream(self._up, self._compute):
+                self._textured.restore(texture)
 
     def repeats(self, finish: Finish, screen: tuple[int, int] | None = None) -> bool:
         """Whether the newest batches were as one with these options is, for so long that it can be

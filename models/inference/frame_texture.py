@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from kernels.frames.launchers import FrameKernels
+from kernels.frames.stream_state import StreamState
 from kernels.network.graph_plan import GraphPlan
 
 
@@ -38,6 +39,14 @@ class FrameTexture:
     def forget(self) -> None:
         """Begin a new stream with the next frame."""
         self._history.forget()
+
+    def state(self) -> StreamState:
+        """What is kept of the frames before the next one, for `restore`."""
+        return self._history.state()
+
+    def restore(self, state: StreamState) -> None:
+        """Go on with the stream that `state` is of. Raises StateError if it does not fit."""
+        self._history.restore(state)
 
     def add(
         self,

@@ -26,6 +26,7 @@ from app.commands.bench.network import BenchOptions, NetworkBench
 from app.commands.card_rates import remember
 from app.commands.common_flags import add_device, add_style
 from app.errors import StyleForgeError
+from app.exit_status import DONE
 from app.provenance import report_header
 from app.styles.library import Library
 from kernels.ops.registry import STYLE, prepare, statuses
@@ -176,7 +177,7 @@ def run(args: argparse.Namespace) -> int:
             _store(args.json, report)
     if args.json:
         console.print(f"Stored in {args.json}", soft_wrap=True)
-    return 0
+    return DONE
 
 
 def _bench_options(args: argparse.Namespace, device: torch.device) -> BenchOptions:
@@ -244,7 +245,7 @@ def _run_frames(
     if args.json:
         _store(args.json, report)
         console.print(f"Stored in {args.json}", soft_wrap=True)
-    return 0
+    return DONE
 
 
 def _run_operations(args: argparse.Namespace) -> int:
@@ -267,7 +268,7 @@ def _run_operations(args: argparse.Namespace) -> int:
     if args.json:
         _store(args.json, found)
         console.print(f"Stored in {args.json}", soft_wrap=True)
-    return 0
+    return DONE
 
 
 def _table(title: str, rows: list[dict[str, Any]], width: int) -> Table:

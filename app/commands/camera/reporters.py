@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
+from app.commands.reporting import Display
 from app.virtual_camera.sender import CameraStatus
 
 # The events of --progress json, and what each says besides its name.
@@ -24,19 +24,8 @@ EVENTS: Mapping[str, Sequence[str]] = {
 }
 
 
-class Reporter(ABC):
-    """Is told of a run; a context manager around its stream, since a display has to be closed."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        return None
+class Reporter(Display):
+    """Is told of a run; open around its stream."""
 
     @abstractmethod
     def note(self, text: str) -> None:
@@ -73,17 +62,13 @@ class LineReporter(Reporter):
         if self._console.is_terminal and not quiet:
             self._line = self._console.status("Opening the source ...")
 
-    def __enter__(self) -> Self:
+    def open(self) -> None:
+        """Show the line."""
         if self._line is not None:
             self._line.start()
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Remove it."""
         if self._line is not None:
             self._line.stop()
 

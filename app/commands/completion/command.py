@@ -13,7 +13,7 @@ from app.exit_status import DONE
 from app.styles.library import Library
 
 SHELLS = {"bash": bash_script, "zsh": zsh_script, "fish": fish_script}
-STYLES = "KEY"  # how flags name the value that is the key of a style
+STYLES = ("KEY", "STYLE")  # how commands name a value that is the key of a style
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -31,6 +31,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the script of the program, whose parser of everything is `args.program`."""
-    known = {STYLES: [style.key for style in Library.default().styles]}
+    keys = [style.key for style in Library.default().styles]
+    known: dict[str, list[str]] = dict.fromkeys(STYLES, keys)
     sys.stdout.write(SHELLS[args.shell](Command((), "", args.program), known))
     return DONE

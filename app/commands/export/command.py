@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from app.exit_status import DONE
 from app.export.network import FORMATS, ExportError, Wanted, export_network
 from app.export.network.exporter import PRECISIONS
 from app.styles.library import Library
@@ -91,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
         f"{verified.figures} (bound: {verified.bound})\n"
         f"To run it: python {printable(str(exported.script))} photo.jpg styled.png\n"
     )
-    return 0
+    return DONE
 
 
 def _size(text: str) -> tuple[int, int]:

@@ -35,6 +35,7 @@ from app.commands.quality.measure import (
 )
 from app.commands.quality.report_file import other_styles, store_report
 from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError
+from app.exit_status import DONE
 from app.provenance import digest_of, report_header
 from app.styles.pack import load_pack
 from kernels.ops.registry import prepare
@@ -93,7 +94,7 @@ def _run(args: argparse.Namespace) -> int:
             _mix(args, device, photographs, say)
         where_to = printable(str(args.mix_sheet), MAX_MESSAGE_LENGTH)
         console.print(f"Mixed styles in {where_to}", markup=False, soft_wrap=True)
-    return 0
+    return DONE
 
 
 def _check(args: argparse.Namespace) -> None:

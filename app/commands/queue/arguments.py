@@ -60,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="styleforge queue", add_help=False)
     add_inputs(parser)
     add_look(parser)
-    parser.set_defaults(shard=None, dry_run=False)
+    parser.set_defaults(shard=None, cluster=None, dry_run=False)
     return parser
 
 

@@ -65,6 +65,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     _add_limit(parser, "--max-megapixels", DEFAULTS.pixels // 10**6, "megapixels of a picture")
     _add_limit(parser, "--max-requests", DEFAULTS.per_minute, "requests in a minute")
     _add_limit(parser, "--max-waiting", DEFAULTS.waiting, "pictures that wait at once")
+    _add_limit(parser, "--max-styles", DEFAULTS.styles, "styles of pictures")
     add_kernels(parser)
     add_precision(parser)
     add_device(parser)
@@ -91,7 +92,11 @@ def run(args: argparse.Namespace) -> int:
 
     token = new_token() if args.token_file is None else token_of(args.token_file)
     limits = Limits(
-        args.max_megabytes << 20, args.max_megapixels * 10**6, args.max_requests, args.max_waiting
+        args.max_megabytes << 20,
+        args.max_megapixels * 10**6,
+        args.max_requests,
+        args.max_waiting,
+        args.max_styles,
     )
     with stop_requested() as asked:
         with Console(stderr=True).status("Preparing the native kernels ..."):

@@ -17,6 +17,7 @@ from app.engine.engine import Engine
 from app.server.look import FULL, Look
 from app.server.painting import Painted, Stopped
 from app.styles.library import Library
+from app.styles.pack import Style
 from kernels.ops.registry import prepare
 from models.precision import Precision
 from utils.free_memory import free_bytes
@@ -68,6 +69,18 @@ class EnginePainter:
         """Raise StyleForgeError where no picture could be styled so."""
         for key, _ in mix_of(look.style, look.mix):
             self._library.get(key)
+
+    def add_style(self, picture: Path, title: str, stop: Callable[[], bool]) -> Style:
+        """Make a style of a picture, as app.server.painting.Painter has it."""
+        style = self._library.install_picture(
+            picture, title=title, progress=lambda step: _go_on(stop)
+        )
+        self._engine.evict(style.key)  # of a removed style, which it may hold
+        return style
+
+    def remove_style(self, key: str) -> None:
+        """Remove a style of the user, as app.server.painting.Painter has it."""
+        self._library.remove(key)
 
     def paint(self, source: Path, target: Path, look: Look, stop: Callable[[], bool]) -> Painted:
         """Style a picture, as app.server.painting.Painter has it."""

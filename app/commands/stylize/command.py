@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,31 +12,23 @@ import torch
 
 from app.batch.manifest import Manifest, Record, plan_digest, planned
 from app.batch.shard import Shard, local_index
-from app.commands.common_flags import DEFAULTS
-from app.commands.stylize.films import Films
+from app.commands.stylize.cluster import existing as existing_results
+from app.commands.stylize.cluster import place_of, remote_jobs
+from app.commands.stylize.devices import Setup, devices_of
+from app.commands.stylize.execution import Run
 from app.commands.stylize.flags import FULL
-from app.commands.stylize.groups import groups
 from app.commands.stylize.inputs import shown
 from app.commands.stylize.jobs import Job, StylizeError, plan_jobs
-from app.commands.stylize.limits import Limits
-from app.commands.stylize.pipeline import Outcome, Pipeline
 from app.commands.stylize.reporters import Reporter, Tally, make_reporter
-from app.commands.stylize.style_images import (
-    check_style_images,
-    include_style_images,
-    mix_of,
-)
-from app.commands.stylize.styling import Styling
+from app.commands.stylize.style_images import check_style_images, chosen_styles
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.exit_status import DONE, FAILED
 from app.options import Part
 from app.parameters import AUTO, given_values
 from app.styles.library import Library
-from kernels.ops.registry import prepare
 from models.precision import Precision
 from utils.free_memory import free_bytes
-from utils.text import printable
 
 
 def run(args: argparse.Namespace, reporter: Reporter | None = None) -> int:
@@ -54,16 +45,8 @@ def run(args: argparse.Namespace, reporter: Reporter | None = None) -> int:
     check_style_images(args.style_image, args.style_network, args.mix)
     with tempfile.TemporaryDirectory(prefix="styleforge-") as folder:
         library = Library.default()
-        if args.style_image:
-            chosen = include_style_images(
-                library, args.style_image, args.style_network, Path(folder), args.mix
-            )
-            names = [image.path.stem for image in args.style_image]
-            names += [key for key, _ in args.mix]
-        else:
-            chosen = mix_of(args.style or DEFAULTS.style, args.mix)
-            names = [key for key, _ in chosen]
-        return _run(args, library, chosen, "+".join(names), reporter)
+        chosen, style = chosen_styles(args, library, Path(folder))
+        return _run(args, library, chosen, style, reporter)
 
 
 def _run(
@@ -76,15 +59,19 @@ def _run(
     notices: list[str] = []
     engine = Engine(library, on_notice=notices.append, free=free_bytes)
     full = args.size == FULL
+    _check_places(args)
+    devices = devices_of(_device(args))
+    shared = len(devices) > 1 or args.cluster is not None
     config = EngineConfig(
         **given_values(args),
         kernels=args.kernels,
         precision=Precision[args.precision],
-        device=_device(args),
+        device="cpu" if shared else devices[0],  # where they are shared, others have the devices
         size=None if full else args.size,
     ).mixed(chosen)
     engine.configure(config)  # reports an invalid style or device first
-    plan = _plan(args, style, reporter)
+    setup = Setup(library, config, args.batch, full)
+    plan = _plan(args, style, reporter, shared=shared)
     if plan is None:
         return FAILED
     failed = FAILED if plan.problems else DONE
@@ -104,22 +91,11 @@ def _run(
         for job in done:
             record.kept(job.target)
     if jobs:
-        if config.kernels != "baseline":
-            with reporter.waiting("Preparing the native kernels ..."):
-                for operations in engine.family.operations:
-                    prepare(family=operations)
-        limits = Limits.now(config, args.batch, engine, full=full)
         engine.on_progress = reporter.bands
-        films = Films(args, library, engine, limits, notices, reporter, record)
         try:
             with reporter:
-                if pictures := [job for job in jobs if not job.film]:
-                    styling = Styling(engine, limits, notices)
-                    pipeline = Pipeline(
-                        styling, limits.picture_bytes, config.size, depth=args.depth
-                    )
-                    _stylize(pipeline, pictures, limits, reporter, tally, record)
-                films.run([job for job in jobs if job.film], tally)
+                run = Run(args, devices, setup, engine, notices, reporter, tally, record)
+                run.carry_out(jobs)
         finally:
             if record:
                 record.save()
@@ -146,29 +122,34 @@ class _Plan:
     record: Record | None
 
 
-def _plan(args: argparse.Namespace, style: str, reporter: Reporter) -> _Plan | None:
+def _plan(
+    args: argparse.Namespace, style: str, reporter: Reporter, *, shared: bool
+) -> _Plan | None:
     """Plan the run, and say what cannot be used; None if that is all.
 
     Raises:
         StylizeError: The results cannot be written, or some exist and nothing says what then.
     """
-    everything, problems = plan_jobs(
-        args.inputs,
-        args.output,
-        args.name,
-        style,
-        codec=args.codec,
-        folder=args.shard is not None,
-    )
+    if _has_places(args):
+        everything, problems = remote_jobs(args.inputs, place_of(args.output) or args.output), []
+    else:
+        everything, problems = plan_jobs(
+            args.inputs,
+            args.output,
+            args.name,
+            style,
+            codec=args.codec,
+            folder=args.shard is not None,
+        )
     for problem in problems:
         reporter.problem(problem)
     if not everything:
         return None
-    _check_flags(args, everything)
+    _check_flags(args, everything, shared=shared)
     names = [job.target.relative_to(args.output).as_posix() for job in everything]
     shard = args.shard or Shard(1, 1)
     jobs = shard.of(everything, names)
-    existing = [job for job in jobs if os.path.lexists(job.target)]
+    existing = existing_results(jobs, args.output)
     if existing and not (args.overwrite or args.skip_existing or args.resume):
         raise StylizeError(_exists_message(existing))
     path, record = args.manifest, None
@@ -181,46 +162,36 @@ def _plan(args: argparse.Namespace, style: str, reporter: Reporter) -> _Plan | N
     return _Plan(jobs, existing, problems, record)
 
 
-def _check_flags(args: argparse.Namespace, jobs: Sequence[Job]) -> None:
+def _check_flags(args: argparse.Namespace, jobs: Sequence[Job], *, shared: bool) -> None:
     """StylizeError where flags do not fit what there is."""
     pictures = any(not job.film for job in jobs)
     if pictures and args.shard is not None and args.shard.count > 1 and args.smoothing > 0:
         raise StylizeError(
             "--smoothing follows pictures one by one, and a shard has every n-th alone"
         )
+    if pictures and shared and args.smoothing > 0:
+        raise StylizeError("--smoothing follows pictures one by one, on one device")
     if args.depth is not None and not pictures:
         raise StylizeError("--depth is for pictures; films have 8 bits, and those of ProRes 10")
 
 
-def _stylize(
-    pipeline: Pipeline,
-    jobs: Sequence[Job],
-    limits: Limits,
-    reporter: Reporter,
-    tally: Tally,
-    record: Record | None,
-) -> None:
-    """Stylize pictures, and say and record of each what became of it."""
-    try:
-        with pipeline:
-            for outcome in pipeline.run(groups(jobs, limits)):
-                _tell(outcome, reporter, tally, record)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(
-            f"Stopped after {pipeline.written} of {len(jobs)} pictures; those are complete."
-        ) from None
+def _has_places(args: argparse.Namespace) -> bool:
+    """Whether pictures are read from addresses such as s3://bucket/photos, or written there."""
+    return any(place_of(each) is not None for each in (*args.inputs, args.output))
 
 
-def _tell(outcome: Outcome, reporter: Reporter, tally: Tally, record: Record | None) -> None:
-    tally.add(outcome)
-    job, error = outcome.job, ""
-    if outcome.error is not None:
-        error = _error_text(job.source, outcome.error)
-    if record and error:
-        record.failed(job.target, error)
-    elif record:
-        record.done(job.target)
-    reporter.picture(outcome, error, tally)
+def _check_places(args: argparse.Namespace) -> None:
+    if not _has_places(args):
+        return
+    if args.cluster is None:
+        raise StylizeError(
+            "addresses such as s3://bucket/photos are for --cluster; --cluster auto is one of this "
+            "machine alone"
+        )
+    if not all(place_of(text) for text in args.inputs):
+        raise StylizeError("with addresses, every input is one")
+    if args.name or args.shard or args.manifest:
+        raise StylizeError("--name, --shard and --manifest are for folders, not for addresses")
 
 
 def _device(args: argparse.Namespace) -> str:
@@ -235,16 +206,6 @@ def _device(args: argparse.Namespace) -> str:
 def _without(jobs: list[Job], others: list[Job]) -> list[Job]:
     left_out = set(others)
     return [job for job in jobs if job not in left_out]
-
-
-def _error_text(path: Path, exc: Exception) -> str:
-    """Describe the error with the whole path, since several folders may contain the same name."""
-    if isinstance(exc, OSError):
-        return f"'{shown(exc.filename or path)}': {exc.strerror or exc}"
-    fault, name = str(exc), printable(path.name)
-    if f"'{name}'" in fault:
-        return fault.replace(f"'{name}'", f"'{shown(path)}'", 1)
-    return fault if shown(path) in fault else f"'{shown(path)}': {fault}"
 
 
 def _exists_message(existing: list[Job]) -> str:

@@ -5,20 +5,25 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from app.batch.manifest import Record
 from app.commands.stop_signal import stop_requested
+from app.commands.stylize.devices.films import SharedFilms
+from app.commands.stylize.devices.requests import Setup, WholeFilm
 from app.commands.stylize.inputs import shown
 from app.commands.stylize.jobs import Job, StylizeError
 from app.commands.stylize.limits import Limits
 from app.commands.stylize.reporters import FilmOutcome, Reporter, Tally
+from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.errors import StyleForgeError
+from app.export.film.info import FilmInfo
 from app.export.film.job import FilmCancelled, FilmJob, FilmProgress
+from app.export.film.parts.split import Split
 from app.export.film.plan import film_request
 from app.export.film.reader import film_info
 from app.export.film.report import FilmReport
@@ -26,6 +31,7 @@ from app.export.film.styling import FilmStyling
 from app.styles.library import Library
 from app.version import styleforge_version
 from utils.files.atomic import atomic_write
+from utils.text import printable
 
 
 class Films:
@@ -33,9 +39,10 @@ class Films:
 
     Args:
         args: What the flags were parsed to.
-        library: Where the styles are.
-        engine: Is configured for each film.
-        limits: With the config of the command line.
+        setup: The config of the command line, and where the styles are.
+        engine: Is configured for each film that it makes alone.
+        limits_on: Prepares it for a device, and says what fits there.
+        sharing: What shares each film; None for the engine alone.
         notices: Where the engine's notices are put; they are taken out again.
         reporter: Is told of them.
         record: The manifest; None for none.
@@ -44,19 +51,23 @@ class Films:
     def __init__(
         self,
         args: argparse.Namespace,
-        library: Library,
+        setup: Setup,
         engine: Engine,
-        limits: Limits,
+        limits_on: Callable[[str], Limits],
+        sharing: SharedFilms | None,
         notices: list[str],
         reporter: Reporter,
         record: Record | None,
     ) -> None:
-        self._args, self._library, self._engine, self._limits = args, library, engine, limits
+        self._args, self._setup, self._engine = args, setup, engine
+        self._limits_on, self._sharing = limits_on, sharing
         self._notices, self._reporter, self._record = notices, reporter, record
         self._reports: list[dict[str, Any]] = []
+        self._whole: dict[Job, WholeFilm] = {}  # which processes make, each one of them
 
     def run(self, jobs: Sequence[Job], tally: Tally) -> None:
-        """Make films; one that fails does not keep the others.
+        """Make films; one that fails does not keep the others. Those that one device makes whole
+        come last, several at once.
 
         Args:
             jobs: Theirs.
@@ -68,39 +79,70 @@ class Films:
         """
         for job in jobs:
             outcome = self._made(job)
-            tally.add_film(outcome)
-            if self._record and outcome.report is None:
-                self._record.failed(job.target, outcome.error)
-            elif self._record:
-                self._record.done(job.target)
-            self._reporter.film(outcome, tally)
+            if outcome is not None:
+                self._tell(outcome, tally)
+        for outcome in self._made_whole():
+            self._tell(outcome, tally)
         if self._args.report is not None:
             _write_report(self._args.report, self._reports)
 
-    def _made(self, job: Job) -> FilmOutcome:
+    def _tell(self, outcome: FilmOutcome, tally: Tally) -> None:
+        tally.add_film(outcome)
+        target = outcome.job.target
+        if self._record and outcome.report is None:
+            self._record.failed(target, outcome.error)
+        elif self._record:
+            self._record.done(target)
+        if outcome.report is not None:
+            files = {"film": str(outcome.job.source), "result": str(target)}
+            self._reports.append({**files, **outcome.report.as_dict()})
+        self._reporter.film(outcome, tally)
+
+    def _told(self, job: Job, now: FilmProgress) -> None:
+        self._reporter.frames(job, now)
+        if self._record and now.count:
+            self._record.under_way(job.target, min(1.0, now.done / now.count))
+
+    def _made(self, job: Job) -> FilmOutcome | None:
+        """Make a film, or put it among those that are made whole: None of these."""
         try:
             report = self._make(job)
         except FilmCancelled as exc:
             raise KeyboardInterrupt(str(exc)) from None
         except StyleForgeError as exc:
             return FilmOutcome(job, None, str(exc), self._taken_notices())
-        files = {"film": str(job.source), "result": str(job.target)}
-        self._reports.append({**files, **report.as_dict()})
-        return FilmOutcome(job, report, "", self._taken_notices())
+        return report and FilmOutcome(job, report, "", self._taken_notices())
 
-    def _make(self, job: Job) -> FilmReport:
-        info, limits, args = film_info(job.source), self._limits, self._args
-        config = limits.config
-        batch = limits.batch_of(info.width, info.height)
-        sized = replace(config, size=limits.size(job.source.name, info.width, info.height))
-        self._engine.configure(sized)
-        self._engine.reset_history()
-        looks = [f"{share} of {_digest(self._library, key)}" for key, share in config.parts]
+    def _made_whole(self) -> Iterator[FilmOutcome]:
+        """Have the processes make films, each one of them."""
+        if not self._whole:
+            return
+        assert self._sharing is not None
+        jobs, count = list(self._whole), 0
+        with stop_requested() as asked:
+            coming = self._sharing.whole(
+                list(self._whole.values()),
+                lambda place, now: self._told(jobs[place], now),
+                asked.is_set,
+            )
+            for count, (place, end) in enumerate(coming, 1):  # noqa: B007
+                yield FilmOutcome(jobs[place], end.report, end.error, end.notices)
+        if count < len(jobs):
+            raise KeyboardInterrupt(
+                f"Stopped after {count} of {len(jobs)} films that one device makes; finished parts "
+                "of the others are kept."
+            )
+
+    def _make(self, job: Job) -> FilmReport | None:
+        info, args = film_info(job.source), self._args
+        how = self._how(job, info)
+        sized, batch = how.config, how.batch
+        looks = [f"{share} of {_digest(self._setup.library, key)}" for key, share in sized.parts]
         identity = {
             "program": styleforge_version(),
             "config": repr(replace(sized, style="", mix=None, mix_more=())),
             "styles": "; ".join(looks),
-            "device": str(limits.device),
+            "device": how.device,
             "batch": str(batch),
         }
         request = film_request(
@@ -111,22 +153,67 @@ class Films:
             where=args.encoder,
             identity=identity,
         )
+        if how.whole:
+            self._whole[job] = WholeFilm(request, sized, batch)
+            return None
         with stop_requested() as asked:
 
             def told(now: FilmProgress) -> None:
-                self._reporter.frames(job, now)
-                if self._record and now.count:
-                    self._record.under_way(job.target, min(1.0, now.done / now.count))
+                self._told(job, now)
+
+            def told_alone(now: FilmProgress) -> None:
+                told(now)
                 if asked.is_set():
                     film.cancel()
 
-            film = FilmJob(request, FilmStyling(self._engine, batch), told)
+            if self._sharing is not None and how.parts is not None:
+                say = self._notices.append
+                return self._sharing.make(request, how.parts, sized, batch, told, say, asked.is_set)
+            self._engine.configure(sized)
+            self._engine.reset_history()
+            film = FilmJob(request, FilmStyling(self._engine, batch), told_alone)
             return film.run()
+
+    def _how(self, job: Job, info: FilmInfo) -> _How:
+        """Decide how a film is painted; the engine is prepared if it paints it alone."""
+        name, config, sharing = job.source.name, self._setup.config, self._sharing
+        if sharing is not None:
+            parts = sharing.split(info)
+            if parts.reason:
+                self._reporter.note(f"{printable(name)} is painted by one device: {parts.reason}")
+            if sharing.takes_whole or not parts.reason:
+                size, batch = sharing.sized(name, info)
+                shared, kinds = None if parts.reason else parts, ", ".join(sharing.kinds)
+                return _How(replace(config, size=size), batch, kinds, shared, shared is None)
+            config = replace(config, device=sharing.devices[0])
+        limits = self._limits_on(config.device)
+        size = limits.size(name, info.width, info.height)
+        batch = limits.batch_of(info.width, info.height)
+        return _How(replace(config, size=size), batch, str(limits.device))
 
     def _taken_notices(self) -> tuple[str, ...]:
         taken = tuple(self._notices)
         self._notices.clear()
         return taken
+
+
+@dataclass(frozen=True, slots=True)
+class _How:
+    """How a film is painted.
+
+    Attributes:
+        config: For every frame.
+        batch: How many frames go through the network together.
+        device: What paints it.
+        parts: Those that several devices make; None for one that makes it alone.
+        whole: Whether this one is a process of those that share the run.
+    """
+
+    config: EngineConfig
+    batch: int
+    device: str
+    parts: Split | None = None
+    whole: bool = False
 
 
 def _digest(library: Library, key: str) -> str:

@@ -92,7 +92,7 @@ def add_look(parser: argparse.ArgumentParser) -> None:
     add_style_images(parser, chosen)
     add_kernels(parser)
     add_precision(parser)
-    add_device(parser)
+    add_device(parser, several=True)
     parser.add_argument(
         "--size",
         type=_size,
@@ -130,6 +130,14 @@ def add_sharing(parser: argparse.ArgumentParser) -> None:
         "manifest: "
         "N processes with the same command do everything once. auto takes I and N from torchrun "
         "(RANK), SLURM or a Kubernetes indexed job; auto/N takes I alone",
+    )
+    parser.add_argument(
+        "--cluster",
+        metavar="auto|ADDRESS",
+        help="share the work among the machines of a Ray cluster, ray://HOST:PORT or HOST:PORT; "
+        "auto is the one that RAY_ADDRESS names, or without it this machine alone. Needs the extra "
+        "cluster. All machines see the same folders, or pictures are read from and written to "
+        "addresses such as s3://BUCKET/FOLDER",
     )
     parser.add_argument(
         "--manifest",

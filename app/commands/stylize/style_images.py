@@ -9,6 +9,7 @@ from pathlib import Path
 
 from app.commands.stylize.inputs import shown
 from app.commands.stylize.jobs import StylizeError
+from app.engine.config import EngineConfig
 from app.options import MOST_MIXED, Part, mixed_parts
 from app.styles.library import Library
 
@@ -82,6 +83,27 @@ def check_style_images(
         raise StylizeError(
             f"'{shown(images[0].path)}' is the only style picture, so it has no share"
         )
+
+
+def chosen_styles(
+    args: argparse.Namespace, library: Library, folder: Path
+) -> tuple[tuple[Part, ...], str]:
+    """The styles of a command line with their shares, and the name of the look.
+
+    Args:
+        args: What the flags were parsed to.
+        library: Receives the styles of pictures.
+        folder: As of `include_style_images`.
+
+    Raises:
+        StyleForgeError: A style picture cannot be used, or the styles are no mix.
+    """
+    if not args.style_image:
+        chosen = mix_of(args.style or EngineConfig().style, args.mix)
+        return chosen, "+".join(key for key, _ in chosen)
+    images: list[StyleImage] = args.style_image
+    chosen = include_style_images(library, images, args.style_network, folder, args.mix)
+    return chosen, "+".join([*(image.path.stem for image in images), *(key for key, _ in args.mix)])
 
 
 def include_style_images(

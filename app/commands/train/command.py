@@ -20,6 +20,7 @@ from app.commands.train.output import Output, output_from_args, save_weights, tr
 from app.commands.train.preview_image import PreviewImage
 from app.commands.train.reporters import Reporter, make_reporter
 from app.errors import StyleForgeError
+from app.exit_status import DONE
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.network_config import CONFIGS, FULL, NetworkConfig, network_config
 from models.training.checkpoint import resume_run
@@ -135,7 +136,7 @@ def _run(args: argparse.Namespace, report: Reporter) -> int:
     if args.estimate:
         pace = seconds_per_step(training)
         report.estimate(pace, config.iterations, title(device))
-        return 0
+        return DONE
     with _exclusive(output, report):
         _check_resumable(output, args)  # another process may have written it meanwhile
         output.clear_leftovers()
@@ -165,7 +166,7 @@ def _run(args: argparse.Namespace, report: Reporter) -> int:
             _write(output, args, training, len(photographs), thumbnail, preview)
         output.forget_run()
     report.finished(output.result, training.seconds)
-    return 0
+    return DONE
 
 
 def _write(

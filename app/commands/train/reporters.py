@@ -5,32 +5,20 @@ from __future__ import annotations
 import json
 import sys
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from app.commands.reporting import Display
 from models.training.run import StepLosses
 from models.training.trainer import Progress
 
 SECONDS_BETWEEN_LINES = 5.0
 
 
-class Reporter(ABC):
-    """Receives the events of a run; a context manager, since a display has to be closed."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        return None
+class Reporter(Display):
+    """Receives the events of a run, and is open meanwhile."""
 
     @abstractmethod
     def note(self, text: str) -> None:
@@ -155,16 +143,12 @@ class TerminalReporter(Reporter):
         )
         self._tasks: dict[str, progress.TaskID] = {}
 
-    def __enter__(self) -> Self:
+    def open(self) -> None:
+        """Show the bars."""
         self._bars.start()
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Leave them as they are."""
         self._bars.stop()
 
     def note(self, text: str) -> None:

@@ -14,12 +14,14 @@ from torch import Tensor
 from app.engine.config import EngineConfig
 from app.engine.post.guided_upsampling import GuidedUpsampler, enlarge_deep
 from app.engine.post.temporal_smoothing import TemporalSmoother
+from kernels.frames.stream_state import StreamState, part_of, under
 from utils.opencv import cv2
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 Deep = NDArray[np.uint16]  # [H, W, 3] RGB
 ROWS = 256  # that are converted at once
 D = TypeVar("D", np.uint8, np.uint16)
+_ANY = object()  # the weights of a history that was restored
 
 
 class PostProcessor:
@@ -45,9 +47,28 @@ class PostProcessor:
             weights: The key of the weights of its networks.
             smoothed: Whether its pictures are smoothed over time.
         """
-        if not smoothed or weights != self._weights:
+        if not smoothed or self._weights not in (weights, _ANY):
             self._smoothers.clear()
         self._weights, self._smoothed = weights, smoothed
+
+    def state(self) -> StreamState:
+        """What is kept of the frames before the next one, for `restore`."""
+        kept: StreamState = {}
+        for kernels, smoother in self._smoothers.items():
+            kept |= under(kernels, smoother.state())
+        return kept
+
+    def restore(self, state: StreamState) -> None:
+        """Go on, with the same weights, with the stream that `state` is of.
+
+        Raises:
+            StateError: It does not fit.
+        """
+        self._smoothers.clear()
+        self._weights = _ANY
+        for kernels in {name.partition(".")[0] for name in state}:
+            smoother = self._smoothers[kernels] = TemporalSmoother()
+            smoother.restore(part_of(state, kernels))
 
     def apply(
         self, kernels: str, output: Pixels, resized: Pixels, source: Pixels, config: EngineConfig

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from app.engine.post.optical_flow import displaced, motion, sampled, slopes
 from kernels.frames.smoothing import CELL, EASING, MAX_HISTORY_WEIGHT
+from kernels.frames.stream_state import StreamState, taken
 from utils.opencv import cv2
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
@@ -92,6 +93,21 @@ class ReferenceStream:
         cv2.multiply(self._change, self._weight, dst=self._change, scale=1 / _WEIGHT_ONE)
         cv2.add(self._result, self._change, dst=self._result)
         return np.asarray(cv2.convertScaleAbs(self._result, alpha=1 / _ONE), np.uint8)
+
+    def state(self) -> StreamState:
+        """As `NativeStream.state`."""
+        if not self._result.size:
+            return {}
+        missed = np.array(self._missed)
+        return {"result": self._result.copy(), "source": self._source.copy(), "missed": missed}
+
+    def restore(self, state: StreamState) -> None:
+        """As `NativeStream.restore`."""
+        if not state:
+            self._result = np.empty((0, 0, 3), np.int16)
+            return
+        self._result, self._source = taken(state, "result").copy(), taken(state, "source").copy()
+        self._missed = bool(taken(state, "missed"))
 
     def _move(self, flow: _Floats) -> None:
         """Move the accumulated result with the source."""

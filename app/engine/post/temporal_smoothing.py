@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from app.engine.post.smoothing_reference import Pixels, ReferenceStream
 from kernels.frames.native_smoothing import NativeStream, is_ready
+from kernels.frames.stream_state import StreamState, taken
 
 
 class TemporalSmoother:
@@ -31,8 +34,25 @@ class TemporalSmoother:
             The filtered picture; after a scene cut and for the first frame, that of `result`.
         """
         height, width, _ = result.shape
+        return self._stream_of(height, width).smooth(result, source, amount)
+
+    def state(self) -> StreamState:
+        """What is kept of the stream, for `restore`."""
+        stream = self._stream
+        return {} if stream is None else {"size": np.array(stream.size), **stream.state()}
+
+    def restore(self, state: StreamState) -> None:
+        """Go on with the stream that `state` is of. Raises StateError if it does not fit."""
+        self._stream = None
+        if state:
+            height, width = (int(side) for side in taken(state, "size"))
+            kept = {name: array for name, array in state.items() if name != "size"}
+            self._stream_of(height, width).restore(kept)
+
+    def _stream_of(self, height: int, width: int) -> NativeStream | ReferenceStream:
+        """The stream; a new one where the size or the kernels are others."""
         kind = NativeStream if is_ready() else ReferenceStream
         stream = self._stream
         if not isinstance(stream, kind) or stream.size != (height, width):
             stream = self._stream = kind(height, width)
-        return stream.smooth(result, source, amount)
+        return stream

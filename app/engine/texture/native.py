@@ -6,6 +6,7 @@ import numpy as np
 
 from app.engine.texture.reference import Pixels, TextureReference
 from kernels.frames.cpu_texture import CpuTexture, cpu_texture
+from kernels.frames.stream_state import StreamState, taken
 from kernels.frames.texture import TextureHistory
 
 
@@ -77,6 +78,24 @@ class Texture:
         for picture, made in zip(larger, textured, strict=False):
             kernels.enlarge_texture(history, picture, made)
         return textured
+
+    def state(self) -> StreamState:
+        """What is kept of the frames before the next one, for `restore`."""
+        if self._history is None:
+            return self._reference.state()
+        kept = self._history.state()
+        return {"size": np.array(self._history.size), **kept} if kept else {}
+
+    def restore(self, state: StreamState) -> None:
+        """Go on with the stream that `state` is of. Raises StateError if it does not fit."""
+        self.reset()
+        kernels = cpu_texture() if state else None
+        if kernels is None:
+            self._reference.restore(state)
+            return
+        height, width = (int(side) for side in taken(state, "size"))
+        kept = {name: array for name, array in state.items() if name != "size"}
+        self._history_of(kernels, height, width).restore(kept)
 
     def _history_of(self, kernels: CpuTexture, height: int, width: int) -> TextureHistory:
         """What is kept of the stream; a new one where the size or the library is another."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.frames.noise import BANDS, CELL, TRACKED, WINDOWS, tile, tracked_size
+from kernels.frames.stream_state import StreamState, taken
 from utils.opencv import cv2
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
@@ -65,6 +66,27 @@ class TextureReference:
         field = _noise(height, width, *self.offset) * flatness(gray)
         field *= np.float32(amount * DEVIATION * self.presence)
         return tuple(_added(picture, field) for picture in inputs)
+
+    def state(self) -> StreamState:
+        """As `Texture.state`."""
+        if not self._reference.size:
+            return {}
+        places = np.array((self._anchor, self._moved, self.offset))
+        return {
+            "reference": self._reference.copy(),
+            "before": self._before.copy(),
+            "places": places,
+            "presence": np.array(self.presence),
+        }
+
+    def restore(self, state: StreamState) -> None:
+        """As `Texture.restore`."""
+        self.reset()
+        if state:
+            self._reference, self._before = taken(state, "reference"), taken(state, "before")
+            places = ((float(x), float(y)) for x, y in taken(state, "places"))
+            self._anchor, self._moved, self.offset = places
+            self.presence = float(taken(state, "presence"))
 
     def _follow(self, gray: NDArray[np.uint8]) -> None:
         """Move the pattern with the scene."""

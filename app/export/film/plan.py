@@ -11,7 +11,8 @@ from app.export.film.codecs import CODECS, CONTAINERS, choose_encoder, usual_cod
 from app.export.film.copying import check_copying
 from app.export.film.fault import FAULTS, FilmError, named, reason, unmade
 from app.export.film.info import FilmInfo
-from app.export.film.job import PART, FilmRequest, Output
+from app.export.film.parts.output import Output
+from app.export.film.parts.request import PART, FilmRequest
 from app.export.film.segment import Encoding
 
 

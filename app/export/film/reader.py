@@ -125,7 +125,7 @@ def _tagged_seconds(stream: av.VideoStream) -> float:
 
 
 def read_frames(
-    info: FilmInfo, reading: FilmReading, after: int | None = None
+    info: FilmInfo, reading: FilmReading, after: int | None = None, until: int | None = None
 ) -> Generator[FilmFrame]:
     """Read the frames of a film. To be used by one thread, and closed.
 
@@ -133,6 +133,7 @@ def read_frames(
         info: The film.
         reading: Receives what goes wrong; reading goes on behind a damaged packet.
         after: Only frames later than this time, in the film's time base; None for all.
+        until: Only frames earlier than this time; None for all.
 
     Yields:
         Frames in the order of their times, which increase strictly.
@@ -148,11 +149,11 @@ def read_frames(
             with open_film(info.path) as (container, stream):
                 frames = _from(container, stream, after, reading)
                 if frames is not None:
-                    yield from _converted(info, frames, reading, after)
+                    yield from _converted(info, frames, reading, after, until)
                     return
         with open_film(info.path) as (container, stream):
             frames = decoded(container, stream, reading)
-            yield from _converted(info, frames, reading, after)
+            yield from _converted(info, frames, reading, after, until)
     except FAULTS as exc:
         raise FilmError(f"{named(info.path)} cannot be read: {reason(exc)}") from exc
 
@@ -163,15 +164,15 @@ def _from(
     after: int,
     reading: FilmReading,
 ) -> Iterator[av.VideoFrame] | None:
-    """The frames from a key frame at or before a time on; None where the file cannot be entered
-    there, or its frames have no times of their own."""
+    """The frames from a key frame on that is the first one behind a time or one before; None where
+    the file cannot be entered there, or its frames have no times of their own."""
     try:
-        container.seek(after, stream=stream, backward=True)
+        container.seek(after + 1, stream=stream, backward=True)
         frames = decoded(container, stream, reading)
         first = next(frames, None)
     except FAULTS:
         return None
-    if first is None or first.pts is None or first.pts > after:
+    if first is None or first.pts is None or first.pts > after + 1:
         return None
 
     def all_of_them() -> Iterator[av.VideoFrame]:
@@ -182,7 +183,11 @@ def _from(
 
 
 def _converted(
-    info: FilmInfo, frames: Iterator[av.VideoFrame], reading: FilmReading, after: int | None
+    info: FilmInfo,
+    frames: Iterator[av.VideoFrame],
+    reading: FilmReading,
+    after: int | None,
+    until: int | None,
 ) -> Generator[FilmFrame]:
     converter, turn = Converter(info.colors, info.orientation), info.orientation
     stored = turn.size(info.width, info.height)  # turning twice exchanges twice
@@ -197,6 +202,8 @@ def _converted(
             if previous is not None and pts <= previous:
                 pts = previous + 1
             previous = pts
+            if until is not None and pts >= until:
+                return
             if after is None or pts > after:
                 reading.scaled += (frame.width, frame.height) != stored
                 yield pts, frame.duration or usual, frame

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -41,13 +41,22 @@ class StageClock:
         with self._lock:
             self._seconds[stage] += seconds
 
+    @property
+    def seconds(self) -> dict[str, float]:
+        """For each stage how long it worked."""
+        with self._lock:
+            return dict(self._seconds)
+
     def shares(self, wall: float) -> dict[str, float]:
         """For each stage the part of `wall` seconds in which it worked, 0 to 1."""
-        spent = dict(self._seconds)
-        spent["encode"] = max(spent["encode"], spent.pop(CONVERT))
-        return {
-            stage: min(1.0, seconds / wall) if wall > 0 else 0.0 for stage, seconds in spent.items()
-        }
+        return shares_of(self.seconds, wall)
+
+
+def shares_of(seconds: Mapping[str, float], wall: float) -> dict[str, float]:
+    """As `StageClock.shares`, of `StageClock.seconds`."""
+    spent = {**dict.fromkeys([*_TITLES, CONVERT], 0.0), **seconds}
+    spent["encode"] = max(spent["encode"], spent.pop(CONVERT))
+    return {stage: min(1.0, each / wall) if wall > 0 else 0.0 for stage, each in spent.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,19 +5,25 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from filelock import FileLock, Timeout
+from numpy.typing import NDArray
 
 from app.export.film.fault import FilmError, named
-from utils.files.atomic import LETTERS, atomic_write, sync
-from utils.files.regular import read_regular
+from utils.files.atomic import LETTERS, atomic_write, replacing, sync
+from utils.files.regular import check_regular, read_regular
 
-FORMAT = 1
+FORMAT = 2
 _DESCRIPTION = "film.json"
 _MOST_BYTES = 16 << 20  # of a description
+_KEPT = 2  # histories: of the newest part, and of the one before, should that be damaged
+_AFTER = "after"  # the time in the file of a history
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,7 @@ class Segment:
         times: When each frame is shown after that, in the order in which they are decoded.
         duration: For how long the last one is.
         size: Of its file, in bytes.
+        continued: Whether the film goes on behind it by a history.
     """
 
     name: str
@@ -37,11 +44,25 @@ class Segment:
     times: tuple[int, ...]
     duration: int
     size: int
+    continued: bool = False
 
     @property
     def last(self) -> int:
         """When its last frame is shown, in the film's time base."""
         return self.start + max(self.times)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class History:
+    """What frames leave to those behind them.
+
+    Attributes:
+        after: When the newest of them is shown, in the film's time base.
+        kept: What was kept of them.
+    """
+
+    after: int
+    kept: dict[str, NDArray[Any]]
 
 
 def store_folder(target: Path) -> Path:
@@ -57,16 +78,19 @@ class SegmentStore:
     Args:
         target: The film; the parts are kept in a folder beside it.
         identity: Everything on which the film's packets depend.
+        gaps: Whether parts count behind one that is missing, as where several devices make them.
 
     Attributes:
-        segments: The finished parts.
+        finished: The finished parts by their numbers.
+        history: By which the film goes on behind them; None where frames leave nothing.
     """
 
-    def __init__(self, target: Path, identity: Mapping[str, str]) -> None:
+    def __init__(self, target: Path, identity: Mapping[str, str], *, gaps: bool = False) -> None:
         self.folder, self._target = store_folder(target), target
         self._identity = {"format": str(FORMAT), **identity}
-        self.segments: list[Segment] = []
-        self._begun = 0
+        self._gaps = gaps
+        self.finished: dict[int, Segment] = {}
+        self.history: History | None = None
         self._lock = FileLock(
             self.folder.with_name(f"{self.folder.name}.lock"), timeout=0, thread_local=False
         )
@@ -85,48 +109,84 @@ class SegmentStore:
         Path(self._lock.lock_file).unlink(missing_ok=True)
 
     @property
+    def segments(self) -> list[Segment]:
+        """The finished parts in their order."""
+        return [self.finished[number] for number in sorted(self.finished)]
+
+    @property
     def last(self) -> int | None:
         """When the last frame of the finished parts is shown; None where there are none."""
-        return self.segments[-1].last if self.segments else None
+        return self.finished[max(self.finished)].last if self.finished else None
 
     @property
     def frames(self) -> int:
         """How many frames the finished parts have."""
-        return sum(len(segment.times) for segment in self.segments)
+        return sum(len(segment.times) for segment in self.finished.values())
 
-    def begin(self) -> Path:
-        """A file for another part, which counts once it is added."""
-        self._begun += 1
-        return self.folder / f"{self._begun:06d}.part"
+    @property
+    def frames_behind_history(self) -> int:
+        """How many frames of the finished parts `history` does not know."""
+        if self.history is None:
+            return 0
+        after = self.history.after
+        return sum(part.start + when > after for part in self.segments for when in part.times)
 
-    def add(self, part: Path, start: int, times: list[int], duration: int) -> None:
-        """Keep the next part, whose file has been completed.
+    def begin(self, number: int) -> Path:
+        """A file for a part, which counts once it is added."""
+        return part_file(self.folder, number)
+
+    def add(
+        self,
+        number: int,
+        part: Path,
+        start: int,
+        times: Sequence[int],
+        duration: int,
+        history: History | None = None,
+    ) -> None:
+        """Keep a part, whose file has been completed.
 
         Args:
+            number: Of the part, from 0.
             part: The file.
             start: As of Segment.
             times: As of Segment.
             duration: As of Segment.
+            history: Of frames up to its end or somewhat before; None where frames leave nothing.
 
         Raises:
             OSError: It cannot be kept.
         """
-        name = f"{len(self.segments):06d}.coded"
+        name, size = f"{number:06d}.coded", part.stat().st_size
         sync(part)
-        segment = Segment(name, start, tuple(times), duration, part.stat().st_size)
+        segment = Segment(name, start, tuple(times), duration, size, history is not None)
+        if history is not None:
+            self._write(history, number)
         part.replace(self.folder / name)
         about = json.dumps(asdict(segment)).encode()
-        atomic_write(self.folder / f"{len(self.segments):06d}.json", about)
-        self.segments.append(segment)
+        atomic_write(self.folder / f"{number:06d}.json", about)
+        self.finished[number] = segment
+        self._history_of(number - _KEPT).unlink(missing_ok=True)
 
     def remove(self) -> None:
         """Delete all parts: the film is finished, or given up."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        self.segments.clear()
+        self.finished.clear()
+        self.history = None
+
+    def _history_of(self, number: int) -> Path:
+        return self.folder / f"{number:06d}.npz"
+
+    def _write(self, history: History, number: int) -> None:
+        with replacing(self._history_of(number)) as temporary:
+            with temporary.open("wb") as file:
+                arrays: dict[str, Any] = {_AFTER: np.array(history.after), **history.kept}
+                np.savez(file, **arrays)
+            sync(temporary)
 
     def _read(self) -> None:
-        """Take what an earlier run of the same film has left, up to the first part that is not
-        whole."""
+        """Take what an earlier run of the same film has left: the parts that are whole, without
+        gaps up to the first that is not."""
         about = self.folder / _DESCRIPTION
         if _json(about) != self._identity:
             self.remove()
@@ -135,14 +195,37 @@ class SegmentStore:
             return
         for left in self.folder.glob("*.part"):
             left.unlink()
-        for number in range(len(list(self.folder.glob("*.json")))):
+        numbers = sorted(
+            int(path.stem) for path in self.folder.glob("*.json") if path.stem.isdecimal()
+        )
+        for number in numbers:
             segment = _segment(_json(self.folder / f"{number:06d}.json"))
-            if segment is None:
+            if segment is not None and self._is_whole(segment):
+                self.finished[number] = segment
+        if not self._gaps:
+            whole = next(n for n in range(len(numbers) + 1) if n not in self.finished)
+            self.finished = {number: self.finished[number] for number in range(whole)}
+            self._read_history()
+
+    def _read_history(self) -> None:
+        """Take what the newest part leaves; without it the part does not count."""
+        while self.finished:
+            number = max(self.finished)
+            if not self.finished[number].continued:
                 break
-            path = self.folder / segment.name
-            if not path.is_file() or path.stat().st_size != segment.size:
+            self.history = _history(self._history_of(number))
+            if self.history is not None:
                 break
-            self.segments.append(segment)
+            del self.finished[number]
+
+    def _is_whole(self, segment: Segment) -> bool:
+        path = self.folder / segment.name
+        return path.is_file() and path.stat().st_size == segment.size
+
+
+def part_file(folder: Path, number: int) -> Path:
+    """The file of a part that is being made, in the folder of a film."""
+    return folder / f"{number:06d}.part"
 
 
 def _json(path: Path) -> object:
@@ -152,15 +235,28 @@ def _json(path: Path) -> object:
         return None
 
 
+def _history(path: Path) -> History | None:
+    """None where the file is missing or damaged; zip files have checksums."""
+    try:
+        check_regular(path)
+        with zipfile.ZipFile(path) as file:
+            if file.testzip() is not None:
+                return None
+        with np.load(path, allow_pickle=False) as arrays:
+            kept = {name: arrays[name] for name in arrays.files}
+        return History(int(kept.pop(_AFTER)), kept)
+    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile):
+        return None
+
+
 def _segment(about: object) -> Segment | None:
     if not isinstance(about, dict):
         return None
     try:
         times = tuple(int(time) for time in about["times"])
         name = f"{Path(about['name']).name}"
-        segment = Segment(
-            name, int(about["start"]), times, int(about["duration"]), int(about["size"])
-        )
+        start, duration, size = (int(about[key]) for key in ("start", "duration", "size"))
+        segment = Segment(name, start, times, duration, size, bool(about["continued"]))
     except (KeyError, TypeError, ValueError):
         return None
     return segment if times else None

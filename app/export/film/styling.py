@@ -10,6 +10,7 @@ from app.engine.inferred import Pending
 from app.engine.process_mode import ProcessMode
 from app.engine.result import StyledFrame
 from app.frame import Frame
+from kernels.frames.stream_state import StreamState
 from models.inference.frame_styler import DEPTH
 
 
@@ -32,6 +33,14 @@ class FilmStyling:
         config = self._engine.config
         assert config is not None
         return config.smoothing > 0 or config.texture != 0
+
+    def history(self) -> StreamState:
+        """What the next frame continues, once the results of `begin` were taken."""
+        return self._engine.history()
+
+    def restore(self, history: StreamState) -> None:
+        """Continue what another one has begun. Raises EngineError if that cannot be continued."""
+        self._engine.restore_history(history)
 
     def begin(self, frames: Sequence[Frame]) -> Iterator[StyledFrame]:
         """Style frames.

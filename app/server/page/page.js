@@ -5,7 +5,7 @@ import { addControl, addStyle } from "/controls.js";
 import { ask, keepToken, setToken } from "/server.js";
 
 const part = (id) => document.getElementById(id);
-const state = { file: null, limits: null, values: new Map(), request: null };
+const state = { file: null, limits: null, values: new Map(), request: null, own: new Set() };
 
 function tell(sentence) {
   part("told").textContent = sentence;
@@ -70,12 +70,14 @@ async function paint() {
   }
 }
 
+function isTooLarge(file) {
+  const tooLarge = state.limits && file.size > state.limits.bytes;
+  if (tooLarge) complain(`The file is larger than ${shownSize(state.limits.bytes)}, which the server takes.`);
+  return tooLarge;
+}
+
 function take(file) {
-  if (!file) return;
-  if (state.limits && file.size > state.limits.bytes) {
-    complain(`The file is larger than ${shownSize(state.limits.bytes)}, which the server takes.`);
-    return;
-  }
+  if (!file || isTooLarge(file)) return;
   state.file = file;
   part("empty").hidden = true;
   part("bar").hidden = false;
@@ -98,24 +100,79 @@ async function thumbnail(image, path) {
   image.src = URL.createObjectURL(await (await ask(path)).blob());
 }
 
+function chosenStyle() {
+  return document.querySelector("input[name=style]:checked")?.value;
+}
+
+function showRemove() {
+  part("remove-style").hidden = !state.own.has(chosenStyle());
+}
+
+// Shows the styles there are, of which one is chosen.
+async function showStyles(listed, chosen) {
+  part("styles").replaceChildren();
+  state.own = new Set(listed.filter((style) => style.of_picture).map((style) => style.key));
+  const pictures = listed.map((style) => [addStyle(part("styles"), style, style.key === chosen), style]);
+  showRemove();
+  await Promise.all(pictures.filter(([, s]) => s.thumbnail).map(([p, s]) => thumbnail(p, s.thumbnail)));
+}
+
+async function changeStyles(doing, change) {
+  const buttons = [part("add-style"), part("remove-style")];
+  for (const button of buttons) button.disabled = true;
+  state.request?.abort();
+  state.request = null;
+  part("doing").textContent = doing;
+  part("busy").hidden = false;
+  complain("");
+  try {
+    const chosen = await change();
+    await showStyles(await (await ask("/api/styles")).json(), chosen);
+    paint();
+  } catch (error) {
+    fail(error);
+  } finally {
+    if (part("doing").textContent === doing) part("busy").hidden = true;
+    for (const button of buttons) button.disabled = false;
+  }
+}
+
+function addPictureStyle(file) {
+  if (!file || isTooLarge(file)) return;
+  const title = (file.name || "").replace(/\.[^.]*$/, "");
+  changeStyles("Making a style of the picture", async () => {
+    const answer = await ask(`/api/styles?${new URLSearchParams({ title })}`, { method: "POST", body: file });
+    return (await answer.json()).key;
+  });
+}
+
+function removePictureStyle() {
+  const key = chosenStyle();
+  changeStyles("Removing the style", async () => {
+    await ask(`/api/styles/${encodeURIComponent(key)}`, { method: "DELETE" });
+    return state.first;
+  });
+}
+
 async function begin() {
   const description = await (await fetch("/openapi.json")).json();
   const parameters = description.paths["/api/pictures"].post.parameters;
-  const first = parameters.find((parameter) => parameter.name === "style").schema.default;
+  state.first = parameters.find((parameter) => parameter.name === "style").schema.default;
   const [status, styles] = await Promise.all([ask("/api/status"), ask("/api/styles")]);
-  state.limits = (await status.json()).limits;
+  const told = await status.json();
+  state.limits = told.limits;
+  part("add-style").disabled = Boolean(told.style_pictures);
+  part("add-style").title = told.style_pictures;
   part("ask").close();
   const listed = await styles.json();
-  part("styles").replaceChildren();
   part("first").replaceChildren();
   part("more").replaceChildren();
-  const pictures = listed.map((style) => [addStyle(part("styles"), style, style.key === first), style]);
   for (const parameter of parameters.filter((one) => one.name !== "style")) {
     const place = part(parameter.name === "strength" ? "first" : "more");
     const value = addControl(place, parameter);
     if (value) state.values.set(parameter.name, value);
   }
-  await Promise.all(pictures.filter(([, s]) => s.thumbnail).map(([p, s]) => thumbnail(p, s.thumbnail)));
+  await showStyles(listed, state.first);
 }
 
 part("choose").addEventListener("click", () => part("file").click());
@@ -124,7 +181,17 @@ part("file").addEventListener("change", (event) => {
   take(event.target.files[0]);
   event.target.value = ""; // so that the same file can be chosen again
 });
-part("look").addEventListener("change", paint);
+part("add-style").addEventListener("click", () => part("style-file").click());
+part("style-file").addEventListener("change", (event) => {
+  event.stopPropagation(); // it is no change of the look yet
+  addPictureStyle(event.target.files[0]);
+  event.target.value = "";
+});
+part("remove-style").addEventListener("click", removePictureStyle);
+part("look").addEventListener("change", () => {
+  showRemove();
+  paint();
+});
 part("look").addEventListener("submit", (event) => event.preventDefault());
 part("asking").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -150,7 +217,8 @@ addEventListener("drop", (event) => {
   event.preventDefault();
   document.body.classList.remove("dropping");
   const file = event.dataTransfer.files[0];
-  if (file) take(file);
+  if (file && event.target.closest("#style")) addPictureStyle(file);
+  else if (file) take(file);
   else complain("That was not a file. Drop a picture from your files.");
 });
 

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from contextlib import ExitStack
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, Response
@@ -25,6 +25,7 @@ from app.server.refusal import Refused
 from app.server.studio import Studio
 from app.server.upload import receive
 
+T = TypeVar("T")
 LOOK_S = 0.5  # how often it is asked whether somebody still waits
 BODY = {
     "description": "The file of a picture, of any format that `stylize` reads",
@@ -73,7 +74,7 @@ def router(studio: Studio) -> APIRouter:
                 return studio.line.is_closing or left.is_set()
 
             turn = place.put(lambda: studio.painter.paint(source, target, look, stop))
-            painted = await _waited(request, turn, left)
+            painted = await waited(request, turn, left)
             undone.pop_all()
         return FileResponse(
             target,
@@ -95,8 +96,9 @@ def look_of(request: Request, studio: Studio) -> Look:
     return look
 
 
-async def _waited(request: Request, turn: Future[Painted], left: threading.Event) -> Painted:
-    """Wait for a picture; give it up, and set `left`, when whoever asked for it has left."""
+async def waited(request: Request, turn: Future[T], left: threading.Event) -> T:
+    """Wait for something in the line; give it up, and set `left`, when whoever asked for it has
+    left."""
     waiting = asyncio.wrap_future(turn)
     while not (await asyncio.wait({waiting}, timeout=LOOK_S))[0]:
         if await request.is_disconnected():

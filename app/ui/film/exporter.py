@@ -224,6 +224,7 @@ class FilmExporter(QObject):
         if now - self._shown_at < SHOWN_EVERY_S and progress.done < info.count:
             return
         self._shown_at = now
+        assert progress.styled is not None  # the job is of this process
         share = min(1.0, progress.done / progress.count) if progress.count else 0.0
         shown = ExportShown(progress_text(target, progress), share, with_previews(progress.styled))
         with self._lock:

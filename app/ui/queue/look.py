@@ -11,6 +11,7 @@ from app.batch.job import QueuedJob
 from app.engine.config import EngineConfig
 from app.export.film.codecs import CONTAINERS
 from app.parameters import PARAMETERS, AmountParameter, FractionParameter, SwitchParameter
+from utils.images.moving import moves_in_folder
 from utils.images.opening import kind_of as picture_kind
 from utils.images.opening import picture_endings
 from utils.images.writing import SAVED
@@ -119,6 +120,6 @@ def _usable(path: Path) -> bool:
 
 def _ending(path: Path) -> str:
     ending = path.suffix.lower()
-    if ending in FILM_ENDINGS:
+    if ending in FILM_ENDINGS or moves_in_folder(path):
         return path.suffix if ending in CONTAINERS else ".mp4"
     return path.suffix if ending in SAVED else ".png"

@@ -15,6 +15,7 @@ from app.commands.parser_tree import Command
 from models.transformer_net import ALL_VARIANTS
 from tests.app.commands.test_cli import flags
 
+MOST = ("megabytes", "megapixels", "requests", "waiting", "styles")
 ASK = {
     "bash": """
 source "$0"
@@ -66,6 +67,10 @@ def test_commands_flags_choices_and_styles_are_completed(script):
     assert completed(script, "styles", "add") == {"add", "add-picture"}
     assert completed(script, "styles", "add-picture", "--n") == {"--network"}
     assert completed(script, "completion", "") == set(SHELLS)
+    assert completed(script, "export", "ca") == {"candy"}
+    assert completed(script, "camera", "--style", "ca") == {"candy"}
+    assert completed(script, "serve", "--max-") == {f"--max-{name}" for name in MOST}
+    assert completed(script, "queue", "re") == {"remove", "retry"}
     assert "--skip-existing" not in completed(script, "bench", "--s")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -17,6 +16,7 @@ from PIL import Image
 from app.cli import main
 from tests.app.commands.conftest import stylized
 from tests.conftest import picture
+from tests.helpers.terminal import needs_posix, shown_on_a_terminal
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
 
@@ -87,25 +87,12 @@ def test_names_cannot_write_to_the_terminal(style, tmp_path, capsys):
     assert (captured.out + captured.err).replace("\n", "").isprintable()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="opens a terminal as on POSIX")
+@needs_posix
 def test_a_name_in_brackets_is_no_markup_on_a_terminal(style, tmp_path):
-    import pty
-
     source = tmp_path / "[bold].png"
     write_pixels(source, picture(16, 16))
-    command = [sys.executable, "-m", "app", "stylize", str(source), "-o", str(tmp_path / "out")]
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [*command, "--style", style, "--device", "cpu"], cwd=ROOT, stdout=theirs, stderr=theirs
-    ) as process:
-        os.close(theirs)
-        shown = b""
-        with contextlib.suppress(OSError):  # how Linux says that the other end was closed
-            while piece := os.read(ours, 4096):
-                shown += piece
-        os.close(ours)
-    assert process.returncode == 0
-    assert b"[bold].png" in shown
+    given = ("stylize", source, "-o", tmp_path / "out", "--style", style, "--device", "cpu")
+    assert b"[bold].png" in shown_on_a_terminal(*given)
 
 
 def test_patterns_are_expanded_where_the_shell_did_not(style, tmp_path):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +14,7 @@ from PIL import Image
 from app.commands.stylize.reporters import EVENTS
 from tests.app.commands.conftest import stylized
 from tests.conftest import picture
+from tests.helpers.terminal import has_colors, needs_posix, shown_on_a_terminal
 from utils.images.writing import write_pixels
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -179,29 +178,10 @@ def test_json_lines_say_what_becomes_of_each_picture(style, album, tmp_path, cap
     assert (events[5]["done"], events[5]["failed"], events[5]["skipped"]) == (2, 1, 1)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="opens a terminal as on POSIX")
+@needs_posix
 @pytest.mark.parametrize("setting", [{}, {"NO_COLOR": "1"}])
 def test_no_color_leaves_out_colors_and_nothing_else(style, photo, tmp_path, setting):
-    import pty
-
-    command = [sys.executable, "-m", "app", "stylize", str(photo), "-o", str(tmp_path / "out")]
-    plain = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [*command, "--style", style, "--device", "cpu"],
-        cwd=ROOT,
-        env=plain | {"TERM": "xterm-256color"} | setting,
-        stdout=theirs,
-        stderr=theirs,
-    ) as process:
-        os.close(theirs)
-        shown = b""
-        try:
-            while piece := os.read(ours, 4096):
-                shown += piece
-        except OSError:  # how Linux says that the other end was closed
-            pass
-        os.close(ours)
-    assert process.returncode == 0
+    given = ("stylize", photo, "-o", tmp_path / "out", "--style", style, "--device", "cpu")
+    shown = shown_on_a_terminal(*given, settings=setting)
     assert b"1/1" in shown
-    assert (b"\x1b[38;5;" in shown or b"\x1b[32m" in shown) is not bool(setting)
+    assert has_colors(shown) is not bool(setting)

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
-import subprocess
 import sys
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from app.cli import main
-from app.commands.stylize.reporters import EVENTS, json_lines
+from app.commands.stylize.jobs import Job
+from app.commands.stylize.reporters import EVENTS, json_lines, terminal
+from app.export.film.job import FilmProgress
 from tests.app.commands.conftest import STYLE, stylized
 from tests.conftest import picture
 from tests.helpers.animations import DELAYS, write_animation
 from tests.helpers.films import times_of, write_film
+from tests.helpers.terminal import has_colors, needs_posix, shown_on_a_terminal
 from tests.helpers.there import there
 from utils.images.animation import read_animation
 from utils.images.reading import read_pixels
@@ -209,29 +211,28 @@ def test_a_shard_of_films_alone_may_be_smoothed(style, album, tmp_path, capsys):
     assert "--smoothing follows pictures one by one" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(os.name == "nt", reason="opens a terminal as on POSIX")
+def test_the_bar_of_a_film_is_painted_with_its_first_frames(monkeypatch, tmp_path):
+    """Not by the clock alone, which may come too late for a short film."""
+    paper = io.StringIO()
+    console = partial(terminal.Console, file=paper, force_terminal=True, width=120)
+    monkeypatch.setattr(terminal, "Console", lambda **how: console(**{**how, "stderr": False}))
+    reporter = terminal.TerminalReporter(terminal.Loudness.NORMAL)
+    reporter._progress.live.auto_refresh = False
+    job = Job(tmp_path / "film.mp4", tmp_path / "out.mp4", film=True)
+    progress = FilmProgress(4, 12, 7.3, styled=SimpleNamespace())  # type: ignore[arg-type]
+    reporter.open()
+    reporter.begin([job], [], "")
+    reporter.frames(job, progress)
+    assert "4/12" in paper.getvalue()
+    assert "7.3 frames/s" in paper.getvalue()
+    reporter.close()
+
+
+@needs_posix
 @pytest.mark.parametrize("setting", [{}, {"NO_COLOR": "1"}])
 def test_on_a_terminal_a_bar_counts_frames_without_colors_if_asked(style, album, tmp_path, setting):
-    import pty
-
-    given = [str(album / "film.mp4"), "-o", str(tmp_path / "out.mp4"), "--style", STYLE]
-    plain = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", "app", "stylize", *given, "--device", "cpu"],
-        cwd=ROOT,
-        env=plain | {"TERM": "xterm-256color", "COLUMNS": "120"} | setting,
-        stdout=theirs,
-        stderr=theirs,
-    ) as process:
-        os.close(theirs)
-        shown = b""
-        try:
-            while piece := os.read(ours, 4096):
-                shown += piece
-        except OSError:  # how Linux says that the other end was closed
-            pass
-        os.close(ours)
-    assert process.returncode == 0
+    given = ("stylize", album / "film.mp4", "-o", tmp_path / "out.mp4", "--style", STYLE)
+    shown = shown_on_a_terminal(*given, "--device", "cpu", settings=setting)
     assert b"/12" in shown
-    assert (b"\x1b[38;5;" in shown or b"\x1b[32m" in shown) is not bool(setting)
+    assert re.search(rb"\d+\.\d frames/s", shown)
+    assert has_colors(shown) is not bool(setting)

@@ -20,6 +20,7 @@ from app.engine.process_mode import ProcessMode
 from app.engine.resolution import Sizes
 from app.frame import Frame
 from app.sources.scene import render
+from kernels.frames.stream_state import StateError
 from models.inference import repeated_work
 from models.inference.frame_styler import DEPTH, Finish, Painted
 from models.precision import Precision
@@ -41,6 +42,12 @@ class FakeStyler:
 
     def forget(self) -> None:
         self.calls.append("forget")
+
+    def state(self):
+        return {"kept": np.array(len(self.calls))}
+
+    def restore(self, state) -> None:
+        self.calls.append(("restore", int(state["kept"])))
 
     def repeats(self, finish, screen=None) -> bool:
         return finish == Finish(strength=0.25)
@@ -85,6 +92,29 @@ def path(monkeypatch):
     monkeypatch.setattr(display_path, "FrameStyler", FakeStyler)
     monkeypatch.setattr(display_path, "frame_kernels", lambda _device: object())
     return DisplayPath()
+
+
+def test_a_stream_goes_on_with_what_was_restored(path):
+    network, finish = FakeNetwork(), Finish()
+    assert path.state() == {}
+    path.restore({"kept": np.array(7)})
+    assert path.state() == {"kept": np.array(7)}, "nothing was styled since"
+    for _ in range(2):
+        render_frame(path, network, FRAME, SIZES, finish, "candy")
+    (styler,) = FakeStyler.made
+    assert styler.calls == ["forget", ("restore", 7), finish, finish]
+    assert path.state() == {"kept": np.array(4)}
+    path.restore({"kept": np.array(8)})
+    path.reset_history()
+    render_frame(path, network, FRAME, SIZES, finish, "candy")
+    assert styler.calls[4:] == ["forget", finish], "a source was changed after that"
+
+
+def test_what_was_restored_is_not_forgotten_where_the_path_cannot_be_taken(path, monkeypatch):
+    monkeypatch.setattr(display_path, "frame_kernels", lambda _device: None)
+    path.restore({"kept": np.array(7)})
+    with pytest.raises(StateError, match="other kernels"):
+        render_frame(path, FakeNetwork(), FRAME, SIZES, Finish(), "candy")
 
 
 def render_frame(path, network, frame, sizes, finish, weights):

@@ -57,6 +57,22 @@ def test_a_flat_picture_gets_noise_of_the_amounts_deviation(made):
         assert (change[..., 0] == change[..., 2]).all(), "it is gray"
 
 
+def test_a_texture_goes_on_in_another_one(made):
+    given = [landscape(3.0 * number, 0) for number in range(10)]
+    whole, first, second = made(), made(), made()
+    assert first.state() == {}
+    expected = [textured(frame, 1.0, whole, continues=True) for frame in given]
+    for frame in given[:6]:
+        textured(frame, 1.0, first, continues=True)
+    assert abs(first.offset[0]) > 10
+    second.restore(first.state())
+    textured(given[0], 1.0, first, continues=True)  # what is kept is a copy
+    for frame, wanted in zip(given[6:], expected[6:], strict=True):
+        assert np.array_equal(textured(frame, 1.0, second, continues=True), wanted)
+    second.restore({})
+    assert second.offset == (0.0, 0.0)
+
+
 def test_structure_gets_none(made):
     board = np.kron(np.indices((12, 16)).sum(0) % 2, np.ones((8, 8)))[..., None] * [200, 200, 200]
     board = board.astype(np.uint8)

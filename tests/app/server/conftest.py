@@ -18,6 +18,7 @@ from app.server.look import Look
 from app.server.painting import Painted, Painter, Stopped
 from app.server.server import serving
 from app.styles.library import BUILTIN, Library
+from app.styles.pack import Style
 from models.precision import Precision
 from tests.conftest import picture
 from utils.images.reading import read_pixels
@@ -45,6 +46,14 @@ class PaperPainter:
 
     def check(self, look: Look) -> None:
         """Every look is possible."""
+
+    def add_style(self, picture: Path, title: str, stop: Callable[[], bool]) -> Style:
+        """Make it, as the engine's painter does."""
+        return self.library.install_picture(picture, title=title)
+
+    def remove_style(self, key: str) -> None:
+        """Remove it."""
+        self.library.remove(key)
 
     def paint(self, source: Path, target: Path, look: Look, stop: Callable[[], bool]) -> Painted:
         """Wait for `go`, and write a picture; what is asked for by its strokes fails."""

@@ -78,11 +78,14 @@ class Page:
     def problem(self) -> str:
         return self.part("problem").text
 
-    def drop(self, file: Path) -> None:
-        """Drop a file, as the system does it."""
+    def drop(self, file: Path, place: WebElement | None = None) -> None:
+        """Drop a file, as the system does it; on the stage unless there is another place."""
         data = {"items": [], "files": [str(file)], "dragOperationsMask": 1}
+        x, y = 300, 300
+        if place is not None:
+            x, y = (place.rect[a] + place.rect[b] / 2 for a, b in (("x", "width"), ("y", "height")))
         for kind in ("dragEnter", "dragOver", "drop"):
-            event = {"type": kind, "x": 300, "y": 300, "data": data}
+            event = {"type": kind, "x": x, "y": y, "data": data}
             self.chromium.execute_cdp_cmd("Input.dispatchDragEvent", event)
 
     def wait(self, words: str) -> None:
@@ -161,6 +164,48 @@ def test_another_style_and_other_options_paint_it_anew(page, file):
     page.chromium.find_element(By.TAG_NAME, "summary").click()
     page.part("look-format").send_keys("JPEG")
     until(lambda: ".jpeg" in (page.part("download").get_attribute("download") or ""))
+
+
+def test_a_picture_becomes_a_style_that_is_chosen_and_can_be_removed(page, file, tmp_path):
+    painting = tmp_path / "red wall.png"
+    write_pixels(painting, picture(96, 72, seed=9))
+    page.drop(file)
+    page.wait("Candy, painted in")
+    assert not page.part("remove-style").is_displayed()
+    assert page.part("add-style").is_enabled()
+    page.part("style-file").send_keys(str(painting))
+    page.wait("red wall, painted in")
+    key = page.run("return document.querySelector('input[name=style]:checked').value")
+    assert key in [style["key"] for style in page.client.get("/api/styles").json()]
+    assert np.array_equal(page.result(), styled(page.client, file, style=key))
+    assert page.part("remove-style").is_displayed()
+    page.part("remove-style").click()
+    page.wait("Candy, painted in")
+    assert not page.part("remove-style").is_displayed()
+    assert key not in [style["key"] for style in page.client.get("/api/styles").json()]
+    assert len(page.all(".card")) == 9
+
+
+def test_a_picture_that_is_dropped_on_the_styles_becomes_one(page, file, tmp_path):
+    painting = tmp_path / "dots.png"
+    write_pixels(painting, picture(96, 72, seed=9))
+    page.drop(file)
+    page.wait("Candy, painted in")
+    page.drop(painting, page.part("styles"))
+    page.wait("dots, painted in")
+    page.part("remove-style").click()
+    page.wait("Candy, painted in")
+
+
+def test_what_becomes_no_style_is_told_in_the_servers_words(page, tmp_path):
+    wrong = tmp_path / "page.png"
+    wrong.write_text("<html>")
+    page.part("style-file").send_keys(str(wrong))
+    until(lambda: bool(page.problem()))
+    assert page.problem() == "'upload' is not a picture but an HTML page."
+    assert page.part("add-style").is_enabled()
+    assert not page.part("busy").is_displayed()
+    page.complaints()  # Chromium reports each answer that is an error
 
 
 def test_the_divider_follows_the_mouse_and_the_keys(page, file):

@@ -245,6 +245,46 @@ def test_an_animation_can_be_sought(tmp_path: Path) -> None:
     reader.close()
 
 
+@pytest.mark.parametrize("ending", ["gif", "webp"])
+def test_an_animation_has_the_duration_of_its_delays_and_steps_by_frame(
+    tmp_path: Path, ending: str
+) -> None:
+    path, delays = tmp_path / f"moving.{ending}", [1000, 40, 400, 40]
+    frames = [Image.fromarray(numbered(n)) for n in range(4)]
+    frames[0].save(path, save_all=True, append_images=frames[1:], duration=delays, loop=0)
+    source = open_source(str(path))
+    assert source.info.duration == pytest.approx(1.48)
+    source.pause(True)
+    for wanted, number, begins in ((1.2, 2, 1.04), (9.0, 3, 1.44), (0.9, 0, 0.0)):
+        source.seek(wanted)  # behind the end is the last frame, however short it is
+        assert next_number(source) == number
+        assert source.position == pytest.approx(begins)
+    for count, number in ((1, 1), (1, 2), (-1, 1), (2, 3), (1, 0)):
+        source.step(count)
+        assert next_number(source) == number
+    source.close()
+
+
+def test_a_part_of_an_animation_is_looped(tmp_path: Path) -> None:
+    frames = [Image.fromarray(numbered(n)) for n in range(5)]
+    path = tmp_path / "moving.gif"
+    frames[0].save(path, save_all=True, append_images=frames[1:], duration=40, loop=0)
+    source = open_source(str(path))
+    source.set_loop((0.04, 0.12))
+    numbers = numbers_until(source, lambda n: n.count(1) == 3)
+    assert numbers[numbers.index(1) :] == [1, 2, 3, 1, 2, 3, 1]
+    source.close()
+
+
+def test_the_last_frame_of_an_animation_is_shown_as_long_as_it_says(tmp_path: Path) -> None:
+    frames = [Image.fromarray(numbered(n)) for n in range(2)]
+    path = tmp_path / "moving.gif"
+    frames[0].save(path, save_all=True, append_images=frames[1:], duration=[40, 3000], loop=0)
+    reader = AnimationReader(path)
+    assert (reader.until(0.0), reader.until(0.04)) == pytest.approx((0.04, 3.04))
+    reader.close()
+
+
 def test_a_frame_that_does_not_fit_into_memory_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -277,7 +317,7 @@ def test_a_film_whose_name_is_not_utf_8_plays(tmp_path: Path) -> None:
 class EndlessReader:
     """A video that decodes as fast as it is asked, every frame due at once."""
 
-    title, fps, duration = "endless", 1e5, 0.0
+    title, fps, duration, last = "endless", 1e5, 0.0, 0.0
 
     def __init__(self) -> None:
         self.grabbed = 0
@@ -288,6 +328,9 @@ class EndlessReader:
 
     def decode(self) -> np.ndarray:
         return np.zeros((48, 64, 3), np.uint8)
+
+    def until(self, seconds: float) -> float:
+        return seconds + 1 / self.fps
 
     def seek(self, seconds: float) -> None:
         """Not needed."""

@@ -17,6 +17,7 @@ from app.engine.post.blending import PostProcessor, fit_to
 from app.engine.texture.reference import TextureReference
 from app.sources.scene import render
 from kernels.frames.launchers import frame_kernels
+from kernels.frames.stream_state import StateError
 from kernels.network.dispatch import plan_for
 from models.inference import frame_styler, repeated_work
 from models.inference.frame_pipeline import Pixels
@@ -476,6 +477,30 @@ def test_texture_begins_anew_after_frames_without_and_with_a_new_stream(kernels)
         assert not styler._textured._history.offset.any()
     (alone,) = TextureReference().apply((given[3],), 1.0, continues=True)
     assert np.abs(made.frames[0].numpy().astype(int) - alone).max() <= 1
+
+
+@pytest.mark.parametrize("sizes", [[FRAME], [FRAME, (48, 80)]], ids=["one size", "strokes"])
+@torch.inference_mode()
+def test_a_stream_goes_on_in_another_styler(kernels, sizes):
+    def styler() -> FrameStyler:
+        return FrameStyler(kernels, FRAME, *(plan(*size) for size in sizes))
+
+    finish = Finish(smoothing=0.8, texture=0.7, follows=True)
+    given = list(walls(8, 3))
+    whole, first, second, fresh = (styler() for _ in range(4))
+    expected = [style(whole, frame, finish) for frame in given]
+    for frame in given[:4]:
+        style(first, frame, finish)
+    style(second, given[7], finish)  # which is forgotten
+    second.forget()
+    second.restore(first.state())
+    for frame, wanted in zip(given[4:], expected[4:], strict=True):
+        assert (style(second, frame, finish) == wanted).all()
+    assert (style(fresh, given[4], finish) != expected[4]).any()
+    fresh.forget()
+    assert not fresh.state()
+    with pytest.raises(StateError, match="size"):
+        FrameStyler(kernels, FRAME, plan(48, 80)).restore(first.state())
 
 
 @torch.inference_mode()

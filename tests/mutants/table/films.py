@@ -14,8 +14,60 @@ _MIXED = "tests/app/commands/test_stylize_mixed.py"
 _QUEUE = "tests/app/commands/test_queue.py"
 _MOVING = "tests/utils/images/test_moving.py"
 _ANIMATIONS = "tests/app/export/film/animation/test_animations.py"
+_SHARED = "tests/app/export/film/test_shared_film.py"
+
+_GOING_ON = "tests/app/export/film/test_going_on.py"
+_ONE_RUN = f"{_GOING_ON}::test_a_film_that_was_stopped_twice_is_that_of_one_run"
 
 MUTANTS = (
+    Mutant(
+        "smoothing begins anew where a film goes on",
+        "app/engine/engine.py",
+        '            self._post.restore(part_of(state, "post"))\n',
+        "",
+        (_ONE_RUN,),
+    ),
+    Mutant(
+        "texture begins anew where a film goes on",
+        "app/engine/engine.py",
+        '            self._texture.restore(part_of(state, "texture"))\n',
+        "",
+        (_ONE_RUN,),
+    ),
+    Mutant(
+        "what is kept on a GPU is not what a film goes on with",
+        "app/engine/display_path.py",
+        "                    styler.restore(self._restored)\n",
+        "                    pass\n",
+        (
+            f"{_GOING_ON}::test_on_a_gpu_a_film_that_was_stopped_twice_is_that_of_one_run",
+            "tests/app/engine/test_display_path.py::test_a_stream_goes_on_with_what_was_restored",
+        ),
+    ),
+    Mutant(
+        "batches of a film that goes on are others",
+        "app/export/film/job.py",
+        "        return store.history.after\n",
+        "        return store.last\n",
+        (_ONE_RUN,),
+    ),
+    Mutant(
+        "one history is kept, which may be damaged",
+        "app/export/film/store.py",
+        "_KEPT = 2 ",
+        "_KEPT = 1 ",
+        (
+            f"{_GOING_ON}::"
+            "test_where_the_newest_history_is_damaged_the_part_before_it_is_gone_on_from",
+        ),
+    ),
+    Mutant(
+        "a short film is done before its bar is shown",
+        "app/commands/stylize/reporters/terminal.py",
+        "refresh=first)",
+        "refresh=False)",
+        (f"{_MIXED}::test_the_bar_of_a_film_is_painted_with_its_first_frames",),
+    ),
     Mutant(
         "every film that does not say is BT.601",
         "app/film_frames/color.py",
@@ -149,8 +201,8 @@ MUTANTS = (
     Mutant(
         "a part that was cut off counts",
         "app/export/film/store.py",
-        "if not path.is_file() or path.stat().st_size != segment.size:",
-        "if not path.is_file():",
+        "return path.is_file() and path.stat().st_size == segment.size",
+        "return path.is_file()",
         (f"{_JOB}::test_a_part_that_was_cut_off_is_made_again",),
     ),
     Mutant(
@@ -161,15 +213,8 @@ MUTANTS = (
         (f"{_JOB}::test_a_second_process_is_kept_out",),
     ),
     Mutant(
-        "nothing is styled again before the rest of a film",
-        "app/export/film/job.py",
-        "if not self._styling.has_history or store.last is None:",
-        "if True:",
-        (f"{_JOB}::test_frames_before_the_rest_are_styled_again_where_results_depend_on_them",),
-    ),
-    Mutant(
         "a film that is short of frames counts as whole",
-        "app/export/film/job.py",
+        "app/export/film/parts/remarks.py",
         "if info.counted and frames < SHORT * info.count:",
         "if False:",
         (f"{_JOB}::test_a_film_that_was_cut_off_is_made_up_to_there_and_says_so",),
@@ -211,7 +256,7 @@ MUTANTS = (
     ),
     Mutant(
         "a Matroska film that was cut off counts as whole",
-        "app/export/film/job.py",
+        "app/export/film/parts/remarks.py",
         "elif info.timed and not info.counted",
         "elif False and not info.counted",
         (f"{_MIXED}::test_a_film_that_ends_early_is_told_in_every_way",),
@@ -316,5 +361,19 @@ MUTANTS = (
         "self._where if self._where in usable else usable[0]",
         "self._where",
         (f"{_WINDOW}::test_hardware_that_is_missing_cannot_be_chosen_and_says_why",),
+    ),
+    Mutant(
+        "a part of a shared film has the frames of the next one too",
+        "app/export/film/reader.py",
+        "if until is not None and pts >= until:",
+        "if False:",
+        (f"{_SHARED}::test_a_shared_film_is_that_of_one_process_bit_for_bit",),
+    ),
+    Mutant(
+        "parts behind one that is missing are made again",
+        "app/export/film/store.py",
+        "if not self._gaps:",
+        "if True:",
+        (f"{_SHARED}::test_a_shared_film_that_was_stopped_goes_on_with_the_parts_that_are_left",),
     ),
 )

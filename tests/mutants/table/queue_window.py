@@ -13,6 +13,16 @@ _WINDOW = "tests/app/ui/window/test_queue.py"
 
 MUTANTS = (
     Mutant(
+        "an animation in the queue is to become a PNG",
+        "app/ui/queue/look.py",
+        "    if ending in FILM_ENDINGS or moves_in_folder(path):\n",
+        "    if ending in FILM_ENDINGS:\n",
+        (
+            "tests/app/ui/queue/test_look.py::"
+            "test_an_animation_becomes_one_and_a_still_gif_a_picture",
+        ),
+    ),
+    Mutant(
         "the order of the queue is forgotten",
         "app/batch/job_queue.py",
         "        return arranged + [number",

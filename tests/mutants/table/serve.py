@@ -9,6 +9,7 @@ _PICTURES = "tests/app/server/test_pictures.py"
 _JOBS = "tests/app/server/test_jobs.py"
 _ABOUT = "tests/app/server/test_about.py"
 _PAGE = "tests/app/server/test_page.py"
+_STYLES = "tests/app/server/test_styles.py"
 _OTHERS = f"{_ACCESS}::test_pages_of_others_may_not_use_the_server_even_with_the_token"
 _MINUTE = "test_more_requests_in_a_minute_are_refused_and_those_without_the_token_do_not_count"
 _TOKEN = '        if not is_allowed(headers.get("authorization"), self._token):\n'
@@ -57,6 +58,37 @@ MUTANTS = (
         (f"{_ACCESS}::{_MINUTE}",),
     ),
     Mutant(
+        "there may be any number of styles of pictures",
+        "app/server/limits.py",
+        "        if count >= self.styles:\n",
+        "        if False:\n",
+        (f"{_STYLES}::test_there_are_as_many_styles_of_pictures_as_may_be",),
+    ),
+    Mutant(
+        "trained styles are removed over HTTP",
+        "app/server/routes/styles.py",
+        "        if not _is_of_picture(style):\n",
+        "        if style.builtin:\n",
+        (f"{_STYLES}::test_styles_that_come_with_the_program_or_were_trained_stay",),
+    ),
+    Mutant(
+        "a new style is painted as the removed one of its name",
+        "app/commands/serve/painter.py",
+        "        self._engine.evict(style.key)  # of a removed style, which it may hold\n",
+        "",
+        (
+            f"{_STYLES}::test_another_style_of_the_same_name_is_not_painted_as_the_one_that_was_"
+            "removed",
+        ),
+    ),
+    Mutant(
+        "a picture that is dropped on the styles is painted",
+        "app/server/page/page.js",
+        '  if (file && event.target.closest("#style")) addPictureStyle(file);\n  else if (file)',
+        "  if (file)",
+        (f"{_PAGE}::test_a_picture_that_is_dropped_on_the_styles_becomes_one",),
+    ),
+    Mutant(
         "a body without a length may be endless",
         "app/server/upload.py",
         "            limits.check_bytes(count)\n",
@@ -73,7 +105,7 @@ MUTANTS = (
     Mutant(
         "a small picture may ask for a huge network input",
         "app/server/upload.py",
-        "    if look.size is not None and look.size != FULL:\n",
+        "    if look is not None and look.size is not None and look.size != FULL:\n",
         "    if False:\n",
         (f"{_PICTURES}::test_a_picture_of_too_many_pixels_is_refused_before_it_is_decoded",),
     ),
@@ -128,7 +160,7 @@ MUTANTS = (
     ),
     Mutant(
         "a style's thumbnail may be a page with a script",
-        "app/server/routes/about.py",
+        "app/server/routes/styles.py",
         "    kind = _KINDS.get(what_is(data[:512]))\n",
         '    kind = _KINDS.get(what_is(data[:512]), "text/html")\n',
         (f"{_ABOUT}::test_a_thumbnail_is_sent_as_a_picture_or_not_at_all",),

@@ -11,7 +11,31 @@ _RECORDER = "tests/app/export/test_video_recorder.py"
 _PLAYER = "tests/app/ui/player/test_player.py"
 _RECORDING = "tests/app/ui/player/test_recording.py"
 
+_VIDEOS = "tests/app/sources/test_videos.py"
+_BY_FRAME = f"{_VIDEOS}::test_an_animation_has_the_duration_of_its_delays_and_steps_by_frame"
+
 MUTANTS = (
+    Mutant(
+        "an animation has no duration, and with that no player",
+        "app/sources/video_decoder.py",
+        "        self._count, self.duration = count, self._times[count]\n",
+        "        self._count = count\n",
+        (_BY_FRAME, f"{_PLAYER}::test_an_animation_has_the_player_of_films"),
+    ),
+    Mutant(
+        "a short last frame of an animation is not reached",
+        "app/sources/video.py",
+        "self._reader.last if",
+        "self.info.duration - self._interval if",
+        (_BY_FRAME,),
+    ),
+    Mutant(
+        "the last frame of an animation is shown as long as the others",
+        "app/sources/video_decoder.py",
+        "        return self._times[min(following, len(self._times) - 1)]\n",
+        "        return seconds + 1 / self.fps\n",
+        (f"{_VIDEOS}::test_the_last_frame_of_an_animation_is_shown_as_long_as_it_says",),
+    ),
     Mutant(
         "the clock of a film does not follow the device",
         "app/sound/clock.py",

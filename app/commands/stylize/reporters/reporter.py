@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from types import TracebackType
-from typing import Self
 
+from app.commands.reporting import Display
 from app.commands.stylize.jobs import Job
 from app.commands.stylize.pipeline import Outcome
 from app.commands.stylize.reporters.tally import FilmOutcome, Tally
 from app.export.film.job import FilmProgress
 
 
-class Reporter(ABC):
-    """Is told of a run; a context manager around its pictures and films, since a display has to be
-    closed."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        return None
+class Reporter(Display):
+    """Is told of a run; open around its pictures and films."""
 
     @abstractmethod
     def problem(self, text: str) -> None:

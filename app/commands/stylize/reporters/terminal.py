@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
-from types import TracebackType
-from typing import Self
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import (
@@ -58,18 +57,14 @@ class TerminalReporter(Reporter):
         )
         self._bands: TaskID | None = None
         self._all: TaskID | None = None
-        self._film: TaskID | None = None
+        self._films: dict[Path, TaskID] = {}  # under way, by their files
 
-    def __enter__(self) -> Self:
+    def open(self) -> None:
+        """Show the bars."""
         self._progress.start()
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Leave them as they are."""
         self._progress.stop()
 
     def problem(self, text: str) -> None:
@@ -101,10 +96,20 @@ class TerminalReporter(Reporter):
             "Stylizing", total=len(jobs), visible=not alone, rate=""
         )
 
-    def waiting(self, text: str) -> AbstractContextManager[object]:
-        """Show it beside a spinner."""
-        quiet = self._loudness is Loudness.QUIET
-        return nullcontext() if quiet else self._console.status(text)
+    @contextmanager
+    def waiting(self, text: str) -> Iterator[None]:
+        """Show it among the bars, or beside a spinner where there are none yet."""
+        if self._loudness is Loudness.QUIET:
+            yield
+        elif self._progress.live.is_started:  # beside which there is no room for a spinner
+            task = self._progress.add_task(text, total=None, rate="")
+            try:
+                yield
+            finally:
+                self._progress.remove_task(task)
+        else:
+            with self._console.status(text):
+                yield
 
     def picture(self, outcome: Outcome, error: str, tally: Tally) -> None:
         """Advance the bar, and print errors, remarks and, if verbose, the result."""
@@ -126,16 +131,18 @@ class TerminalReporter(Reporter):
     def frames(self, job: Job, progress: FilmProgress) -> None:
         """Show the bar of the film."""
         name, count = printable(job.source.name), progress.count or None
-        if self._film is None:
-            self._film = self._progress.add_task(name, total=count, rate="")
+        first = job.source not in self._films
+        if first:
+            self._films[job.source] = self._progress.add_task(name, total=count, rate="")
         rate = f"{progress.fps:.1f} frames/s"
-        self._progress.update(self._film, completed=progress.done, rate=rate)
+        # At once, since a short film may be done before the bars are painted again.
+        task = self._films[job.source]
+        self._progress.update(task, completed=progress.done, rate=rate, refresh=first)
 
     def film(self, outcome: FilmOutcome, tally: Tally) -> None:
         """Remove its bar, and print errors, remarks and what limited it."""
-        if self._film is not None:
-            self._progress.remove_task(self._film)
-            self._film = None
+        if outcome.job.source in self._films:
+            self._progress.remove_task(self._films.pop(outcome.job.source))
         if outcome.error:
             self.problem(outcome.error)
         if outcome.report is not None:

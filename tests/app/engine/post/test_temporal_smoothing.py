@@ -12,6 +12,7 @@ from app.engine.post import temporal_smoothing
 from app.engine.post.smoothing_reference import ReferenceStream
 from app.engine.post.temporal_smoothing import TemporalSmoother
 from kernels.frames.native_smoothing import NativeStream
+from kernels.frames.stream_state import StateError
 from tests.conftest import picture
 
 rng = np.random.default_rng(7)
@@ -231,6 +232,23 @@ def test_a_stream_goes_on_by_native_kernels_once_they_are_built(native_smoothing
     np.testing.assert_array_equal(smoother.smooth(other, SCENE, 1.0), other)
     assert isinstance(smoother._stream, NativeStream)
     assert change(smoother.smooth(SCENE, SCENE, 1.0), other) < 0.1 * change(SCENE, other)
+
+
+def test_a_stream_goes_on_in_another_smoother_and_not_by_other_kernels(smoothed_by, monkeypatch):
+    whole, first, second = TemporalSmoother(), TemporalSmoother(), TemporalSmoother()
+    assert first.state() == {}
+    given = [(noisy(SCENE, 6), noisy(np.roll(SCENE, 2 * n, 1), 2)) for n in range(8)]
+    expected = [whole.smooth(*pair, 0.8) for pair in given]
+    for pair in given[:5]:
+        first.smooth(*pair, 0.8)
+    state = first.state()
+    second.restore(state)
+    first.smooth(*given[0], 0.8)  # what is kept is a copy
+    for pair, wanted in zip(given[5:], expected[5:], strict=True):
+        np.testing.assert_array_equal(second.smooth(*pair, 0.8), wanted)
+    monkeypatch.setattr(temporal_smoothing, "is_ready", lambda: smoothed_by != "native")
+    with pytest.raises(StateError, match="other kernels"):
+        second.restore(state)
 
 
 @pytest.mark.parametrize("size", [(16, 16), (17, 33), (3, 5)], ids=str)

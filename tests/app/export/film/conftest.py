@@ -13,6 +13,7 @@ from app.export.film.job import FilmJob, FilmRequest
 from app.export.film.plan import film_request
 from app.export.film.reader import film_info
 from app.frame import Frame
+from kernels.frames.stream_state import StreamState
 from models.precision import Precision
 
 RUNNING = RunInfo("Plain", Precision.fp32, "CPU")
@@ -27,6 +28,13 @@ class Plain:
         self.batch = batch
         self.seen: list[int] = []
         self._late: list[Frame] = []
+
+    def history(self) -> StreamState:
+        """What styles nothing keeps nothing."""
+        return {}
+
+    def restore(self, history: StreamState) -> None:
+        assert not history
 
     def begin(self, frames: Sequence[Frame]) -> Iterator[StyledFrame]:
         late, self._late = self._late, list(frames)

@@ -131,8 +131,8 @@ class Stopped(Exception):
 class Stopping(Plain):
     """Fails behind a number of frames."""
 
-    def __init__(self, after: int) -> None:
-        super().__init__()
+    def __init__(self, after: int, batch: int = 2) -> None:
+        super().__init__(batch)
         self._after = after
 
     def begin(self, frames):
@@ -141,9 +141,9 @@ class Stopping(Plain):
         yield from super().begin(frames)
 
 
-def stopped(film, out, after, **how):
-    """Run a job that fails behind `after` frames, and return the finished parts."""
-    job = FilmJob(request(film, out, **how), Stopping(after))
+def stopped(film, out, after, batch=2, **how):
+    """Run a job that fails behind `after` frames, and return how many are finished."""
+    job = FilmJob(request(film, out, **how), Stopping(after, batch))
     with pytest.raises(Stopped):
         job.run()
     assert not out.exists()
@@ -166,14 +166,20 @@ def test_a_film_goes_on_behind_its_finished_parts_and_ends_in_the_same_bits(tmp_
     assert not store_folder(out).exists()
 
 
-def test_frames_before_the_rest_are_styled_again_where_results_depend_on_them(tmp_path):
+@pytest.mark.parametrize("batch", [1, 2, 3])
+def test_where_results_depend_on_those_before_them_batches_stay_the_same(
+    tmp_path, monkeypatch, batch
+):
+    """Those of a film that goes on begin where those of one that was not stopped do."""
+    monkeypatch.setattr(Plain, "has_history", True)
     film = write_film(tmp_path / "film.mp4")
+    whole = Plain(batch)
+    FilmJob(request(film, tmp_path / "whole.mp4"), whole).run()
     out = tmp_path / "out.mp4"
-    stopped(film, out, 10)
-    styling = Plain()
-    styling.has_history = True
+    finished = stopped(film, out, 9, batch)
+    styling = Plain(batch)
     FilmJob(request(film, out), styling).run()
-    assert len(styling.seen) == len(UNEVEN)
+    assert styling.seen == whole.seen[finished // batch * batch :]
     assert times_of(out) == times_of(film)
 
 

@@ -15,6 +15,7 @@ from app.sound.output import SilentOutput
 from app.ui.actions import tip_of
 from app.ui.player.player import NO_FILM, NO_PART
 from tests.app.ui.window.conftest import press
+from tests.helpers.animations import DELAYS, write_animation
 from tests.helpers.fakes import write_video
 from tests.helpers.sound import write_talkie
 
@@ -79,6 +80,25 @@ def test_a_part_is_marked_shown_and_looped(talkie, session, qtbot):
     press(talkie, "loop")
     assert bar.slider.part == (40, 52)
     qtbot.waitUntil(lambda: positions[-1] > 0.6)
+
+
+def test_an_animation_has_the_player_of_films(window, session, tmp_path, qtbot):
+    path = write_animation(tmp_path / "dance.gif")
+    with qtbot.waitSignal(session.styled, timeout=5000):
+        session.open(str(path))
+    begins = [sum(DELAYS[:number]) / 1e3 for number in range(len(DELAYS))]
+    bar = window.playback_bar
+    assert bar.isVisibleTo(window)
+    assert bar.slider.maximum() == sum(DELAYS) // 10
+    press(window, "step_forward")
+    assert session.paused
+    bar.slider.setValue(bar.slider.maximum())
+    qtbot.waitUntil(lambda: session.position == pytest.approx(begins[-1]))
+    press(window, "step_back")
+    qtbot.waitUntil(lambda: session.position == pytest.approx(begins[-2]))
+    press(window, "mark_end")
+    assert bar.slider.part == (0, round(100 * begins[-2]))
+    assert window.actions_by_key["loop"].isChecked()
 
 
 def test_a_loop_without_a_part_is_a_sentence(talkie):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from app.batch.description import Kind, described
 from app.batch.job import QueuedJob
@@ -14,6 +15,7 @@ from app.engine.config import EngineConfig
 from app.ui.queue.look import Order, look_words
 from models.precision import Precision
 from tests.conftest import picture
+from tests.helpers.animations import write_animation
 from utils.images.writing import write_pixels
 
 LOOK = EngineConfig(
@@ -55,6 +57,16 @@ def test_every_control_of_the_look_reaches_the_command_line():
 def test_pictures_that_do_not_follow_one_another_are_not_blended():
     for kind in (Kind.PICTURE, Kind.FOLDER):
         assert not any("smoothing" in word for word in look_words(LOOK, kind))
+
+
+def test_an_animation_becomes_one_and_a_still_gif_a_picture(tmp_path):
+    order = Order((LOOK,), tmp_path / "out", False)
+    for name in ("dance.gif", "wave.webp"):
+        (words,) = jobs(order, write_animation(tmp_path / name))
+        assert described(words).output == str(tmp_path / "out" / name.replace(".", "-udnie."))
+    Image.fromarray(picture(20, 16)).save(tmp_path / "still.gif")
+    (words,) = jobs(order, tmp_path / "still.gif")
+    assert described(words).output.endswith("still-udnie.png")
 
 
 def test_a_mix_keeps_its_shares(tmp_path):

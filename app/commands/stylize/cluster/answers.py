@@ -1,0 +1,98 @@
+"""What an actor says of a picture or of a part of a film, without pixels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.commands.stylize.jobs import Job, StylizeError
+from app.commands.stylize.pipeline import Outcome
+from app.engine.config import EngineConfig
+from app.engine.result import RunInfo, StyledFrame, Timings
+from app.export.film.parts.split import Part
+from app.export.film.parts.work import MadePart
+from app.frame import Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What there is to say of a result that was written, as of app.engine.result.StyledFrame."""
+
+    timings: Timings
+    size: tuple[int, int]
+    running: RunInfo
+    batch: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a picture failed.
+
+    Attributes:
+        text: The sentence, or the system's words.
+        number: The system's number of the fault; None of a fault that is not the system's.
+        file: The file that the system names; None for none.
+    """
+
+    text: str
+    number: int | None = None
+    file: str | None = None
+
+    @classmethod
+    def of(cls, exc: Exception) -> Fault:
+        """That of an exception."""
+        if not isinstance(exc, OSError):
+            return cls(str(exc))
+        file = None if exc.filename is None else str(exc.filename)
+        return cls(exc.strerror or str(exc), exc.errno or 0, file)
+
+    @property
+    def error(self) -> Exception:
+        """It as an exception again."""
+        if self.number is None:
+            return StylizeError(self.text)
+        return OSError(self.number, self.text, self.file)
+
+
+@dataclass(frozen=True, slots=True)
+class PictureAnswer:
+    """What became of a picture, as of app.commands.stylize.pipeline.Outcome: either a result or a
+    fault."""
+
+    item: Job
+    result: Result | None
+    fault: Fault | None = None
+    remark: str = ""
+    notices: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> PictureAnswer:
+        """That of an outcome."""
+        styled, error = outcome.styled, outcome.error
+        result = styled and Result(styled.timings, styled.size, styled.running, styled.batch)
+        fault = error and Fault.of(error)
+        return cls(outcome.job, result, fault, outcome.remark, outcome.notices)
+
+    def outcome(self, config: EngineConfig) -> Outcome:
+        """The outcome, with empty pictures.
+
+        Args:
+            config: That of the command line.
+        """
+        styled, made = None, self.result
+        if made is not None:
+            empty = Frame(np.empty((0, 0, 3), np.uint8))
+            styled = StyledFrame(
+                empty, empty, config, made.timings, made.size, made.running, batch=made.batch
+            )
+        error = self.fault and self.fault.error
+        return Outcome(self.item, styled, error, self.remark, self.notices)
+
+
+@dataclass(frozen=True, slots=True)
+class PartAnswer:
+    """The file of a part of a film; None where no frame of it could be read."""
+
+    item: Part
+    made: MadePart | None

@@ -1,0 +1,165 @@
+"""What an actor of a cluster does: it has an engine, and styles pictures or parts of a film."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+
+from app.commands.stylize.cluster.answers import Fault, PartAnswer, PictureAnswer, Result
+from app.commands.stylize.cluster.places import fetch, is_there, place_of, send
+from app.commands.stylize.cluster.rows import Batch, Said, batch_of, items_in
+from app.commands.stylize.devices.requests import FilmRun, PictureRun
+from app.commands.stylize.files import FAULTS
+from app.commands.stylize.groups import groups
+from app.commands.stylize.jobs import Job
+from app.commands.stylize.limits import Limits
+from app.commands.stylize.pipeline import Pipeline
+from app.commands.stylize.style_images import chosen_styles
+from app.commands.stylize.styling import Styling
+from app.engine.config import EngineConfig
+from app.engine.engine import Engine
+from app.engine.result import RunInfo, Timings
+from app.export.film.parts.split import Part
+from app.export.film.parts.work import LineCount, MadePart, make_parts
+from app.export.film.styling import FilmStyling
+from app.styles.library import Library
+from kernels.ops.registry import prepare
+from models.transformer_net import ALL_VARIANTS
+from utils.devices import resolve, title
+from utils.free_memory import free_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PainterSetup:
+    """What an actor needs.
+
+    Attributes:
+        args: What the flags were parsed to; it reads their files itself.
+        config: That of the command line, with the actor's device.
+        full: Whether the network is given every pixel of the pictures.
+        run: What is to be done.
+        threads: Of the processor, for this actor.
+    """
+
+    args: argparse.Namespace
+    config: EngineConfig
+    full: bool
+    run: PictureRun | FilmRun
+    threads: int
+
+
+class Painter:
+    """Answers batches of items, as Ray Data calls it. It knows nothing of Ray."""
+
+    def __init__(self, setup: PainterSetup) -> None:
+        torch.set_num_threads(setup.threads)
+        self._setup = setup
+        self._folder = Path(tempfile.mkdtemp(prefix="styleforge-"))
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        library = Library.default()
+        chosen, _ = chosen_styles(setup.args, library, self._folder)
+        self._notices: list[str] = []
+        self._config = setup.config.mixed(chosen)
+        self._engine = Engine(library, on_notice=self._notices.append, free=free_bytes)
+        self._engine.configure(self._config)
+        if self._config.kernels != "baseline":
+            for operations in self._engine.family.operations:
+                prepare(family=operations)
+        self._limits = Limits.now(self._config, setup.args.batch, self._engine, full=setup.full)
+
+    def __call__(self, batch: Batch) -> Batch:
+        """Answer items.
+
+        Args:
+            batch: Jobs or parts, as `rows_of` writes them.
+
+        Returns:
+            What is said of them, as `said_in` reads it: an answer to each, and of films how far
+            they are.
+        """
+        items, run = items_in(batch), self._setup.run
+        if isinstance(run, PictureRun):
+            return batch_of(self._pictures([item for item in items if isinstance(item, Job)], run))
+        return batch_of(self._parts([item for item in items if isinstance(item, Part)], run))
+
+    def _pictures(self, jobs: Sequence[Job], run: PictureRun) -> list[PictureAnswer]:
+        said: list[PictureAnswer] = []
+        left: dict[Job, Job] = {}  # by the job with copies on this machine
+        for number, job in enumerate(jobs):
+            # An attempt that died with its node may have written it; again would be twice.
+            if not self._setup.args.overwrite and is_there(job.target):
+                said.append(PictureAnswer(job, self._earlier()))
+                continue
+            try:
+                left[self._here(job, number)] = job
+            except FAULTS as exc:
+                said.append(PictureAnswer(job, None, Fault.of(exc)))
+        styling = Styling(self._engine, self._limits, self._notices)
+        budget, size = self._limits.picture_bytes, self._config.size
+        with Pipeline(styling, budget, size, self._setup.threads, run.depth) as pipeline:
+            for outcome in pipeline.run(groups(left, self._limits)):
+                job, here = left[outcome.job], outcome.job
+                said.append(self._sent(replace(PictureAnswer.of(outcome), item=job), here))
+        return said
+
+    def _earlier(self) -> Result:
+        """What is told of a result that an attempt has made whose word was lost."""
+        config = self._config
+        device = title(resolve(config.device))
+        running = RunInfo(ALL_VARIANTS[config.kernels].title, config.precision, device)
+        return Result(Timings(), (0, 0), running)
+
+    def _here(self, job: Job, number: int) -> Job:
+        """The job with files of this machine in place of addresses."""
+        source, target = job.source, job.target
+        if place_of(source) is not None:
+            source = self._folder / f"{number}-in{source.suffix}"
+            fetch(job.source, source)
+        if place_of(target) is not None:
+            target = self._folder / f"{number}-out{target.suffix}"
+        return Job(source, target)
+
+    def _sent(self, answer: PictureAnswer, here: Job) -> PictureAnswer:
+        """Send a result to its address, and delete the copies."""
+        job = answer.item
+        try:
+            if here.target != job.target and answer.fault is None:
+                send(here.target, job.target)
+        except FAULTS as exc:
+            answer = replace(answer, result=None, fault=Fault.of(exc))
+        for copy, original in ((here.source, job.source), (here.target, job.target)):
+            if copy != original:
+                copy.unlink(missing_ok=True)
+        return answer
+
+    def _parts(self, parts: Sequence[Part], run: FilmRun) -> list[Said]:
+        self._engine.configure(replace(run.config, device=self._config.device))
+        self._engine.reset_history()
+        heard = _Heard()
+        styling = FilmStyling(self._engine, run.batch)
+        end = make_parts(run.work, styling, parts, heard, self._notices)
+        return [*heard.said, end]
+
+
+class _Heard:
+    """Keeps what is said until the batch is answered."""
+
+    def __init__(self) -> None:
+        self.said: list[Said] = []
+        self.on_stop: Callable[[], object] = lambda: None
+
+    def answer(self, item: Hashable, value: object) -> None:
+        assert isinstance(item, Part)
+        assert value is None or isinstance(value, MadePart)
+        self.said.append(PartAnswer(item, value))
+
+    def news(self, value: object) -> None:
+        assert isinstance(value, LineCount)
+        self.said.append(value)

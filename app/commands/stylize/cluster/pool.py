@@ -1,0 +1,152 @@
+"""Ray Data with a pool of actors: every item is answered once, whatever nodes die meanwhile."""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+from app.commands.stylize.cluster.answers import PartAnswer, PictureAnswer
+from app.commands.stylize.cluster.painter import Painter, PainterSetup
+from app.commands.stylize.cluster.rows import Item, Said, rows_of, said_in
+from app.errors import StyleForgeError
+
+AUTO = "auto"  # the cluster that Ray's environment names, else one of this machine alone
+LOCAL = "local"  # Ray's word for the latter
+THREADS = 4  # of the processor for an actor without a GPU, where a node has as many
+MOST_BLOCKS = 2000  # of a dataset
+IDLE_ROUNDS = 2  # without an answer, after which the work is given up
+
+
+class ClusterError(StyleForgeError):
+    """There is no cluster, or it cannot do the work."""
+
+
+class Pool:
+    """The nodes of a cluster. To be used as a context, which leaves the cluster at its end.
+
+    Args:
+        address: "auto" for the cluster that RAY_ADDRESS names or, without one, a Ray of this
+            machine alone that ends with the context; "ray://..." or "host:port" for one that runs.
+
+    Raises:
+        ClusterError: Ray is not installed, or the cluster cannot be reached.
+    """
+
+    def __init__(self, address: str) -> None:
+        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # nothing is told to others
+        try:
+            ray: Any = import_module("ray")
+            import_module("ray.data")
+        except ImportError as exc:
+            raise ClusterError(
+                f"--cluster needs Ray, which `pip install styleforge[cluster]` brings: {exc}"
+            ) from exc
+        self._ray = ray
+        # Without an address, Ray would join any cluster that it finds on this machine.
+        given = (os.environ.get("RAY_ADDRESS") or LOCAL) if address == AUTO else address
+        alone = {"include_dashboard": False} if given == LOCAL else {}
+        try:
+            ray.init(given, logging_level=logging.ERROR, log_to_driver=False, **alone)
+        except (ConnectionError, OSError, RuntimeError, ValueError) as exc:
+            raise ClusterError(f"the cluster '{address}' cannot be reached: {exc}") from exc
+        # As Ray's own debugger does: what nodes write when they die would go to stdout.
+        worker: Any = import_module("ray._private.worker")
+        worker._worker_logs_enabled = False
+        context = ray.data.DataContext.get_current()
+        context.enable_progress_bars = False
+        context.print_on_execution_start = False
+        context.max_errored_blocks = -1  # those of a node that dies; they come again
+        logging.getLogger("ray.data").setLevel(logging.CRITICAL)
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ray.shutdown()
+
+    @property
+    def has_gpus(self) -> bool:
+        """Whether a node has a GPU."""
+        return self._ray.cluster_resources().get("GPU", 0) >= 1
+
+    def run(
+        self,
+        setup: PainterSetup,
+        items: Sequence[Item],
+        together: int,
+        on_loss: Callable[[str], object],
+    ) -> Iterator[Said]:
+        """Have items answered by actors, one for each GPU or, where there is none, for each few
+        cores. Actors that die are replaced where there is room.
+
+        Args:
+            setup: For the actors; its device and threads are replaced.
+            items: Jobs or parts, all different.
+            together: How many of them an actor is given at a time.
+            on_loss: Told a sentence when items are given out again.
+
+        Yields:
+            What the actors say, but for a second answer to an item.
+
+        Raises:
+            ClusterError: The items that are left are not answered any more.
+        """
+        left = dict.fromkeys(items)
+        idle = 0
+        while left:
+            before = len(left)
+            fault = ""
+            try:
+                for said in self._round(setup, list(left), together):
+                    if isinstance(said, PictureAnswer | PartAnswer):
+                        if said.item not in left:
+                            continue
+                        del left[said.item]
+                    yield said
+            except self._ray.exceptions.RayError as exc:
+                fault = str(exc).strip().splitlines()[-1]
+            idle = idle + 1 if len(left) == before else 0
+            if left and idle == IDLE_ROUNDS:
+                raise ClusterError(f"the cluster left {len(left)} of its tasks undone; {fault}")
+            if left:
+                on_loss(f"{len(left)} tasks are given out again, since those that had them died")
+
+    def _round(self, setup: PainterSetup, items: Sequence[Item], together: int) -> Iterator[Said]:
+        data = self._ray.data
+        blocks = min(MOST_BLOCKS, -(-len(items) // together))
+        size, resources, threads = self._actors()
+        device = "cuda" if "num_gpus" in resources else "cpu"
+        config = replace(setup.config, device=device)
+        setup = replace(setup, config=config, threads=threads)
+        with warnings.catch_warnings():
+            # Of the two options for which Ray has no named parameters yet.
+            warnings.filterwarnings("ignore", "`ray_remote_args` is deprecated")
+            answers = data.from_items(rows_of(items), override_num_blocks=blocks).map_batches(
+                Painter,
+                fn_constructor_args=(setup,),
+                batch_size=together,
+                compute=data.ActorPoolStrategy(min_size=1, max_size=min(size, blocks)),
+                max_restarts=0,  # waiting for a node that is gone could take for ever
+                max_task_retries=0,
+                **resources,
+            )
+        for batch in answers.iter_batches(batch_size=None, batch_format="numpy"):
+            yield from said_in(batch)
+
+    def _actors(self) -> tuple[int, dict[str, float], int]:
+        """How many actors there may be, what each of them takes, and its threads."""
+        nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+        gpus = int(sum(node.get("GPU", 0) for node in nodes))
+        cores = [int(node["CPU"]) for node in nodes if node.get("CPU", 0) >= 1]
+        if not cores:
+            raise ClusterError("no node of the cluster has a processor to give")
+        if gpus:
+            threads = max(1, sum(cores) // gpus - 1)
+            return gpus, {"num_gpus": 1, "num_cpus": 1}, threads
+        threads = min(THREADS, *cores)
+        return sum(each // threads for each in cores), {"num_cpus": threads}, threads

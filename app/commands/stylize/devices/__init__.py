@@ -1,0 +1,7 @@
+"""Several devices of one machine share a run: a process for each takes work from one list."""
+
+from __future__ import annotations
+
+from app.commands.stylize.devices.choice import devices_of as devices_of
+from app.commands.stylize.devices.requests import Setup as Setup
+from app.commands.stylize.devices.team import Team as Team

@@ -1,0 +1,40 @@
+"""Which devices `--device` names: one, several, or all."""
+
+from __future__ import annotations
+
+import torch
+
+from app.commands.stylize.jobs import StylizeError
+from app.parameters import AUTO
+from utils.devices import resolve
+
+ALL = "all"
+MOST = 64
+
+
+def devices_of(text: str) -> list[str]:
+    """The devices of "auto", "cuda:0,cuda:1", "cpu,cpu" or "all": each has a process of its own
+    where there are several.
+
+    Args:
+        text: The value of --device; "all" is every GPU, and "auto" where there is none or one.
+
+    Raises:
+        StylizeError: There is no such device, or a GPU is named twice.
+    """
+    if text == ALL:
+        count = torch.cuda.device_count()
+        return [f"cuda:{number}" for number in range(count)] if count > 1 else [AUTO]
+    names = [name.strip() for name in text.split(",")]
+    if len(names) == 1:
+        return names
+    if len(names) > MOST:
+        raise StylizeError(f"at most {MOST} devices share a run, not {len(names)}")
+    try:
+        found = [str(resolve(name)) for name in names]
+    except ValueError as exc:
+        raise StylizeError(str(exc)) from exc
+    twice = next((name for name in found if name != "cpu" and found.count(name) > 1), None)
+    if twice is not None:
+        raise StylizeError(f"--device names {twice} twice")
+    return found

@@ -1,0 +1,106 @@
+"""The side of a process that shares a run: it takes tasks and answers them."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from multiprocessing.connection import Connection
+from typing import Any
+
+from app.commands.stylize.devices.messages import (
+    Answer,
+    Begin,
+    End,
+    Ended,
+    Failure,
+    News,
+    Ready,
+    Stop,
+    Take,
+    Task,
+)
+from app.errors import StyleForgeError
+
+
+class Stopped(StyleForgeError):
+    """The process was asked to stop, or the one that gave it work is gone."""
+
+
+class Member:
+    """Talks with the process that gives out the work. Any thread may say something.
+
+    Args:
+        pipe: To that process.
+
+    Attributes:
+        on_stop: Called, on a thread of its own, once the process is to stop. May be set.
+    """
+
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe, self._lock = pipe, threading.Lock()
+        self._heard: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.on_stop: Callable[[], object] = lambda: None
+        threading.Thread(target=self._listen, name="work", daemon=True).start()
+
+    def requests(self) -> Iterator[Any]:
+        """What is asked for, one after another, until the process is to stop."""
+        while not isinstance(heard := self._heard.get(), Stop):
+            if isinstance(heard, Begin):
+                yield heard.request
+
+    def tasks(self, ahead: int = 0) -> Iterator[tuple[Any, ...]]:
+        """Take tasks of the present request until none is left.
+
+        Args:
+            ahead: How many are kept here besides the one that is yielded.
+
+        Raises:
+            Stopped: The process is to stop.
+        """
+        for _ in range(1 + ahead):
+            self._send(Take())
+        while not isinstance(heard := self._heard.get(), End):
+            if isinstance(heard, Stop):
+                self._heard.put(heard)  # for `requests`
+                raise Stopped("stopped")
+            assert isinstance(heard, Task)
+            yield heard.items
+            self._send(Take())
+
+    def ready(self, value: Any) -> None:
+        """Say that work can begin."""
+        self._send(Ready(value))
+
+    def answer(self, item: Hashable, value: Any) -> None:
+        """Say what became of an item; once."""
+        self._send(Answer(item, value))
+
+    def news(self, value: Any) -> None:
+        """Say how far the work is."""
+        self._send(News(value))
+
+    def ended(self, value: Any) -> None:
+        """Say that all tasks are answered, or that the process has stopped."""
+        self._send(Ended(value))
+
+    def failed(self, text: str) -> None:
+        """Say why the work cannot be done."""
+        self._send(Failure(text))
+
+    def _send(self, message: object) -> None:
+        try:
+            with self._lock:
+                self._pipe.send(message)
+        except OSError:
+            raise Stopped("the process that gave out the work is gone") from None
+
+    def _listen(self) -> None:
+        heard: Any = None
+        while not isinstance(heard, Stop):
+            try:
+                heard = self._pipe.recv()
+            except (EOFError, OSError):
+                heard = Stop()
+            self._heard.put(heard)
+        self.on_stop()

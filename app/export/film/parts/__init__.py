@@ -1,0 +1,1 @@
+"""Films in parts: where they are split, and how parts are made, by one device or several."""

@@ -1,0 +1,57 @@
+"""Ends a film whose parts are all made: puts them together, and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from app.export.film.fault import FilmError, named
+from app.export.film.info import FilmReading
+from app.export.film.parts.remarks import faults_of, kept_of, remarks_of
+from app.export.film.parts.request import FilmRequest
+from app.export.film.report import FilmReport
+from app.export.film.store import SegmentStore
+
+
+def finished(
+    request: FilmRequest,
+    store: SegmentStore,
+    reading: FilmReading,
+    resumed: int,
+    seconds: float,
+    shares: Mapping[str, float],
+    running: str,
+) -> FilmReport:
+    """Write the file of a film, and delete its parts.
+
+    Args:
+        request: What was to be made.
+        store: The parts.
+        reading: What went wrong while the film was read.
+        resumed: As of FilmReport.
+        seconds: As of FilmReport.
+        shares: As of FilmReport.
+        running: As of FilmReport.
+
+    Raises:
+        FilmError: There is no part, or the file cannot be written; the parts are kept.
+    """
+    if not store.segments:
+        raise FilmError(f"no frame of {named(request.info.path)} can be decoded")
+    try:
+        remarks = request.output.assemble(store, request.target)
+    except FilmError as exc:
+        raise FilmError(f"{exc}; {kept_of(store)}") from exc
+    frames, faults = store.frames, faults_of(request.info, reading, store)
+    store.remove()
+    encoder = request.encoding.encoder
+    return FilmReport(
+        frames,
+        resumed,
+        seconds,
+        dict(shares),
+        f"{encoder.name}, {encoder.device}",
+        running,
+        (*request.info.remarks, *remarks_of(request, reading), *remarks),
+        faults,
+        request.refused,
+    )

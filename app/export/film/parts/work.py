@@ -1,0 +1,146 @@
+"""Makes parts of a film in one of the processes that share it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from app.engine.result import StyledFrame
+from app.export.film.fault import FilmError, unmade
+from app.export.film.info import FilmReading
+from app.export.film.parts.line import FilmLine, PartFrame, Styling
+from app.export.film.parts.output import PartWriter
+from app.export.film.parts.request import FilmCancelled, FilmRequest
+from app.export.film.parts.split import Part
+from app.export.film.reader import read_frames
+from app.export.film.store import part_file
+
+
+@dataclass(frozen=True, slots=True)
+class MadePart:
+    """A part whose file is complete: as app.export.film.store.Segment, but for its name."""
+
+    path: Path
+    start: int
+    times: tuple[int, ...]
+    duration: int
+
+
+@dataclass(frozen=True, slots=True)
+class LineCount:
+    """How far the process is: how many frames more are styled, and what it has to say."""
+
+    frames: int
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LineEnd:
+    """What there is to say at the end.
+
+    Attributes:
+        busy: For each stage how many seconds it worked.
+        running: What ran for the newest frame; "" without one.
+        reading: What went wrong with the parts that the process has read.
+    """
+
+    busy: dict[str, float]
+    running: str
+    reading: FilmReading
+
+
+class Teller(Protocol):
+    """Hears from a process. Called on several threads."""
+
+    on_stop: Callable[[], object]
+
+    def answer(self, item: Hashable, value: object) -> None:
+        """A part is made."""
+        ...
+
+    def news(self, value: object) -> None:
+        """The process is further."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FilmWork:
+    """The film of which parts are wanted, and the folder for them."""
+
+    request: FilmRequest
+    folder: Path
+
+    def unmade(self, fault: str) -> FilmError:
+        """The error that the film cannot be made; `fault` is a clause."""
+        return unmade(self.request.target, self.request.info.path, fault)
+
+
+def make_parts(
+    work: FilmWork, styling: Styling, parts: Iterable[Part], teller: Teller, notices: list[str]
+) -> LineEnd:
+    """Make parts of a film.
+
+    Args:
+        work: The film.
+        styling: Styles the frames, each without regard to the others.
+        parts: Taken when the one before has been read; on a thread of its own.
+        teller: Hears of every part and batch; and may end the work.
+        notices: Where the engine's notices are put; they are taken out again.
+
+    Raises:
+        FilmCancelled: The teller has ended it.
+        StyleForgeError: A part cannot be read or made.
+    """
+    line = FilmLine(work.request.output, styling)
+    reading = FilmReading()
+    given: dict[int, Part] = {}
+
+    def told(count: int, _newest: StyledFrame) -> None:
+        said = tuple(notices)
+        notices.clear()
+        teller.news(LineCount(count, said))
+
+    def frames() -> Generator[PartFrame]:
+        for part in parts:
+            given[part.number] = part
+            count = 0
+            coming = read_frames(work.request.info, reading, part.first - 1, part.until)
+            with closing(coming):
+                for count, frame in enumerate(coming, 1):  # noqa: B007
+                    yield PartFrame(frame, part.number)
+            if not count:
+                teller.answer(part, None)
+
+    teller.on_stop = line.cancel
+    line.run(frames(), _ToldParts(work, given, teller), told)
+    if line.cancelled:
+        raise FilmCancelled("the film was cancelled")
+    return LineEnd(line.clock.seconds, line.running, reading)
+
+
+class _ToldParts:
+    """Tells of every part that is complete."""
+
+    def __init__(self, work: FilmWork, given: dict[int, Part], teller: Teller) -> None:
+        self._work, self._given, self._teller = work, given, teller
+
+    def begin(self, number: int) -> Path:
+        """The file for a part, in the folder of the film."""
+        return part_file(self._work.folder, number)
+
+    def styled(self, batch: Sequence[PartFrame]) -> None:
+        """Nothing is kept of frames, since each is styled without regard to the others."""
+
+    def keep(self, number: int, made: PartWriter) -> None:
+        """Tell of a part."""
+        times = tuple(made.times)
+        self._teller.answer(
+            self._given[number], MadePart(made.path, made.start, times, made.duration)
+        )
+
+    def unwritable(self, fault: str) -> FilmError:
+        """The error that a part cannot be written."""
+        return self._work.unmade(f"{fault}; its finished parts are kept")

@@ -1,0 +1,34 @@
+"""Processes of a crew that do nothing but answer; some of them die."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from multiprocessing.connection import Connection
+
+from app.commands.stylize.devices.member import Member, Stopped
+
+
+def answers(pipe: Connection, how: str) -> None:
+    """Answer every item with `how`; a process that is called "dies" does so with two items, and
+    one that is called "slow" takes long for each."""
+    member = Member(pipe)
+    if how == "refuses":
+        member.failed("this device is not there")
+        return
+    member.ready(how)
+    try:
+        for _ in member.requests():
+            count = 0
+            for items in member.tasks(ahead=1):
+                for item in items:
+                    count += 1
+                    if how == "dies" and count == 2:
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    if how == "slow":
+                        time.sleep(0.05)
+                    member.answer(item, how)
+            member.ended(count)
+    except Stopped:
+        member.ended(0)

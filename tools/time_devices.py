@@ -1,0 +1,197 @@
+"""Measures how much faster several devices of a machine stylize a folder and a film than one.
+
+`python -m tools.time_devices --devices cuda:0,cuda:1 --json FILE` runs the command itself, as a
+user would, with one device and with all of them in turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from app.version import styleforge_version
+from utils.devices import resolve
+from utils.files.atomic import atomic_write
+from utils.images.writing import write_pixels
+from utils.opencv import cv2
+from utils.provenance import commit_of, machine_info
+from utils.pyav import av
+
+ROOT = Path(__file__).resolve().parent.parent
+WARM = 1 / 8  # of the pictures, from which on their rate is taken: before, networks are prepared
+DIFFERENT = 16  # pictures, which then come again
+KEY = 48  # frames between two key frames
+
+
+def main() -> int:
+    """Measure, print what was found, and store it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--devices", default="cuda:0,cuda:1", help="as of stylize --device")
+    parser.add_argument("--pictures", type=int, default=400)
+    parser.add_argument("--frames", type=int, default=1920)
+    parser.add_argument("--size", default="1280x720", metavar="WxH")
+    parser.add_argument("--style", default="candy")
+    parser.add_argument("--precision", default="fp16")
+    parser.add_argument("--codec", default="h264")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    args = parser.parse_args()
+    every = args.devices.split(",")
+    with tempfile.TemporaryDirectory(prefix="styleforge-devices-") as folder:
+        runs = _runs(args, Path(folder), [every[0], args.devices])
+    report = {
+        "taken": datetime.now(UTC).date().isoformat(),
+        "machine": machine_info(resolve(every[0])),
+        "versions": {"styleforge": styleforge_version(), "torch": torch.__version__},
+        "commit": commit_of(Path(__file__)),
+        "devices": every,
+        "size": args.size,
+        "style": args.style,
+        "precision": args.precision,
+        "codec": args.codec,
+        "pictures": args.pictures,
+        "frames": args.frames,
+        "runs": runs,
+        "gains": _gains(runs, every[0], args.devices),
+    }
+    if args.json is not None:
+        atomic_write(args.json, (json.dumps(report, indent=2) + "\n").encode())
+    sys.stdout.write(json.dumps(report["gains"], indent=2) + "\n")
+    return 0
+
+
+def _runs(args: argparse.Namespace, folder: Path, devices: list[str]) -> list[dict[str, Any]]:
+    width, height = map(int, args.size.split("x"))
+    scene = _scene(width, height)
+    album, film = folder / "album", folder / "film.mp4"
+    album.mkdir()
+    _write_pictures(album, scene, args.pictures, width, height)
+    _write_film(film, scene, args.frames, width, height)
+    runs: list[dict[str, Any]] = []
+    for _ in range(args.rounds):
+        for device in devices:
+            for measure, source in ((_pictures, album), (_film, film)):
+                run = {"device": device, **measure(args, device, source, folder)}
+                runs.append(run)
+                sys.stderr.write(f"{json.dumps(run)}\n")
+    return runs
+
+
+def _pictures(args: argparse.Namespace, device: str, album: Path, folder: Path) -> dict[str, Any]:
+    out = folder / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    said, seconds = _stylize(args, device, album, out, "--progress", "json")
+    events = [json.loads(line) for line in said.splitlines()]
+    times = [event["seconds"] for event in events if event["event"] == "picture"]
+    if len(times) != args.pictures or events[-1]["failed"]:
+        raise RuntimeError(f"{len(times)} of {args.pictures} pictures came out: {events[-1]}")
+    first = round(len(times) * WARM)
+    rate = (len(times) - 1 - first) / (times[-1] - times[first])
+    return {"of": "pictures", "seconds": round(seconds, 2), "per_second": round(rate, 2)}
+
+
+def _film(args: argparse.Namespace, device: str, film: Path, folder: Path) -> dict[str, Any]:
+    out, told = folder / f"out{'.mkv' if args.codec == 'ffv1' else '.mp4'}", folder / "told.json"
+    how = ("--codec", args.codec, "--texture", "0", "--overwrite", "--report", told)
+    _, seconds = _stylize(args, device, film, out, *how)
+    (report,) = json.loads(told.read_bytes())
+    if report["frames"] != args.frames:
+        raise RuntimeError(f"{report['frames']} of {args.frames} frames came out")
+    return {
+        "of": "film",
+        "seconds": round(seconds, 2),
+        "per_second": report["fps"],
+        "busy": report["busy"],
+        "limit": report["limit"],
+    }
+
+
+def _stylize(
+    args: argparse.Namespace, device: str, source: Path, out: Path, *more: object
+) -> tuple[str, float]:
+    """Run the command; returns what it prints, and the seconds from its start to its end."""
+    look = ("--style", args.style, "--precision", args.precision, "--device", device)
+    command = [sys.executable, "-m", "app", "stylize", source, "-o", out, *look, *more]
+    begun = time.perf_counter()
+    done = subprocess.run(
+        [str(word) for word in command], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+    )
+    return done.stdout, time.perf_counter() - begun
+
+
+def _gains(runs: list[dict[str, Any]], one: str, several: str) -> dict[str, Any]:
+    """The best rate of several devices over the best of one, and the same of whole commands."""
+    gains: dict[str, Any] = {}
+    for kind in ("pictures", "film"):
+        of = {
+            device: [run for run in runs if (run["of"], run["device"]) == (kind, device)]
+            for device in (one, several)
+        }
+        rates = {device: max(run["per_second"] for run in some) for device, some in of.items()}
+        seconds = {device: min(run["seconds"] for run in some) for device, some in of.items()}
+        gains[kind] = {
+            "per_second": rates,
+            "gain": round(rates[several] / rates[one], 3),
+            "seconds": seconds,
+            "gain_of_command": round(seconds[one] / seconds[several], 3),
+        }
+    return gains
+
+
+def _scene(width: int, height: int) -> NDArray[np.uint8]:
+    """A scene, larger than a frame, with large shapes, edges and grain: [H, W, 3] uint8."""
+    rng = np.random.default_rng(0)
+    size = width + 8 * DIFFERENT, height + 4 * DIFFERENT
+    total = np.zeros((size[1], size[0], 3), np.float32)
+    for cells, amount in ((8, 90.0), (40, 45.0), (200, 20.0)):
+        coarse = rng.normal(0, amount, (cells, cells, 3)).astype(np.float32)
+        total += np.asarray(cv2.resize(coarse, size, interpolation=cv2.INTER_CUBIC), np.float32)
+    total += rng.normal(0, 4, total.shape).astype(np.float32)
+    return np.clip(total + 128, 0, 255).astype(np.uint8)
+
+
+def _cut(scene: NDArray[np.uint8], number: int, width: int, height: int) -> NDArray[np.uint8]:
+    """What a camera that moves to and fro sees of it."""
+    place = number % (2 * DIFFERENT)
+    place = min(place, 2 * DIFFERENT - 1 - place)
+    left, top = 8 * place, 4 * place
+    return np.ascontiguousarray(scene[top : top + height, left : left + width])
+
+
+def _write_pictures(
+    album: Path, scene: NDArray[np.uint8], count: int, width: int, height: int
+) -> None:
+    made = [album / f"{number:05}.jpg" for number in range(min(count, DIFFERENT))]
+    for number, path in enumerate(made):
+        write_pixels(path, _cut(scene, number, width, height))
+    for number in range(len(made), count):
+        os.link(made[number % DIFFERENT], album / f"{number:05}.jpg")
+
+
+def _write_film(path: Path, scene: NDArray[np.uint8], count: int, width: int, height: int) -> None:
+    with av.open(str(path), "w") as film:
+        stream: Any = film.add_stream("libx264", Fraction(30))
+        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+        stream.codec_context.options = {"preset": "ultrafast", "crf": "20", "g": str(KEY)}
+        for number in range(count):
+            frame = av.VideoFrame.from_ndarray(_cut(scene, number, width, height), format="rgb24")
+            film.mux(stream.encode(frame))
+        film.mux(stream.encode(None))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
