@@ -40,7 +40,7 @@ __device__ __forceinline__ void add_relu_masked(const T* x, const T* y, T* out, 
         // Of FP32 two threads have a byte.
         if (kCount == 4) bits |= __shfl_xor_sync(0xffffffffu, bits, 1) << 4;
         if (at >= vectors) return;
-        store_streamed(out + at * kCount, of_x[i]);
+        reinterpret_cast<Vector*>(out)[at] = of_x[i];
         if (kCount == 8 || at % 2 == 0) mask[at * kCount / 8] = static_cast<uint8_t>(bits);
     });
 }
@@ -62,7 +62,7 @@ __device__ __forceinline__ void relu_mask_gradient(const T* grad, const uint8_t*
 #pragma unroll
         for (int k = 0; k < kCount; ++k)
             if (!(bits[i] >> k & 1)) given[i].element[k] = from_float<T>(0.f);
-        store_streamed(out + at * kCount, given[i]);
+        reinterpret_cast<Vector*>(out)[at] = given[i];
     });
 }
 

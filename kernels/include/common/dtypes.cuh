@@ -30,32 +30,6 @@ __device__ __forceinline__ void store(T* to, const float* from) {
     *reinterpret_cast<AlignedVector<T, kCount>*>(to) = vector;
 }
 
-template <int kBytes>
-struct WordOf;
-template <>
-struct WordOf<16> {
-    using Type = uint4;
-};
-template <>
-struct WordOf<8> {
-    using Type = uint2;
-};
-template <>
-struct WordOf<4> {
-    using Type = unsigned;
-};
-template <>
-struct WordOf<2> {
-    using Type = unsigned short;
-};
-
-// Stores what the L2 cache gives up before anything that was read.
-template <typename T, int kCount>
-__device__ __forceinline__ void store_streamed(T* to, const AlignedVector<T, kCount>& vector) {
-    using Word = typename WordOf<sizeof(vector)>::Type;
-    __stcs(reinterpret_cast<Word*>(to), reinterpret_cast<const Word&>(vector));
-}
-
 // Element `index` of an array whose DataType is known only at run time; `otherwise` if the array
 // is null.
 __device__ __forceinline__ float load_parameter(const void* from, int type, int index,

@@ -103,7 +103,7 @@ struct Group {
 #pragma unroll
         for (int i = 0; i < kMade; ++i)
             if (p.outputs[i] != nullptr)
-                store_streamed(static_cast<T*>(p.outputs[i]) + at, results[i]);
+                *reinterpret_cast<Vector*>(static_cast<T*>(p.outputs[i]) + at) = results[i];
     }
     template <typename I>
     __device__ __forceinline__ void finish(const StyleforgeElements& p, const A (&factors)[kCount],

@@ -262,10 +262,6 @@ template <typename V>
 V __ldg(const V* from) {
     return *from;
 }
-template <typename V>
-void __stcs(V* to, V value) {
-    *to = value;
-}
 inline unsigned atomicInc(unsigned* at, unsigned most) {
     const unsigned old = *at;
     *at = old >= most ? 0 : old + 1;

@@ -32,16 +32,6 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "results of elementwise passes keep what is read out of the cache",
-        "kernels/include/common/dtypes.cuh",
-        "    __stcs(reinterpret_cast<Word*>(to), reinterpret_cast<const Word&>(vector));",
-        "    *reinterpret_cast<Word*>(to) = reinterpret_cast<const Word&>(vector);",
-        (
-            "tests/kernels/ops/elements/test_streamed_stores.py::"
-            "test_every_store_of_a_result_is_streamed",
-        ),
-    ),
-    Mutant(
         "what goes past the caches is the first piece of its block, again and again",
         "kernels/cpu/reduction.cpp",
         "stream(to + k, made + k);",
