@@ -65,7 +65,7 @@ def launch(
     """`block_sparse_forward` by the CUDA kernel, where it takes the tensors."""
     _check(q, k, v, block_mask)
     if q.dtype not in DTYPES or unfit_reason(q, k, v, block_mask):
-        return with_whole_mask(q, k, v, block_mask, scale)
+        return with_whole_mask(q, k, v, block_mask, scale).contiguous()
     q, k, v = map(_readable, (q, k, v))
     n, heads, queries, depth = q.shape
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)

@@ -417,8 +417,8 @@ def test_on_a_gpu_a_linear_layer_needs_a_fifth_of_the_memory():
 
 @pytest.mark.gpu
 def test_on_a_gpu_the_gradient_of_a_weight_is_in_memory_once():
-    rows, classes, features = 512, 8192, 1024
+    rows, classes, features = 1024, 8192, 1024
     gradients = 4 * features * (classes + rows)
-    chunk = 4 * 256 * (classes + 2 * features)  # of logits, and a product of them
+    chunk = 4 * linear.FEWEST_ROWS * (classes + 2 * features)  # of logits, and a product of them
     peak = peak_on_gpu(kf.ops.linear_cross_entropy, rows, classes, features)
     assert peak < 1.1 * (gradients + chunk)
