@@ -25,7 +25,7 @@ FOR_ANY_MODEL = (
     *("fusion", "fusion_cuda", "reduction", "reduction_cuda"),
     *("loss", "loss_cuda", "optim", "optim_cuda"),
     *("attention_parts", "attention_parts_cuda", "model_inputs", "model_inputs_cuda"),
-    *("split_products", "split_products_cuda"),
+    *("split_products", "split_products_cuda", "relu_mask", "relu_mask_cuda"),
 )
 
 

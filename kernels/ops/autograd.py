@@ -208,6 +208,27 @@ def _recording(overload: Any, below: Below, function: Any) -> Below:
     return autograd
 
 
+def handed_over(recording: Below, recorded: Callable[..., Any] | None) -> Below:
+    """The kernel for autograd of an operation that others stand for where a gradient is needed.
+
+    Args:
+        recording: Runs the operation elsewhere, and where `recorded` gives None.
+        recorded: The operation made of others, which have gradients, or None for these arguments;
+            None where nothing ever stands for the operation.
+    """
+    if recorded is None:
+        return recording
+
+    def autograd(keys: Any, *args: Any) -> Any:
+        if torch.is_grad_enabled() and _any_requires_grad(*args):
+            found = recorded(*args)
+            if found is not None:
+                return found
+        return recording(keys, *args)
+
+    return autograd
+
+
 @dataclass(frozen=True, slots=True)
 class Packing:
     """How arguments were taken apart into tensors, which autograd follows, and options.

@@ -75,6 +75,7 @@ def fused(
     finish: Callable[[Sequence[Any], R], Any] | None = None,
     timed: Mapping[str, Timed] | None = None,
     composed: Callable[P, R] | None = None,
+    recorded: Callable[P, R | None] | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Register the decorated signature as a fused operation.
 
@@ -121,6 +122,8 @@ def fused(
         composed: In place of kernels and gradients: the operation made of PyTorch's and others of
             the table, whose gradients it has. Where gradients are wanted and where a compiler looks
             on, these are what is seen. `library` and `cuda` are those of the others.
+        recorded: Where a gradient is wanted, what runs in place of the operation: made of others of
+            the table, whose gradients it has. None of it leaves the arguments to the operation.
 
     Autocast chooses what composed operations and those of style networks multiply in, as it does of
     PyTorch's. All others compute in the dtypes of their arguments; see without_autocast.
@@ -159,6 +162,7 @@ def fused(
             recording = autograd.saved(overload, below, save, backward, statistics)
         else:
             recording = autograd.recomputed(overload, below, plain)
+        recording = autograd.handed_over(recording, recorded)
         if composed is None:
             _fragment.impl(name, recording, "Autograd", with_keyset=True)  # pyright: ignore[reportUnknownMemberType]
 

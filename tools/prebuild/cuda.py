@@ -61,6 +61,7 @@ LEFT_OUT = {
     "attention_parts.cu": _ON_PTX,
     "model_inputs.cu": _ON_PTX,
     "split_products.cu": _ON_PTX,
+    "relu_mask.cu": _ON_PTX,
 }
 PACKAGES = ("nvrtc", "runtime", "cccl", "nvcc")  # nvidia-cuda-<package>-cu12; of nvcc, the headers
 TOOLS = FOLDER.parent / "build" / "prebuild-tools"

@@ -12,11 +12,10 @@ namespace elementwise {
 
 // A place in rows of `width`, moved on by a distance without a division.
 struct Place {
-    unsigned row = 0, column = 0;
+    unsigned row, column;
 
-    Place() = default;
-    __device__ __forceinline__ Place(unsigned at, unsigned width, bool one_row)
-        : row(one_row ? 0 : at / width), column(one_row ? at : at % width) {}
+    __device__ __forceinline__ Place(unsigned at, unsigned width)
+        : row(at / width), column(at % width) {}
     __device__ __forceinline__ void move(const Place& distance, unsigned width) {
         row += distance.row;
         column += distance.column;
@@ -40,9 +39,8 @@ __device__ __forceinline__ bool lies_in_rows(const StyleforgeElements& p) {
     return so;
 }
 
-// The tiles of tensors that lie in rows, a tile of all that a block has in flight; one dimension is
-// one row, which takes no division, so that a block may be of one tile. What is left for `walk` begins
-// at the element that is returned.
+// The tiles of tensors that lie in rows, a tile of all that a block has in flight. What is left for
+// `walk` begins at the element that is returned.
 template <typename Op, typename T, bool kBackward, int kCount>
 __device__ __forceinline__ unsigned walk_tiles(const StyleforgeElements& p,
                                                const long long (&state)[2]) {
@@ -50,8 +48,7 @@ __device__ __forceinline__ unsigned walk_tiles(const StyleforgeElements& p,
     constexpr int kGroups = kInFlight<T>;
     constexpr int kVectors = Taken::kGiven - (kEndsInNumber<Op> ? 1 : 0);
     constexpr unsigned kStep = kElementThreads * kCount, kTile = kGroups * kStep;
-    const bool one_row = p.dims == 1;
-    const unsigned width = static_cast<unsigned>(one_row ? p.count : p.sizes[0]);
+    const unsigned width = static_cast<unsigned>(p.sizes[0]);
     const unsigned end = static_cast<unsigned>(p.count) / kTile * kTile;
     unsigned at = blockIdx.x * kTile + threadIdx.x * kCount;
     if (at >= end) return end;
@@ -60,8 +57,8 @@ __device__ __forceinline__ unsigned walk_tiles(const StyleforgeElements& p,
     for (int i = 0; i < kVectors; ++i) from[i] = static_cast<const T*>(p.inputs[i]);
     T number{};
     if constexpr (kEndsInNumber<Op>) number = *static_cast<const T*>(p.inputs[kVectors]);
-    Place first(at, width, one_row);
-    const Place to_group(kStep, width, one_row), to_tile(gridDim.x * kTile, width, one_row);
+    Place first(at, width);
+    const Place to_group(kStep, width), to_tile(gridDim.x * kTile, width);
     for (; at < end; at += gridDim.x * kTile) {
         Taken groups[kGroups];
         Place place = first;
@@ -74,6 +71,37 @@ __device__ __forceinline__ unsigned walk_tiles(const StyleforgeElements& p,
                                       place.column);
             if constexpr (kEndsInNumber<Op>) groups[u].fill(kVectors, number);
             place.move(to_group, width);
+        }
+        typename Taken::A factors[kGroups][kCount] = {};
+        if constexpr (Op::kDrops) draw(p, state, at, kStep, factors);
+#pragma unroll
+        for (int u = 0; u < kGroups; ++u) groups[u].finish(p, factors[u], at + u * kStep);
+    }
+    return end;
+}
+
+// As `walk_tiles`, of tensors that lie in one dimension: there is no place to work out, so that the
+// loads of a block, which has one tile where all have that dimension, are under way at once.
+template <typename Op, typename T, bool kBackward, int kCount>
+__device__ __forceinline__ unsigned walk_flat(const StyleforgeElements& p,
+                                              const long long (&state)[2]) {
+    using Taken = Group<Op, T, kBackward, kCount>;
+    constexpr int kGroups = kInFlight<T>;
+    constexpr int kVectors = Taken::kGiven - (kEndsInNumber<Op> ? 1 : 0);
+    constexpr unsigned kStep = kElementThreads * kCount, kTile = kGroups * kStep;
+    const unsigned end = static_cast<unsigned>(p.count) / kTile * kTile;
+    for (unsigned at = blockIdx.x * kTile + threadIdx.x * kCount; at < end;
+         at += gridDim.x * kTile) {
+        Taken groups[kGroups];
+#pragma unroll
+        for (int u = 0; u < kGroups; ++u)
+#pragma unroll
+            for (int i = 0; i < kVectors; ++i)
+                groups[u].load(i, static_cast<const T*>(p.inputs[i]) + (at + u * kStep));
+        if constexpr (kEndsInNumber<Op>) {
+#pragma unroll
+            for (int u = 0; u < kGroups; ++u)
+                groups[u].fill(kVectors, *static_cast<const T*>(p.inputs[kVectors]));
         }
         typename Taken::A factors[kGroups][kCount] = {};
         if constexpr (Op::kDrops) draw(p, state, at, kStep, factors);
@@ -132,7 +160,8 @@ __global__ void __launch_bounds__(kElementThreads, kBlocks<Op, T, kBackward>)
     unsigned first = 0;
     if constexpr (kCount > 1)
         if (lies_in_rows<Op, Group<Op, T, kBackward, kCount>::kGiven>(p))
-            first = walk_tiles<Op, T, kBackward, kCount>(p, state);
+            first = p.dims == 1 ? walk_flat<Op, T, kBackward, kCount>(p, state)
+                                : walk_tiles<Op, T, kBackward, kCount>(p, state);
     if (first != 0 && first == static_cast<unsigned>(p.count)) return;
     if (p.wide)
         walk<Op, T, kBackward, kCount, Wide>(p, state, 0);

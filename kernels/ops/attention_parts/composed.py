@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.ops.attention_parts import blocks, rope, scores
+from kernels.ops.attention_parts import blocks, rope, scores, sparse
 from kernels.ops.cuda.attention_choice import faster_reason
 from kernels.ops.transformer.attention import fused_attention
 
@@ -128,28 +128,28 @@ def block_sparse(
     seen = _blocks(q, k, v, block_mask)
     n, heads, rows, columns = seen.shape
     queries, keys = q.shape[2] // rows, k.shape[2] // columns
+    if not sparse.slower_reason(q, k, v, block_mask):
+        attend: Any = torch.ops.styleforge.block_sparse_forward
+        return attend(q, k, v, block_mask, scale)
     most = columns if most_blocks is None else min(most_blocks, columns)
-    if most == columns:  # nothing would be left out
-        mask = seen.repeat_interleave(queries, 2).repeat_interleave(keys, 3)
-        any_seen = mask.any(-1, keepdim=True)
-        out = F.scaled_dot_product_attention(q, k, v, mask | ~any_seen, scale=scale)
-        return _zeroed(out, any_seen)
-    layout = blocks.layout_of(block_mask, seen, keys, most)
+    if blocks.slower_reason(q, block_mask, most):
+        return sparse.with_whole_mask(q, k, v, block_mask, scale)
+    wanted = torch.is_grad_enabled() and (k.requires_grad or v.requires_grad)
+    layout = blocks.layout_of(block_mask, seen, keys, most, wanted)
+    gather: Any = torch.ops.styleforge.gather_blocks
 
     def chosen(x: Tensor) -> Tensor:
-        every = x.reshape(n, heads, columns, keys, x.shape[-1])
-        return every[layout.places].view(n, heads * rows, most * keys, x.shape[-1])
+        every = x.reshape(n * heads * columns, keys, x.shape[-1])
+        if layout.inverse is None:
+            found = every[layout.places]
+        else:
+            found = gather(every, layout.places, *layout.inverse)
+        return found.view(n, heads * rows, most * keys, x.shape[-1])
 
     by_block = q.reshape(n, heads * rows, queries, q.shape[-1])
     out = F.scaled_dot_product_attention(by_block, chosen(k), chosen(v), layout.mask, scale=scale)
     out = out.view(n, heads, rows, queries, v.shape[-1])
-    return _zeroed(out, layout.any_seen[..., None]).reshape(*q.shape[:3], v.shape[-1])
-
-
-def _zeroed(out: Tensor, seen: Tensor) -> Tensor:
-    """`out`, written over where nothing follows it, with zeros where no key was seen."""
-    fill = Tensor.masked_fill if out.requires_grad else Tensor.masked_fill_
-    return fill(out, ~seen, 0.0)
+    return sparse.zeroed(out, layout.any_seen[..., None]).reshape(*q.shape[:3], v.shape[-1])
 
 
 def block_sparse_reference(
@@ -177,6 +177,9 @@ def count_blocks(
     most_blocks: int | None = None,
 ) -> tuple[Any, ...]:
     """The arguments of `block_sparse_attention`, with the most blocks that a row sees."""
+    fits = q.dim() == k.dim() == v.dim() == 4 and block_mask.dim() >= 2
+    if fits and block_mask.numel() and not sparse.slower_reason(q, k, v, block_mask):
+        return q, k, v, block_mask, scale, most_blocks  # nothing is gathered, nor waited for
     if most_blocks is None and block_mask.numel():
         most_blocks = blocks.most_seen(block_mask)
     return q, k, v, block_mask, scale, most_blocks

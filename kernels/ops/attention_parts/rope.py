@@ -103,7 +103,8 @@ def launch_cpu(
     check(x, cos, sin)
     if x.dtype not in TYPES or not x.numel():
         return reference(x, cos, sin, interleaved, back)
-    y, arguments = _arguments(x, cos, sin, interleaved, back)
+    tables = _tables_in(torch.float32, cos, sin)
+    y, arguments = _arguments(x, tables, interleaved, back)
     launch("styleforge_rope", *arguments, x.numel() // x.shape[-1])
     return y
 
@@ -120,7 +121,10 @@ def launch_cuda(
     check(x, cos, sin)
     if x.dtype not in TYPES or not x.numel() or x.numel() // 2 > _MOST_GROUPS:
         return reference(x, cos, sin, interleaved, back)
-    y, arguments = _arguments(x, cos, sin, interleaved, back)
+    # Tables of x's dtype are read as they are: converting them would be two launches more.
+    alike = cos.dtype == sin.dtype == x.dtype != torch.float32
+    tables = _tables_in(x.dtype if alike else torch.float32, cos, sin)
+    y, arguments = _arguments(x, tables, interleaved, back)
     tensors = [each for each in arguments[:3] if isinstance(each, Tensor)]
     count = _VECTOR // x.element_size()
     vector = (
@@ -129,18 +133,22 @@ def launch_cuda(
         and all(each.data_ptr() % _VECTOR == 0 for each in tensors)
     )
     groups = x.numel() // 2 // (count if vector else 1)
-    launch("styleforge_rope", -(-groups // _THREADS), _THREADS, *arguments, groups, vector)
+    launch("styleforge_rope", -(-groups // _THREADS), _THREADS, *arguments, alike, groups, vector)
     return y
 
 
+def _tables_in(dtype: torch.dtype, *tables: Tensor) -> list[Tensor]:
+    return [table.to(dtype).contiguous() for table in tables]
+
+
 def _arguments(
-    x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool, back: bool
+    x: Tensor, tables: Sequence[Tensor], interleaved: bool, back: bool
 ) -> tuple[Tensor, list[Argument]]:
     """The result, and what both kernels begin with."""
     if x.stride(-1) != 1:
         x = x.contiguous()
     y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
-    tables = [table.to(torch.float32).contiguous() for table in (cos, sin)]
+    cos = tables[0]
     length, pairs = cos.shape[-2:]
     heads, of_head = (x.shape[1], x.stride(1)) if x.dim() == 4 else (1, 0)
     strides = x.stride(0), of_head, x.stride(-2), length * pairs if cos.dim() == 3 else 0
@@ -165,6 +173,7 @@ def samples() -> Iterator[tuple[Any, ...]]:
             for of_angles in (angles, angles[0]):
                 for interleaved in (False, True):
                     yield x, of_angles.cos(), of_angles.sin(), interleaved, False
+            yield x, angles.cos().to(dtype), angles.sin().to(dtype), True, False
             if x.dim() == 4:
                 apart = x.transpose(1, 2).contiguous().transpose(1, 2)
                 yield apart, angles[0].cos().to(dtype), angles[0].sin().to(dtype), False, True

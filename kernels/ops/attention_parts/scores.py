@@ -15,7 +15,8 @@ from kernels.ops.launcher import Argument, CpuLauncher, CudaLauncher
 
 CPU, CUDA = "attention_parts", "attention_parts_cuda"
 MOST_KEYS = 8192  # of a row that a block of the GPU holds
-_HELD, _MOST_THREADS, _VECTOR = 8, 512, 16  # elements of a thread, where a row is short; bytes
+_MOST_THREADS, _VECTOR = 512, 16  # of a block; bytes of a load
+_HELD, _VECTORS = 8, 4  # elements of a thread, where a row is short, or vectors of it
 _VISIBLE, _ADDED = 1, 2  # kinds of masks
 
 
@@ -92,10 +93,19 @@ def gradients(kept: Kept, change: Tensor) -> Sequence[Gradient]:
     """The gradients of q, k, scale and mask, from that of the scores."""
     q, k, mask, _ = kept.tensors
     scale = _scale(q, kept.options[2])
-    of_q = torch.matmul(change, k) * scale if kept.needs[0] else None
-    of_k = torch.matmul(change.transpose(-1, -2), q) * scale if kept.needs[1] else None
+    of_q = _scaled_product(change, k, scale) if kept.needs[0] else None
+    of_k = _scaled_product(change.transpose(-1, -2), q, scale) if kept.needs[1] else None
     of_mask = change.sum_to_size(mask.shape) if mask is not None and kept.needs[3] else None
     return of_q, of_k, None, of_mask
+
+
+def _scaled_product(x: Tensor, y: Tensor, scale: float) -> Tensor:
+    """x y scale: the product itself multiplies, which is a launch less."""
+    if x.dim() < 3:
+        return torch.addmm(x.new_empty(()), x, y, beta=0, alpha=scale)
+    planes = [each.flatten(0, -3) for each in (x, y)]
+    found = torch.baddbmm(x.new_empty(()), *planes, beta=0, alpha=scale)
+    return found.view(*x.shape[:-1], y.shape[-1])
 
 
 def launch_cpu(
@@ -121,13 +131,18 @@ def launch_cuda(
     mask: Tensor | None = None,
 ) -> Tensor:
     """`attention_score` by the CUDA kernels; FP64 and long rows by PyTorch."""
-    if k.dim() > 1 and k.shape[-2] > MOST_KEYS:
-        return reference(q, k, scale, mask)
+    check(q, k, mask)
     keys = k.shape[-2]
+    if keys > MOST_KEYS:
+        return reference(q, k, scale, mask)
 
-    def softmax(rows: int, scores: Tensor, *arguments: Argument) -> None:
+    def softmax(
+        rows: int, scores: Tensor, mask: Tensor | None, _type: int, *arguments: Argument
+    ) -> None:
         vector = _is_vector(keys, scores)
-        launch("styleforge_softmax", rows, _threads(keys), scores, *arguments, vector)
+        held = _held(scores) if vector and mask is None else _HELD
+        name = f"styleforge_softmax_{_name(scores)}"
+        launch(name, rows, _threads(keys, held), scores, mask, *arguments, vector)
 
     def multiply(q: Tensor, k: Tensor, scores: Tensor) -> None:
         if product.slower_reason(q, k):
@@ -186,10 +201,11 @@ def backward_on_cuda(launch: CudaLauncher, grad: Tensor, weights: Tensor) -> Ten
         return backward_reference(grad, weights)
 
     def gradient(rows: int, *arguments: Argument) -> None:
-        keys = weights.shape[-1]
-        tensors = [x for x in arguments if isinstance(x, Tensor)]
-        vector = _is_vector(keys, *tensors)
-        launch("styleforge_softmax_gradient", rows, _threads(keys), *arguments, vector)
+        *tensors, _type, keys = arguments
+        vector = _is_vector(weights.shape[-1], *(x for x in tensors if isinstance(x, Tensor)))
+        threads = _threads(weights.shape[-1], _held(weights) if vector else _HELD)
+        name = f"styleforge_softmax_gradient_{_name(weights)}"
+        launch(name, rows, threads, *tensors, keys, vector)
 
     return _run_backward(gradient, grad, weights)
 
@@ -218,12 +234,20 @@ def _scale(q: Tensor, scale: float | None) -> float:
     return q.shape[-1] ** -0.5 if scale is None else scale
 
 
-def _threads(width: int) -> int:
-    """Of the block of a row: a power of two, so that warps are full."""
+def _threads(width: int, held: int) -> int:
+    """Of the block of a row of which each holds so much: a power of two, so that warps are full."""
     threads = 32
-    while threads < _MOST_THREADS and threads * _HELD < width:
+    while threads < _MOST_THREADS and threads * held < width:
         threads *= 2
     return threads
+
+
+def _held(x: Tensor) -> int:
+    return _VECTORS * _VECTOR // x.element_size()
+
+
+def _name(x: Tensor) -> str:
+    return str(x.dtype).removeprefix("torch.")
 
 
 def _is_vector(width: int, *tensors: Tensor) -> bool:

@@ -158,6 +158,7 @@ def elementwise(
     is_flat: bool = False,
     tolerance_scale: float = 1.0,
     complete: Callable[..., tuple[Any, ...]] | None = None,
+    recorded: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[P, Tensor]], Callable[P, Tensor]]:
     """Register the decorated signature as an elementwise operation.
 
@@ -168,6 +169,7 @@ def elementwise(
         is_flat: Whether it is also found outside of its group.
         tolerance_scale: Of the self-test.
         complete: Draws the random state that a caller left out.
+        recorded: As that of `fused`.
     """
 
     def means(*args: Any, **kwargs: Any) -> Tensor:
@@ -206,6 +208,7 @@ def elementwise(
         is_flat=is_flat,
         timed=TIMED,
         complete=complete,
+        recorded=recorded,
     )
     return cast("Callable[[Callable[P, Tensor]], Callable[P, Tensor]]", register)
 

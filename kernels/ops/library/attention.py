@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kernels.ops.attention_parts import composed, rope, scores
+from kernels.ops.attention_parts import composed, gathered, rope, scores, sparse
 from kernels.ops.attention_parts.timed import TIMED
 from kernels.ops.autograd import Gradient, Kept
 from kernels.ops.elements import samples as elements
@@ -21,6 +21,7 @@ from kernels.ops.elements.rows import drawn, dropping, elementwise
 from kernels.ops.registry import LIBRARY, fused
 
 ON_CPU = "PyTorch's attention"
+INDEXING = "PyTorch's indexing"
 
 
 def _scores_backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
@@ -348,5 +349,91 @@ def rope_attention(
 
     Raises:
         ValueError: An argument does not fit.
+    """
+    ...
+
+
+@fused(
+    "",
+    reference=sparse.with_whole_mask,
+    samples=sparse.samples,
+    on_cpu=ON_CPU,
+    cuda=scores.CUDA,
+    launch_cuda=sparse.launch,
+    tolerance_scale=4,
+    family=LIBRARY,
+    cuda_dtypes=sparse.DTYPES,
+)
+def block_sparse_forward(
+    q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor, scale: float | None = None
+) -> Tensor:
+    """`block_sparse_attention` by one kernel: what it runs in 16 bits where no gradient is wanted.
+
+    Args:
+        q: [N, H, Lq, D] of FP16 or BF16, where D is 64 or 128.
+        k: [N, H, Lk, D].
+        v: [N, H, Lk, D].
+        block_mask: Bool [rows, columns] or [N, H, rows, columns]; on a GPU a multiple of 16 queries
+            and of 32 keys is of a block.
+        scale: Of the scores; D**-0.5 by default.
+
+    Returns:
+        [N, H, Lq, D], contiguous; zeros for a row that sees no key.
+    """
+    ...
+
+
+@fused(
+    "",
+    reference=gathered.reference,
+    samples=gathered.samples,
+    on_cpu=INDEXING,
+    family=LIBRARY,
+    save=gathered.save,
+    backward=gathered.gradients,
+)
+def gather_blocks(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> Tensor:
+    """x[places], whose gradient is `sum_blocks`: it is summed in FP32 and in a fixed order.
+
+    Args:
+        x: [blocks, ...] of FP16, BF16, FP32 or FP64.
+        places: int64 [places], the block that is in each.
+        order: int64 [places], the numbers of the places, those of a block together and ascending.
+        begins: int64 [blocks + 1], where in `order` each block's begin, and the last one's end.
+
+    Returns:
+        [places, ...], contiguous.
+
+    Raises:
+        ValueError: A shape, a dtype or a device does not fit.
+    """
+    ...
+
+
+@fused(
+    "",
+    reference=gathered.sum_reference,
+    samples=gathered.samples_of_sum,
+    on_cpu=INDEXING,
+    cuda=scores.CUDA,
+    launch_cuda=gathered.launch_sum,
+    family=LIBRARY,
+    save=gathered.save,
+    backward=gathered.gradients_of_sum,
+)
+def sum_blocks(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> Tensor:
+    """Of each block, the sum over the places that have it, in FP32 and in a fixed order.
+
+    Args:
+        x: [places, ...] of FP16, BF16, FP32 or FP64.
+        places: As that of `gather_blocks`.
+        order: As that of `gather_blocks`.
+        begins: As that of `gather_blocks`.
+
+    Returns:
+        [blocks, ...], contiguous; zeros for a block that no place has.
+
+    Raises:
+        ValueError: A shape, a dtype or a device does not fit.
     """
     ...

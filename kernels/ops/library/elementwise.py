@@ -15,7 +15,7 @@ from torch import Tensor
 
 from kernels.ops.cuda import elementwise as on_cuda
 from kernels.ops.elements import cpu as on_cpu
-from kernels.ops.elements import reference, samples, sums
+from kernels.ops.elements import masked, reference, samples, sums
 from kernels.ops.elements.arguments import channel_weights
 from kernels.ops.elements.functions import TYPES
 from kernels.ops.elements.rows import Run, Spelling, drawn, dropping, elementwise, two
@@ -61,6 +61,7 @@ def _refuses_backward(**arguments: Any) -> str:
     two("add_relu"),
     samples=samples.pairs,
     aliases=("elementwise_add_relu",),
+    recorded=masked.in_place_of_add_relu,
 )
 def add_relu(x: Tensor, y: Tensor) -> Tensor:
     """relu(x + y).
@@ -336,5 +337,61 @@ def elementwise_sums_backward(
 
     Raises:
         ValueError: An argument does not fit.
+    """
+    ...
+
+
+@fused(
+    "",
+    reference=masked.reference,
+    samples=masked.samples,
+    on_cpu="PyTorch's operations",
+    cuda=masked.CUDA,
+    launch_cuda=masked.launch,
+    family=LIBRARY,
+    save=masked.save,
+    backward=masked.gradients,
+    statistics=1,
+)
+def add_relu_masked(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """relu(x + y), and which elements its gradient passes: what `add_relu` runs with gradients.
+
+    Args:
+        x: Any shape with a multiple of 8 elements; FP16, BF16 or FP32.
+        y: As x.
+
+    Returns:
+        The result, contiguous, and uint8 [elements / 8], a bit for each element in order, the
+            first one the lowest: 1 where the result is above 0 or NaN.
+
+    Raises:
+        ValueError: The tensors are not alike, or there is no multiple of 8.
+    """
+    ...
+
+
+@fused(
+    "",
+    reference=masked.backward_reference,
+    samples=masked.samples_of_backward,
+    on_cpu="PyTorch's operations",
+    cuda=masked.CUDA,
+    launch_cuda=masked.launch_backward,
+    family=LIBRARY,
+    save=masked.save_backward,
+    backward=masked.gradients_of_backward,
+)
+def relu_mask_backward(grad: Tensor, mask: Tensor) -> Tensor:
+    """The gradient of relu: `grad` where the mask of `add_relu_masked` has a bit, 0 elsewhere.
+
+    Args:
+        grad: The gradient of the result; FP16, BF16 or FP32.
+        mask: uint8 [elements / 8].
+
+    Returns:
+        Of grad's shape, contiguous.
+
+    Raises:
+        ValueError: The mask does not fit.
     """
     ...

@@ -12,9 +12,10 @@ from kernels.ops.elements.functions import TYPES
 from kernels.ops.losses.rows import Labels, Submit, check_reduction, computed, wide
 
 MOST_LOGITS = 1 << 27  # at a time: 256 MB in half precision
-# At a time, where these fit: fewer would keep a GPU's products waiting, and on the CPU a product
-# brings the whole weight into an order of its own first, which takes the time of 30 rows.
-FEWEST_ROWS, FEWEST_ON_CPU = 256, 1024
+# At a time, where these fit: a chunk reads the whole weight, for which a GPU's product of fewer
+# rows waits, and on the CPU a product brings the weight into an order of its own first, which takes
+# the time of 30 rows.
+FEWEST_ROWS, FEWEST_ON_CPU = 512, 1024
 PARTS = 8
 # Of the elements of the weight's gradient, a chunk of logits may have as many: that gradient is in
 # memory anyway, and each chunk after the first reads and writes the whole of it.

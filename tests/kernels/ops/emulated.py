@@ -19,6 +19,7 @@ from torch import Tensor
 from kernels.jit import toolchain
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import FOLDER
+from kernels.ops.launcher import Gpu
 from tests.helpers.once import made_once
 from tests.kernels.driver import stubs
 
@@ -26,6 +27,7 @@ HERE = Path(__file__).parent
 EMULATOR = HERE.parent / "network"
 MAIN = """\
 #include "emulator.h"
+#include "emulated_ptx.h"
 #include "emulated_tf32.h"
 #include "{source}"
 {more}
@@ -51,7 +53,10 @@ class Launcher:
 
     Attributes:
         launched: The name and the arguments of each launch.
+        gpu: As that of a CudaLauncher.
     """
+
+    gpu = Gpu(-1, 2, 9)
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library

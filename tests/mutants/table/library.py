@@ -12,6 +12,26 @@ COMPOSED = "tests/kernels/ops/library/test_composed.py"
 
 MUTANTS = (
     Mutant(
+        "with gradients an addition keeps its result",
+        "kernels/ops/library/elementwise.py",
+        "    recorded=masked.in_place_of_add_relu,\n",
+        "",
+        (
+            "tests/kernels/ops/elements/test_masked.py::"
+            "test_with_gradients_an_addition_keeps_bits_and_nothing_else",
+        ),
+    ),
+    Mutant(
+        "of two vectors of FP32 the bits are those of the first",
+        "kernels/relu_mask.cu",
+        "bits |= __shfl_xor_sync(0xffffffffu, bits, 1) << 4;",
+        "bits |= bits << 4;",
+        (
+            "tests/kernels/ops/elements/test_masked.py::"
+            "test_results_bits_and_gradients_are_those_of_the_reference",
+        ),
+    ),
+    Mutant(
         "what goes past the caches is the first piece of its block, again and again",
         "kernels/cpu/reduction.cpp",
         "stream(to + k, made + k);",

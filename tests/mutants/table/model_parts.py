@@ -17,8 +17,8 @@ MUTANTS = (
     Mutant(
         "rows of scores that a block cannot hold are launched",
         "kernels/ops/attention_parts/scores.py",
-        "    if k.dim() > 1 and k.shape[-2] > MOST_KEYS:",
-        "    if k.dim() < 2:",
+        "    if keys > MOST_KEYS:",
+        "    if keys < 1:",
         (f"{_TESTS}/test_attention_kernels.py::test_a_row_is_held_by_as_many_threads_as_it_needs",),
     ),
     Mutant(
@@ -34,6 +34,63 @@ MUTANTS = (
         "FASTER_ON = ((8, 0), (9, 0))",
         "FASTER_ON = ((8, 0), (8, 6), (9, 0))",
         (f"{_TESTS}/test_attention_kernels.py::test_the_product_of_ours_runs_where_it_is_faster",),
+    ),
+    Mutant(
+        "tables of 16 bits are read as FP32",
+        "kernels/ops/attention_parts/rope.py",
+        "*arguments, alike, groups, vector)",
+        "*arguments, False, groups, vector)",
+        (f"{_TESTS}/test_attention_kernels.py::test_tables_in_16_bits_are_read_as_they_are",),
+    ),
+    Mutant(
+        "the kernel for blocks of keys runs where a gradient is wanted",
+        "kernels/ops/attention_parts/sparse.py",
+        "if torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v)):",
+        "if False:",
+        (
+            f"{_TESTS}/test_attention_kernels.py::"
+            "test_the_kernel_for_blocks_runs_without_gradients_alone",
+        ),
+    ),
+    Mutant(
+        "what was summed of blocks before is not scaled by a larger score",
+        "kernels/include/attention/block_sparse.cuh",
+        "known.out[j][2 * r + e] *= shrink;",
+        "known.out[j][2 * r + e] *= 1.f;",
+        (
+            f"{_TESTS}/test_attention_kernels.py::"
+            "test_blocks_that_are_seen_are_attended_to_by_one_kernel",
+        ),
+    ),
+    Mutant(
+        "gradients of gathered blocks are summed in 16 bits",
+        "kernels/ops/attention_parts/composed.py",
+        "        if layout.inverse is None:",
+        "        if True:",
+        (
+            f"{_TESTS}/test_attention.py::"
+            "test_gradients_of_a_block_that_all_rows_see_are_not_summed_in_16_bits",
+        ),
+    ),
+    Mutant(
+        "of the sums of eight warps those of two count",
+        "kernels/include/attention/block_sums.cuh",
+        "for (int of = 1; of < kSumWarps; ++of)",
+        "for (int of = 1; of < 2; ++of)",
+        (
+            f"{_TESTS}/test_attention_kernels.py::"
+            "test_more_places_than_a_block_of_threads_has_under_way_are_all_summed",
+        ),
+    ),
+    Mutant(
+        "of 32 blocks of keys three are attended to with a mask of all",
+        "kernels/ops/attention_parts/blocks.py",
+        "SPARSE = 10",
+        "SPARSE = 16",
+        (
+            f"{_TESTS}/test_attention_kernels.py::"
+            "test_blocks_are_gathered_where_a_row_sees_one_of_ten",
+        ),
     ),
     Mutant(
         "the gradient of a rotary embedding is turned on, not back",

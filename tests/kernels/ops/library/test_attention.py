@@ -67,9 +67,16 @@ def sparse(q: Tensor, k: Tensor, v: Tensor, blocks: Tensor, *_: Any) -> Tensor:
     return F.scaled_dot_product_attention(q, k, v, whole)
 
 
+def summed(x: Tensor, places: Tensor, *_: Tensor) -> Tensor:
+    return torch.stack([x[places == block].sum(0) for block in range(3)])
+
+
 # By what is tested: the operation, its arguments in FP32, and what PyTorch makes of them.
 Q, K, V = (normal(seed, 2, 3, 6, 8) for seed in range(3))
 MASK = normal(3, 2, 1, 6, 6)
+PLACES = torch.tensor([2, 0, 2, 2])
+INVERSE = torch.tensor([1, 0, 2, 3]), torch.tensor([0, 1, 1, 4])
+PLACED = normal(4, 4, 2, 5)
 CASES: dict[str, tuple[str, tuple[Any, ...], Callable[..., Tensor]]] = {
     "scores": (
         "attention_score",
@@ -90,6 +97,9 @@ CASES: dict[str, tuple[str, tuple[Any, ...], Callable[..., Tensor]]] = {
     "flash": ("flash_attention", (Q, K, V, None, None, True), lambda q, k, v, *_: causal(q, k, v)),
     "heads": ("multihead_attention", (Q[0], K[0], V[0], 4), by_heads),
     "blocks": ("block_sparse_attention", (Q, K, V, BLOCKS, None, 2), sparse),
+    "blocks of one kernel": ("block_sparse_forward", (Q, K, V, BLOCKS), sparse),
+    "blocks at places": ("gather_blocks", (Q[0], PLACES, *INVERSE), lambda x, at, *_: x[at]),
+    "sums of places": ("sum_blocks", (PLACED, PLACES, *INVERSE), summed),
     "rope": ("apply_rope", (Q, ANGLES.cos(), ANGLES.sin()), rotated),
     "rope of neighbors": ("apply_rope", (Q, ANGLES.cos(), ANGLES.sin(), True), rotated),
     "attention with rope": (
@@ -168,7 +178,9 @@ def test_second_derivatives_are_right(case, device):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", ["scores with numbers added", "blocks", "rope", "flash"])
+@pytest.mark.parametrize(
+    "case", ["scores with numbers added", "blocks", "blocks at places", "rope", "flash"]
+)
 def test_it_compiles_into_one_graph_with_its_gradient(case):
     name, given, _ = CASES[case]
     arguments = moved(given, "cpu", torch.float32)
@@ -326,6 +338,37 @@ def test_what_inference_found_out_about_a_mask_serves_gradients():
     expected = F.scaled_dot_product_attention(q, k, v, seen).sum()
     for mine, right in zip(found, torch.autograd.grad(expected, (q, k, v)), strict=True):
         torch.testing.assert_close(mine, right)
+
+
+@ON
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_gradients_of_a_block_that_all_rows_see_are_not_summed_in_16_bits(device, dtype):
+    rows, size = 64, 16  # each row sees the first block of keys, and its own
+    blocks = torch.eye(rows, dtype=torch.bool, device=device)
+    blocks[:, 0] = True
+    whole = blocks.repeat_interleave(size, 0).repeat_interleave(size, 1)
+    given = [normal(seed, 1, 2, rows * size, 32).to(device, dtype) for seed in range(3)]
+    grad = (normal(3, 1, 2, rows * size, 32) + 1).to(device, dtype)
+
+    def run(attend: Callable[..., Tensor], mask: Tensor, dtype: torch.dtype) -> list[Tensor]:
+        leaves = [x.to(dtype).requires_grad_() for x in given]
+        return list(torch.autograd.grad(attend(*leaves, mask), leaves, grad.to(dtype)))
+
+    eager = F.scaled_dot_product_attention
+    exact = run(eager, whole, torch.float64)
+    ours, again = (run(kf.ops.block_sparse_attention, blocks, dtype) for _ in range(2))
+    for mine, theirs, right in zip(ours, run(eager, whole, dtype), exact, strict=True):
+        assert apart(mine, right) <= 2 * apart(theirs, right)
+    assert all(map(torch.equal, ours[1:], again[1:]))
+
+
+def test_places_that_do_not_fit_are_named():
+    with pytest.raises(
+        ValueError, match=r"sum_blocks: x, places, order and begins are .* \[4, \.\.\.\]"
+    ):
+        kf.ops.sum_blocks(PLACED[:3], PLACES, *INVERSE)
+    with pytest.raises(ValueError, match=r"gather_blocks: .* expected floating \[3, \.\.\.\]"):
+        kf.ops.gather_blocks(PLACED, PLACES, *INVERSE)
 
 
 @pytest.mark.gpu

@@ -49,7 +49,9 @@ EAGER = {
     "prelu_bias": Eager((), prelu),
 }
 ROWS = [
-    op for op in OPS.values() if op.group == "elementwise" and not op.name.endswith("_backward")
+    op
+    for op in OPS.values()
+    if op.group == "elementwise" and not op.name.endswith(("_backward", "_masked"))
 ]
 NAMES = pytest.mark.parametrize("op", ROWS, ids=lambda op: op.name)
 ON = pytest.mark.parametrize("device", DEVICES)
@@ -176,7 +178,7 @@ def test_each_gradient_that_autograd_keeps_has_memory_of_its_own(op, layout, dev
 
 @ON
 @pytest.mark.parametrize("name", ["add_relu", "add_sigmoid"])
-def test_tensors_that_are_added_share_one_gradient_and_keep_their_result_alone(name, device):
+def test_tensors_that_are_added_share_one_gradient_and_keep_one_tensor_for_it(name, device):
     x, y = (normal(seed, 33, 40).to(device).requires_grad_() for seed in (0, 1))
     kept: list[Tensor] = []
 
@@ -188,7 +190,11 @@ def test_tensors_that_are_added_share_one_gradient_and_keep_their_result_alone(n
         found = OPS[name].operation(x, y)
     first, second = torch.autograd.grad(found.sum(), (x, y))
     assert first is second
-    assert [each.data_ptr() for each in kept] == [found.data_ptr()]
+    (alone,) = kept
+    if (name, device) == ("add_relu", "cuda"):  # a bit of each element
+        assert (alone.dtype, alone.numel()) == (torch.uint8, found.numel() // 8)
+    else:
+        assert alone.data_ptr() == found.data_ptr()
 
 
 @ON

@@ -271,7 +271,7 @@ def test_the_gradient_of_a_wide_weight_is_written_once(monkeypatch, wanted, chun
 
 def test_a_chunk_is_an_eighth_of_the_rows_within_bounds():
     assert linear.rows_at_a_time(8192, 128256) == 1024
-    assert linear.rows_at_a_time(512, 1000) == 256
+    assert linear.rows_at_a_time(1024, 1000) == 512
     assert linear.rows_at_a_time(4096, 1000, on_cpu=True) == 1024
     assert linear.rows_at_a_time(2048, 1000, features=2048) == 512
     assert linear.rows_at_a_time(8192, 128256, features=8192) == (1 << 27) // 128256
@@ -417,8 +417,8 @@ def test_on_a_gpu_a_linear_layer_needs_a_fifth_of_the_memory():
 
 @pytest.mark.gpu
 def test_on_a_gpu_the_gradient_of_a_weight_is_in_memory_once():
-    rows, classes, features = 512, 8192, 1024
+    rows, classes, features = 1024, 8192, 1024
     gradients = 4 * features * (classes + rows)
-    chunk = 4 * 256 * (classes + 2 * features)  # of logits, and a product of them
+    chunk = 4 * linear.FEWEST_ROWS * (classes + 2 * features)  # of logits, and a product of them
     peak = peak_on_gpu(kf.ops.linear_cross_entropy, rows, classes, features)
     assert peak < 1.1 * (gradients + chunk)

@@ -1,0 +1,124 @@
+"""Blocks of numbers gathered to places, and the sums over places that are the gradient of that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kernels.ops.autograd import Gradient, Kept
+from kernels.ops.cuda.calls import TYPES
+from kernels.ops.launcher import CudaLauncher
+
+_THREADS, _LANES, _VECTOR = 256, 32, 16  # of a block of the GPU; of a warp; bytes of a load
+
+
+def inverse_of(places: Tensor, blocks: int) -> tuple[Tensor, Tensor]:
+    """Which places have each block, found out without waiting for a GPU.
+
+    Args:
+        places: int64 [places], the block of each.
+        blocks: How many there are.
+
+    Returns:
+        The numbers of the places, those of a block together and ascending, int64 [places], and
+            where each block's begin and the last one's end, int64 [blocks + 1].
+    """
+    of_place, order = places.sort(stable=True)
+    each = torch.arange(blocks + 1, device=places.device)
+    return order, torch.searchsorted(of_place, each)
+
+
+def reference(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> Tensor:
+    """`gather_blocks`."""
+    _check("gather_blocks", x, begins.numel() - 1, places, order, begins)
+    return x[places]
+
+
+def sum_reference(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> Tensor:
+    """`sum_blocks`."""
+    _check("sum_blocks", x, places.numel(), places, order, begins)
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    total = wide.new_zeros((begins.numel() - 1, *x.shape[1:]))
+    if x.is_cuda:  # sorts, where index_add would add in any order
+        total = total.index_put((places,), wide, accumulate=True)
+    else:
+        total = total.index_add(0, places, wide)
+    return total.to(x.dtype)
+
+
+def launch_sum(
+    launch: CudaLauncher, x: Tensor, places: Tensor, order: Tensor, begins: Tensor
+) -> Tensor:
+    """`sum_blocks` by the CUDA kernel; FP64 by PyTorch."""
+    _check("sum_blocks", x, places.numel(), places, order, begins)
+    if x.dtype not in TYPES or not x.numel():
+        return sum_reference(x, places, order, begins)
+    x, blocks = x.contiguous(), begins.numel() - 1
+    width = x[0].numel()
+    vector = width * x.element_size() % _VECTOR == 0 and x.data_ptr() % _VECTOR == 0
+    parts = -(-width // (_LANES * (_VECTOR // x.element_size() if vector else 1)))
+    out = x.new_empty((blocks, *x.shape[1:]))
+    numbers = TYPES[x.dtype], width, parts
+    launch(
+        "styleforge_sum_blocks", blocks * parts, _THREADS, x, order, begins, out, *numbers, vector
+    )
+    return out
+
+
+def save(arguments: Sequence[Any], _results: Sequence[Tensor]) -> list[Tensor | None]:
+    """What both keep: where everything lies."""
+    return list(arguments[1:])
+
+
+def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+    """The gradients of the arguments of `gather_blocks`."""
+    summed: Any = torch.ops.styleforge.sum_blocks
+    return summed(grad, *kept.tensors), None, None, None
+
+
+def gradients_of_sum(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+    """The gradients of the arguments of `sum_blocks`."""
+    gather: Any = torch.ops.styleforge.gather_blocks
+    return gather(grad, *kept.tensors), None, None, None
+
+
+def _check(name: str, x: Tensor, count: int, places: Tensor, order: Tensor, begins: Tensor) -> None:
+    """Raise ValueError if there are not so many blocks in x, or places that do not fit them."""
+    numbers = places, order, begins
+    fits = (
+        all(each.dtype == torch.int64 and each.dim() == 1 for each in numbers)
+        and order.shape == places.shape
+        and begins.numel() > 0
+        and x.dim() > 0
+        and x.is_floating_point()
+    )
+    if not fits or x.shape[0] != count or any(each.device != x.device for each in numbers):
+        raise ValueError(
+            f"{name}: x, places, order and begins are {x.dtype} {list(x.shape)}, "
+            f"{list(places.shape)}, {list(order.shape)} and {list(begins.shape)}; expected "
+            f"floating [{count}, ...] and int64 [places], [places] and [blocks + 1], on one device"
+        )
+
+
+def samples() -> Iterator[tuple[Any, ...]]:
+    """A block that is nowhere, one that is in one place and one that is in many."""
+    places = torch.tensor([2, 0, 2, 4, 2, 4, *[2] * 40])
+    yield from ((x[:5], *rest) for x, *rest in _of_places(places, 5))
+
+
+def samples_of_sum() -> Iterator[tuple[Any, ...]]:
+    """The same places, of numbers that fill vectors or not."""
+    places = torch.tensor([2, 0, 2, 4, 2, 4, *[2] * 40])
+    yield from _of_places(places, 5)
+
+
+def _of_places(places: Tensor, blocks: int) -> Iterator[tuple[Any, ...]]:
+    inverse = inverse_of(places, blocks)
+    generator = torch.Generator().manual_seed(0)
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        for shape in ((3, 8), (5, 3), (9, 40)):
+            x = torch.randn(places.numel(), *shape, generator=generator).to(dtype)
+            yield x, places, *inverse

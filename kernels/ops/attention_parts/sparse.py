@@ -1,0 +1,152 @@
+"""Attention to some blocks of keys in FP16 and BF16 by one CUDA kernel, which reads these alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from kernels.ops.cuda.calls import TYPES
+from kernels.ops.launcher import CudaLauncher
+
+DTYPES = torch.float16, torch.bfloat16
+LEAST = (8, 0)  # the compute capability from which tensor cores multiply both types
+DEPTHS = 64, 128  # of which there are kernels
+OF_QUERIES, OF_KEYS = 16, 32  # divide what is of a block
+_THREADS, _QUERIES = 128, 64  # of a block of the GPU
+_MOST_HEADS = (1 << 16) - 1  # blocks along y
+_WIDE = 8  # elements of 16 bytes
+
+
+def slower_reason(q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor) -> str:
+    """Why PyTorch's attention runs, in words; empty where the kernel does.
+
+    Args:
+        q: [N, H, Lq, D].
+        k: [N, H, Lk, D].
+        v: [N, H, Lk, Dv].
+        block_mask: Bool [..., rows, columns].
+    """
+    if q.dtype not in DTYPES or q.device.type != "cuda":
+        return f"there is no such kernel in {q.dtype} on {q.device.type}"
+    if torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v)):
+        return "the kernel has no gradient"
+    if capability(q.device) < LEAST:
+        return "tensor cores do not multiply FP16 and BF16 on this GPU as the kernel does"
+    return unfit_reason(q, k, v, block_mask)
+
+
+def unfit_reason(q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor) -> str:
+    """Why the kernel does not take tensors of these shapes; empty if it does."""
+    queries, keys = (
+        x.shape[-2] // blocks for x, blocks in zip((q, k), block_mask.shape[-2:], strict=True)
+    )
+    if queries % OF_QUERIES or keys % OF_KEYS:
+        return f"the kernel does not take blocks of {queries} queries and {keys} keys"
+    if q.shape[-1] not in DEPTHS or v.shape[-1] != q.shape[-1]:
+        return f"the kernel does not take heads of {q.shape[-1]} and {v.shape[-1]}"
+    if not q.numel() or not k.numel() or q.shape[0] * q.shape[1] > _MOST_HEADS:
+        return f"the kernel does not take {list(q.shape)} and {list(k.shape)}"
+    return ""
+
+
+def launch(
+    launch: CudaLauncher,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    block_mask: Tensor,
+    scale: float | None = None,
+) -> Tensor:
+    """`block_sparse_forward` by the CUDA kernel, where it takes the tensors."""
+    _check(q, k, v, block_mask)
+    if q.dtype not in DTYPES or unfit_reason(q, k, v, block_mask):
+        return with_whole_mask(q, k, v, block_mask, scale).contiguous()
+    q, k, v = map(_readable, (q, k, v))
+    n, heads, queries, depth = q.shape
+    out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
+    seen = block_mask.expand(n, heads, *block_mask.shape[-2:])
+    launch(
+        f"styleforge_block_sparse_{depth}",
+        (-(-queries // _QUERIES), n * heads, 1),
+        _THREADS,
+        *(q, k, v, out, seen, TYPES[q.dtype], queries, k.shape[2], heads, *seen.shape[2:]),
+        *(*q.stride()[:3], *k.stride()[:3], *v.stride()[:3], *seen.stride()),
+        float(depth**-0.5 if scale is None else scale),
+    )
+    return out
+
+
+@cache
+def capability(device: torch.device) -> tuple[int, int]:
+    """The compute capability of a GPU."""
+    return torch.cuda.get_device_capability(device)
+
+
+def _readable(x: Tensor) -> Tensor:
+    """The tensor, or a copy whose rows begin at multiples of 16 bytes, by offsets of 32 bits."""
+    lies_so = (
+        x.stride(-1) == 1
+        and not any(stride % _WIDE for stride in x.stride()[:-1])
+        and x.data_ptr() % 16 == 0
+        and x.shape[-2] * x.stride(-2) < 1 << 31
+    )
+    return x if lies_so else x.clone(memory_format=torch.contiguous_format)
+
+
+def _check(q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor) -> None:
+    fits = (
+        q.dim() == k.dim() == v.dim() == 4
+        and (*q.shape[:2], q.shape[3]) == (*k.shape[:2], k.shape[3])
+        and v.shape[:3] == k.shape[:3]
+        and q.dtype == k.dtype == v.dtype
+        and block_mask.dtype == torch.bool
+        and block_mask.dim() in (2, 4)
+        and block_mask.numel()
+        and not q.shape[2] % block_mask.shape[-2]
+        and not k.shape[2] % block_mask.shape[-1]
+    )
+    if not fits or any(x.device != q.device for x in (k, v, block_mask)):
+        raise ValueError(
+            f"block_sparse_forward: q, k, v and block_mask are {list(q.shape)}, {list(k.shape)}, "
+            f"{list(v.shape)} and {list(block_mask.shape)}; expected [N, H, L, D] of one dtype and "
+            "bool [rows, columns], which divide the lengths, on one device"
+        )
+
+
+def with_whole_mask(
+    q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor, scale: float | None = None
+) -> Tensor:
+    """`block_sparse_attention` with a mask of all scores."""
+    *leading, rows, columns = block_mask.shape
+    queries, keys = q.shape[2] // rows, k.shape[2] // columns
+    any_seen = block_mask.any(-1, keepdim=True)
+    counts = block_mask == any_seen  # every key, where a row sees none
+    mask = counts[..., :, None, :, None].expand(*leading, rows, queries, columns, keys)
+    mask = mask.reshape(*leading, rows * queries, columns * keys)
+    out = F.scaled_dot_product_attention(q, k, v, mask, scale=scale)
+    by_row = out.view(*out.shape[:2], rows, queries, out.shape[-1])
+    return zeroed(by_row, any_seen[..., None]).flatten(2, 3)
+
+
+def zeroed(out: Tensor, seen: Tensor) -> Tensor:
+    """`out`, written over where nothing follows it, with zeros where no key was seen."""
+    fill = Tensor.masked_fill if out.requires_grad else Tensor.masked_fill_
+    return fill(out, ~seen, 0.0)
+
+
+def samples() -> Iterator[tuple[Any, ...]]:
+    """Both depths, a mask of all heads and one of each, a block that sees nothing."""
+    generator = torch.Generator().manual_seed(0)
+    for dtype in (torch.float32, *DTYPES):
+        for depth, heads, of_mask in ((64, 2, ()), (128, 3, (2, 3))):
+            shapes = ((2, heads, 64, depth), *((2, heads, 160, depth),) * 2)
+            q, k, v = (torch.randn(shape, generator=generator).to(dtype) for shape in shapes)
+            blocks = torch.rand(*of_mask, 4, 5, generator=generator) > 0.5
+            blocks[..., 1, :] = False
+            yield q, k, v, blocks, None
+            yield q, k, v, blocks, -0.3
