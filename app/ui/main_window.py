@@ -45,6 +45,7 @@ from app.ui.player.player import Player
 from app.ui.player.recording_light import RecordingLight
 from app.ui.queue.controller import QueueController
 from app.ui.shortcut_filter import is_own_key
+from app.ui.speed.badge import SpeedBadge
 from app.ui.startup_view import INITIAL_SIZE
 from app.ui.theme.icons import application_icon
 from app.ui.theme.theme import CHOICES, Theme
@@ -53,6 +54,7 @@ from app.ui.training.launcher import TrainingLauncher
 from app.ui.viewport.stats_overlay import Overlay
 from app.ui.viewport.viewport import VIEWS, Viewport
 from app.ui.virtual_camera.switch import CameraSwitch
+from app.ui.welcome.controller import CARDS, WelcomeController
 from app.ui.widgets.control_panel import ControlPanel
 from app.ui.widgets.job_bar import FilmBar, JobBar, PaintingBar
 from app.ui.widgets.message_bars import NoticeBar, ProblemBar
@@ -113,9 +115,13 @@ class MainWindow(QMainWindow):
         self.job, self.painting, self.film = JobBar(self), PaintingBar(self), FilmBar(self)
         self.viewport = Viewport(self.session.on_painted, self)
         self.loading_message = LoadingMessage(self.session, self.viewport, self.mixer.label)
-        self.overlay = Overlay(
+        shown = (
             lambda: self.session.metrics.stats(time.perf_counter()),
             lambda: self.viewport.styled,
+        )
+        self.badge = SpeedBadge(*shown, self.actions_by_key["overlay"], self.viewport)
+        self.overlay = Overlay(
+            *shown,
             self._reserve_headroom,
             self.viewport,
         )
@@ -200,6 +206,14 @@ class MainWindow(QMainWindow):
             self.notices.show_notice,
             self,
         )
+        self.welcome = WelcomeController(
+            self.session,
+            self.actions_by_key,
+            self.file_dialogs,
+            self.notices.show_notice,
+            self.viewport,
+            self,
+        )
         self._help: HelpDialog | None = None
         self._save_later = QTimer(self, interval=SAVE_DELAY_MS, singleShot=True)
         self._save_later.timeout.connect(lambda: self._saver.save(self._current_settings()))
@@ -256,7 +270,7 @@ class MainWindow(QMainWindow):
         for follow in (session.set_display_size, self._follow_screen):
             self.viewport.resized.connect(follow)
         self.workspace.panel_changed.connect(self._update_panel_action)
-        for part in (self.viewport, self.overlay, self.queue):
+        for part in (self.viewport, self.overlay, self.badge, self.queue):
             self.messages.covered_height_changed.connect(part.set_covered_height)
         self.viewport.split_changed.connect(lambda split: self._update_settings(split=split))
         self.theme.changed.connect(
@@ -281,7 +295,7 @@ class MainWindow(QMainWindow):
         self.styles.show_styles()
         self.viewport.set_style_title(self.mixer.label())
         self._on_source_changed(self.session.info)
-        self.status.show_running("Starting...")
+        self.status.show_running("Ready")
         for sentence in self.session.library.broken:
             self.problems.add(Problem(f"A style cannot be used: {sentence}"))
         self.session.studio.look_for_unfinished()
@@ -290,6 +304,7 @@ class MainWindow(QMainWindow):
     def _slots(self) -> dict[str, Callable[[], object]]:
         return {
             "open": lambda: self.opener.ask_files(),
+            **{key: lambda key=key: self.welcome.act(key) for key in CARDS},
             "open_folder": lambda: self.opener.ask_folder(),
             "address": self._ask_address,
             "paste": self._paste,
@@ -321,6 +336,7 @@ class MainWindow(QMainWindow):
             "cycle_view": lambda: self.set_view(_next_in(VIEWS, self.viewport.view)),
             "mirror": lambda: self._store_checked("mirror", "mirror"),
             "overlay": lambda: self._store_checked("overlay", "overlay"),
+            "badge": lambda: self._store_checked("badge", "badge"),
             "layers": self._toggle_layers,
             "gallery": lambda: self._store_checked("gallery", "show_gallery"),
             "panel": self._toggle_panel,
@@ -447,6 +463,7 @@ class MainWindow(QMainWindow):
             ("mirror", settings.mirror),
             ("overlay", settings.overlay),
             ("layers", layers),
+            ("badge", settings.badge),
             ("gallery", settings.show_gallery),
             ("fullscreen", full),
             ("queue", self.queue.shown),
@@ -456,6 +473,7 @@ class MainWindow(QMainWindow):
         self.session.time_layers(layers)
         self.overlay.show_layers(layers)
         self.overlay.setVisible(settings.overlay)
+        self.badge.set_wanted(settings.badge and not (settings.overlay or full))
         self.gallery.setVisible(settings.show_gallery)
         self.workspace.show_panel(settings.show_panel, full=full)
         for part in (self.toolbar, self.status):

@@ -38,4 +38,45 @@ MUTANTS = (
         "if True:",
         ("tests/utils/test_text.py",),
     ),
+    Mutant(
+        "a start without a source shows an empty window",
+        "app/ui/welcome/controller.py",
+        "self.page.show_page(self._offered and nothing and not self._dragging)",
+        "self.page.show_page(False)",
+        (
+            "tests/app/ui/window/test_welcome.py::"
+            "test_the_window_offers_four_cards_where_nothing_was_opened_before",
+        ),
+    ),
+    Mutant(
+        "the welcome page hides what a drop would do",
+        "app/ui/welcome/controller.py",
+        "self._dragging = True",
+        "self._dragging = False",
+        ("tests/app/ui/window/test_welcome.py::test_dropping_on_the_page_works_as_everywhere",),
+    ),
+    Mutant(
+        "a camera is opened because it was found, unasked",
+        "app/ui/welcome/controller.py",
+        "if not self._camera_wanted:",
+        "if False:",
+        ("tests/app/ui/window/test_welcome.py::test_the_camera_card_opens_the_only_camera",),
+    ),
+    Mutant(
+        "the badge lies on the figures",
+        "app/ui/main_window.py",
+        "settings.badge and not (settings.overlay or full)",
+        "settings.badge",
+        (
+            "tests/app/ui/window/test_badge.py::"
+            "test_a_click_on_the_badge_opens_the_figures_in_its_place",
+        ),
+    ),
+    Mutant(
+        "a still picture has the frame rate of what was before",
+        "app/ui/speed/badge.py",
+        "shown = bool(fps) and",
+        "shown =",
+        ("tests/app/ui/window/test_badge.py::test_a_still_picture_has_no_rate",),
+    ),
 )

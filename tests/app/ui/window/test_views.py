@@ -45,6 +45,7 @@ def test_in_the_split_view_arrow_keys_move_the_divider_first(streaming):
 
 def test_the_overlay_leaves_a_comparison_free(streaming, qtbot):
     streaming.resize(streaming.minimumSizeHint())
+    press(streaming, "overlay")
     streaming.set_view("compare")
     qtbot.waitUntil(lambda: streaming.viewport.styled.comparison is not None)
     qtbot.waitUntil(lambda: streaming.viewport._headroom > 0)
@@ -56,7 +57,9 @@ def test_the_overlay_leaves_a_comparison_free(streaming, qtbot):
     assert streaming.viewport._headroom == 0
 
 
-def test_the_overlay_toggles(streaming):
+def test_the_figures_are_off_at_first_and_toggle(streaming):
+    assert not streaming.overlay.isVisible()
+    press(streaming, "overlay")
     assert streaming.overlay.isVisible()
     press(streaming, "overlay")
     assert not streaming.overlay.isVisible()
@@ -66,7 +69,6 @@ def test_a_key_times_every_layer_and_shows_the_figures_for_it(window, session, s
     asked: list[bool] = []
     session._time_layers.connect(asked.append)
     action = window.actions_by_key["layers"]
-    press(window, "overlay")
     press(window, "layers")
     assert action.isChecked()
     assert window.overlay.isVisible()
@@ -87,7 +89,7 @@ def test_a_key_times_every_layer_and_shows_the_figures_for_it(window, session, s
 def test_that_layers_are_timed_is_remembered(session, qtbot):
     asked: list[bool] = []
     session._time_layers.connect(asked.append)
-    window = MainWindow(session, Settings(layers=True), lambda _: None)
+    window = MainWindow(session, Settings(layers=True, overlay=True), lambda _: None)
     qtbot.addWidget(window)
     assert asked == [True]
     assert window.actions_by_key["layers"].isChecked()
