@@ -188,18 +188,18 @@ class Parameters:
     network: str = _row(
         "auto",
         ChoiceParameter(
-            label="Net&work",
-            tip="Size of the network: lite is faster, full has finer detail",
+            label="Style &version",
+            tip="Fine has more detail, fast gives more pictures a second",
             group=Group.SPEED,
             stage=Stage.NETWORK,
             options=NETWORKS,
-            help="size of the network",
+            help="version of the style: full (fine) or lite (fast)",
         ),
     )
     mix_amount: float = _row(
         DEFAULT_MIX_AMOUNT,
         FractionParameter(
-            label="Sh&are",
+            label="How &much of it",
             title="Share of the second style",
             tip="0 % is the first style alone, 100 % the second",
             group=Group.STYLE,
@@ -210,7 +210,7 @@ class Parameters:
         "medium",
         ChoiceParameter(
             label="St&rokes",
-            tip="Width of the strokes; finer strokes need a larger network input",
+            tip="Fine strokes show more detail and take longer",
             group=Group.DETAIL,
             stage=Stage.NETWORK,
             options=STROKES,
@@ -236,9 +236,8 @@ class Parameters:
     upsampling: str = _row(
         "guided",
         ChoiceParameter(
-            label="Sharpen to &frame",
-            tip="If the network's input is smaller than the frame, restore edges and fine detail "
-            "from the frame",
+            label="Keep &fine detail",
+            tip="Restore edges and fine detail of the original, where the painting is coarser",
             group=Group.DETAIL,
             stage=Stage.FINISHING,
             options=UPSAMPLING,
@@ -250,7 +249,7 @@ class Parameters:
     smoothing: float = _row(
         0.0,
         FractionParameter(
-            label="Smoot&hing",
+            label="Less flic&ker",
             tip="Reduces flicker in streams, along the motion of what they show",
             group=Group.MOTION,
             stage=Stage.FINISHING,

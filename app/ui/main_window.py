@@ -46,6 +46,8 @@ from app.ui.player.recording_light import RecordingLight
 from app.ui.queue.controller import QueueController
 from app.ui.shortcut_filter import is_own_key
 from app.ui.speed.badge import SpeedBadge
+from app.ui.speed.compiling import CompileWatch
+from app.ui.speed.words import plain_words
 from app.ui.startup_view import INITIAL_SIZE
 from app.ui.theme.icons import application_icon
 from app.ui.theme.theme import CHOICES, Theme
@@ -131,7 +133,13 @@ class MainWindow(QMainWindow):
         buttons = [tool_button(action, self, words=True) for action in adding]
         self.gallery = StyleGallery(self.session.run, buttons, self)
         self.panel = ControlPanel(self.session, self)
-        self.status = StatusBar(self)
+        self.status = StatusBar(tool_button(self.actions_by_key["details"], self, words=True), self)
+        CompileWatch(
+            lambda: shown[0]().displayed_fps,
+            self.status.show_progress,
+            self.notices.show_notice,
+            self,
+        )
         self.file_dialogs = FileDialogs(lambda: self._settings, self._update_settings)
         self.opener = SourceOpener(
             self.session, self.panel, self.sources_menu, self._trigger, self.file_dialogs, self
@@ -336,6 +344,7 @@ class MainWindow(QMainWindow):
             "cycle_view": lambda: self.set_view(_next_in(VIEWS, self.viewport.view)),
             "mirror": lambda: self._store_checked("mirror", "mirror"),
             "overlay": lambda: self._store_checked("overlay", "overlay"),
+            "details": self._show_details,
             "badge": lambda: self._store_checked("badge", "badge"),
             "layers": self._toggle_layers,
             "gallery": lambda: self._store_checked("gallery", "show_gallery"),
@@ -361,7 +370,9 @@ class MainWindow(QMainWindow):
     def _on_styled(self, styled: StyledFrame) -> None:
         self.loading_message.stop()
         self.viewport.show_styled(styled)
-        self.status.show_running(str(styled.running))
+        automatic = styled.config.network == "auto"
+        words = plain_words(styled.running, automatic=automatic)
+        self.status.show_running(words, str(styled.running))
 
     def _show_export(self, shown: ExportShown) -> None:
         """Show how far a film is, and its newest frame while nothing else is to be seen."""
@@ -536,6 +547,10 @@ class MainWindow(QMainWindow):
 
     def _update_theme_action(self) -> None:
         self.actions_by_key["theme"].setText(f"Theme: {self.theme.choice}")
+
+    def _show_details(self) -> None:
+        if self.viewport.styled is not None:
+            self.notices.show_notice(str(self.viewport.styled.running))
 
     def _show_help(self) -> None:
         if self._help is None:

@@ -20,7 +20,6 @@ from app.engine.config import EngineConfig
 from app.engine.engine import SIZES
 from app.engine.result import StyledFrame
 from app.live.session import Session
-from app.options import NETWORKS
 from app.parameters import AUTO, PARAMETERS, Group
 from app.styles.pack import Style
 from app.ui.theme.tokens import SPACE
@@ -101,12 +100,14 @@ class ControlPanel(QScrollArea):
         )
         self.wheel = MixWheel()
         self.network_size = OptionBox(
-            "Size",
-            "Long side of the network's input: a smaller one is faster, a larger one makes finer "
+            "Detail",
+            "How many pixels wide the painting is computed: fewer are faster, more make finer "
             "strokes. Automatic keeps their width",
         )
-        self.precision = OptionBox("Precision", "Number format of the network's computation")
-        self.kernels = OptionBox("Kernels", "Which implementation of the network runs")
+        self.precision = OptionBox(
+            "Precision", "How precisely it computes: FP16 is faster on most GPUs"
+        )
+        self.kernels = OptionBox("Engine", "Which implementation of the network runs")
         self.device = OptionBox("Device", "Where the network runs")
         self.device.set_options([Choice("auto", "Automatic")])
         self.network_remark, self.precision_remark, self.kernels_remark, self.device_remark = (
@@ -126,7 +127,7 @@ class ControlPanel(QScrollArea):
         self.address_row.hide()
         form.add("S&ource", self.source)
         form.add_below(self.address_row, whole=True)
-        above = {"mix_amount": ("Mi&x with", self.mix), "strokes": ("Si&ze", self.network_size)}
+        above = {"mix_amount": ("Mi&x with", self.mix), "strokes": ("&Detail", self.network_size)}
         for group in Group:
             form.add_heading(group)
             names = [name for name, row in PARAMETERS.items() if row.group is group]
@@ -139,9 +140,9 @@ class ControlPanel(QScrollArea):
         self._share_label = form.add_in_place_of(self.controls["mix_amount"], self.wheel)
         form.add("&Precision", self.precision)
         form.add_below(self.precision_remark, whole=True)
-        form.add("&Kernels", self.kernels)
+        form.add("En&gine", self.kernels)
         form.add_below(self.kernels_remark, whole=True)
-        form.add("&Device", self.device)
+        form.add("Dev&ice", self.device)
         form.add_below(self.device_remark, whole=True)
         form.add_stretch_row()
         self.setWidget(content)
@@ -208,7 +209,7 @@ class ControlPanel(QScrollArea):
         self.mix.setPlaceholderText(f"{len(self._listed)} styles")
         self.mix.set_options(
             [
-                Choice(None, "Nothing"),
+                Choice(None, "None"),
                 *(
                     Choice(
                         style.key,
@@ -304,7 +305,7 @@ class ControlPanel(QScrollArea):
 
     def _on_styled(self, styled: StyledFrame) -> None:
         lite = styled.running.lite and styled.config.network == "auto"
-        self.network_remark.show_text(f"{NETWORKS['lite'].title} now" if lite else "")
+        self.network_remark.show_text("Fast version in use" if lite else "")
         if styled.config.texture == AUTO:
             texture = self.controls["texture"]
             assert isinstance(texture, AmountControl)
@@ -323,7 +324,7 @@ class ControlPanel(QScrollArea):
         )
 
     def _automatic_title(self) -> str:
-        return f"Automatic, {self._automatic_size}" if self._automatic_size else "Automatic"
+        return f"Automatic ({self._automatic_size})" if self._automatic_size else "Automatic"
 
     # Devices and their limitations, queried in a job, since that may wake a GPU
 

@@ -79,4 +79,38 @@ MUTANTS = (
         "shown =",
         ("tests/app/ui/window/test_badge.py::test_a_still_picture_has_no_rate",),
     ),
+    Mutant(
+        "the status line does not say that there is no GPU",
+        "app/ui/speed/words.py",
+        "if NO_GPU in running.limitations:",
+        "if False:",
+        ("tests/app/ui/speed/test_words.py::test_one_sentence_says_what_was_chosen_and_why",),
+    ),
+    Mutant(
+        "compiling is said for ever",
+        "app/ui/speed/compiling.py",
+        'self._show(COMPILING if compiling else "")',
+        "self._show(COMPILING)",
+        (
+            "tests/app/ui/speed/test_words.py::"
+            "test_compiling_is_said_while_it_lasts_and_what_it_gained_after",
+        ),
+    ),
+    Mutant(
+        "the toolbar has no words however wide it is",
+        "app/ui/widgets/toolbar.py",
+        "count <= step or self._tells(key)",
+        "self._tells(key)",
+        (
+            "tests/app/ui/window/test_small_screens.py::"
+            "test_buttons_of_the_toolbar_have_words_where_there_is_room",
+        ),
+    ),
+    Mutant(
+        "the button of the details moves the picture as it appears",
+        "app/ui/widgets/status_bar.py",
+        "policy.setRetainSizeWhenHidden(True)",
+        "pass",
+        ("tests/app/ui/window/test_messages.py::test_no_message_moves_the_picture",),
+    ),
 )

@@ -71,9 +71,9 @@ def test_the_panel_is_in_groups_whose_check_boxes_come_last(window):
     parts.sort(key=lambda part: part.mapTo(panel, part.rect().topLeft()).y())
     assert [part.accessibleName() or part.text() for part in parts] == [
         "Style", "Strength", "Mix with", "Share of the second style", "Keep colors",
-        "Detail", "Size", "Strokes", "Texture", "Sharpen to frame",
-        "Motion", "Smoothing",
-        "Speed", "Network", "Precision", "Kernels", "Device",
+        "Detail", "Detail", "Strokes", "Texture", "Keep fine detail",
+        "Motion", "Less flicker",
+        "Speed", "Style version", "Precision", "Engine", "Device",
     ]  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def test_the_panel_follows_the_config_silently(window, session, qtbot):
 def test_a_second_style_is_mixed_in_from_the_panel(window, session):
     panel = window.panel
     assert [panel.mix.itemText(n) for n in range(panel.mix.count())] == [
-        "Nothing",
+        "None",
         "Mosaic",
         "Udnie",
     ]
@@ -119,7 +119,7 @@ def test_a_second_style_is_mixed_in_from_the_panel(window, session):
 def test_the_first_style_is_not_offered_as_the_second(window, session):
     session.config = replace(session.config, style="udnie")
     titles = [window.panel.mix.itemText(n) for n in range(window.panel.mix.count())]
-    assert titles == ["Nothing", "Candy", "Mosaic"]
+    assert titles == ["None", "Candy", "Mosaic"]
 
 
 def test_a_key_mixes_and_stops_and_mixes_with_the_same_again(window, session):
@@ -177,13 +177,13 @@ def test_the_panel_says_when_automatic_is_lite(streaming, session):
     styled = streaming.viewport.styled
     lite = replace(styled, running=replace(styled.running, lite=True))
     session.styled.emit(lite)
-    assert streaming.panel.network_remark.text() == "Lite now"
+    assert streaming.panel.network_remark.text() == "Fast version in use"
     session.styled.emit(styled)
     assert streaming.panel.network_remark.text() == ""
 
 
 def test_the_automatic_size_names_what_it_is_now(streaming):
-    assert streaming.panel.network_size.currentText() == "Automatic, 48x32"
+    assert streaming.panel.network_size.currentText() == "Automatic (48x32)"
 
 
 def test_devices_and_remarks_are_filled_in(window, qtbot):
@@ -359,7 +359,7 @@ def test_a_control_without_a_meaning_for_the_family_is_disabled_with_the_reason(
     assert strength.isEnabled()
     session.config = replace(session.config, style="mosaic")
     assert strokes.isEnabled()
-    assert strokes.toolTip().startswith("Width of the strokes")
+    assert strokes.toolTip().startswith("Fine strokes")
 
 
 def test_styles_of_pictures_have_the_choice_of_full_and_lite(window, session, pictures_as_styles):
@@ -373,10 +373,10 @@ def test_only_styles_of_one_family_are_offered_to_be_mixed(window, session, pict
         return [window.panel.mix.itemText(n) for n in range(window.panel.mix.count())]
 
     session.config = replace(session.config, style="candy", mix="udnie")
-    assert offered() == ["Nothing", "Mosaic", "Udnie"]
+    assert offered() == ["None", "Mosaic", "Udnie"]
     window.mixer.choose_style("red")
     assert (session.config.style, session.config.mix) == ("red", None)
-    assert offered() == ["Nothing", "Teal"]
+    assert offered() == ["None", "Teal"]
     press(window, "mix_next")
     assert session.config.mix == "teal"
     window.mixer.choose_style("teal")

@@ -96,7 +96,13 @@ def test_that_layers_are_timed_is_remembered(session, qtbot):
 
 
 def test_the_status_line_says_what_runs_where(streaming):
-    assert streaming.status.running.text() == "Fused, FP32, CPU: no CUDA device"
+    plain = "Runs on the processor, no NVIDIA GPU found. Fine version of the style"
+    assert streaming.status.running.text() == plain
+    assert "kernel" not in plain
+    press(streaming, "details")
+    assert streaming.notices.text == "Fused, FP32, CPU: no CUDA device"
+    assert streaming.status.running.toolTip() == f"{plain}\n{streaming.notices.text}"
+    assert streaming.status.details.isVisible()
     assert "64x48" in streaming.status.source.text()
 
 
