@@ -31,7 +31,7 @@ class Group(StrEnum):
     STYLE = "Style"
     DETAIL = "Detail"
     MOTION = "Motion"
-    SPEED = "Speed"
+    ADVANCED = "Advanced"
 
 
 class Stage(Enum):
@@ -190,7 +190,7 @@ class Parameters:
         ChoiceParameter(
             label="Style &version",
             tip="Fine has more detail, fast gives more pictures a second",
-            group=Group.SPEED,
+            group=Group.ADVANCED,
             stage=Stage.NETWORK,
             options=NETWORKS,
             help="version of the style: full (fine) or lite (fast)",
@@ -211,11 +211,20 @@ class Parameters:
         ChoiceParameter(
             label="St&rokes",
             tip="Fine strokes show more detail and take longer",
-            group=Group.DETAIL,
+            group=Group.ADVANCED,
             stage=Stage.NETWORK,
             options=STROKES,
             help="width of the strokes",
             metadata="Strokes",
+        ),
+    )
+    keep_strokes: bool = _row(
+        False,
+        SwitchParameter(
+            label="Keep stroke &width",
+            tip="Strokes stay as wide as with automatic detail, however much detail there is",
+            group=Group.ADVANCED,
+            stage=Stage.NETWORK,
         ),
     )
     texture: float | str = _row(

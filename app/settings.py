@@ -47,6 +47,7 @@ class Settings(Parameters):
         overlay: whether the figures are shown over the picture.
         badge: whether the frames a second are shown in its corner while the figures are not.
         layers: whether they tell the time of every layer of the network.
+        advanced: whether the panel shows its advanced settings.
         theme: "system", "light" or "dark".
         mirror: whether the picture on screen is mirrored.
         camera_size: of the virtual camera, one of CAMERA_SIZES.
@@ -84,6 +85,7 @@ class Settings(Parameters):
     overlay: bool = False
     badge: bool = True
     layers: bool = False
+    advanced: bool = False
     theme: str = "system"
     volume: float = 1.0
     muted: bool = False

@@ -402,6 +402,23 @@ ACTIONS: tuple[ActionEntry, ...] = (
         "overlay",
         checkable=True,
     ),
+    ActionEntry("smoother", "Smoother", ("[",), "More pictures a second, less sharp", "View"),
+    ActionEntry("sharper", "Sharper", ("]",), "Sharper, with fewer pictures a second", "View"),
+    ActionEntry(
+        "automatic_speed",
+        "Automatic speed",
+        ("Shift+A",),
+        "Let the program choose between smooth and sharp",
+        "View",
+    ),
+    ActionEntry(
+        "advanced",
+        "Advanced settings",
+        ("Shift+P",),
+        "Show or hide the advanced settings of the panel",
+        "View",
+        checkable=True,
+    ),
     ActionEntry(
         "details",
         "What runs, and why",

@@ -132,7 +132,7 @@ class MainWindow(QMainWindow):
         adding = [self.actions_by_key[key] for key in ("style_picture", "install_style")]
         buttons = [tool_button(action, self, words=True) for action in adding]
         self.gallery = StyleGallery(self.session.run, buttons, self)
-        self.panel = ControlPanel(self.session, self)
+        self.panel = ControlPanel(self.session, self.actions_by_key["advanced"], self)
         self.status = StatusBar(tool_button(self.actions_by_key["details"], self, words=True), self)
         CompileWatch(
             lambda: shown[0]().displayed_fps,
@@ -344,6 +344,10 @@ class MainWindow(QMainWindow):
             "cycle_view": lambda: self.set_view(_next_in(VIEWS, self.viewport.view)),
             "mirror": lambda: self._store_checked("mirror", "mirror"),
             "overlay": lambda: self._store_checked("overlay", "overlay"),
+            "smoother": lambda: self.panel.speed_control.move(-1),
+            "sharper": lambda: self.panel.speed_control.move(1),
+            "automatic_speed": lambda: self.panel.speed_control.automatic(),
+            "advanced": lambda: self._store_checked("advanced", "advanced"),
             "details": self._show_details,
             "badge": lambda: self._store_checked("badge", "badge"),
             "layers": self._toggle_layers,
@@ -475,6 +479,7 @@ class MainWindow(QMainWindow):
             ("overlay", settings.overlay),
             ("layers", layers),
             ("badge", settings.badge),
+            ("advanced", settings.advanced),
             ("gallery", settings.show_gallery),
             ("fullscreen", full),
             ("queue", self.queue.shown),
@@ -484,6 +489,7 @@ class MainWindow(QMainWindow):
         self.session.time_layers(layers)
         self.overlay.show_layers(layers)
         self.overlay.setVisible(settings.overlay)
+        self.panel.advanced.setVisible(settings.advanced)
         self.badge.set_wanted(settings.badge and not (settings.overlay or full))
         self.gallery.setVisible(settings.show_gallery)
         self.workspace.show_panel(settings.show_panel, full=full)

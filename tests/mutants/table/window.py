@@ -113,4 +113,55 @@ MUTANTS = (
         "pass",
         ("tests/app/ui/window/test_messages.py::test_no_message_moves_the_picture",),
     ),
+    Mutant(
+        "strokes change their width as the bar moves",
+        "app/ui/speed/steps.py",
+        "keep_strokes=self.size is not None",
+        "keep_strokes=False",
+        ("tests/app/ui/speed/test_steps.py::test_strokes_keep_their_width_when_the_bar_moves",),
+    ),
+    Mutant(
+        "a computed rate is shown as a measured one",
+        "app/ui/speed/bar.py",
+        "if time.measured else",
+        "if True else",
+        ("tests/app/ui/speed/test_steps.py::test_a_rate_that_was_not_measured_says_about",),
+    ),
+    Mutant(
+        "the bar shows a step although another engine was chosen by hand",
+        "app/ui/speed/controller.py",
+        "on_bar = chosen.applied(config) == config and",
+        "on_bar = chosen.applied(config).size == config.size and",
+        ("tests/app/ui/window/test_speed_bar.py::test_what_is_moved_by_hand_makes_the_bar_custom",),
+    ),
+    Mutant(
+        "the bar forgets the step that is in force",
+        "app/ui/speed/steps.py",
+        "side[-1:] = [chosen]",
+        "pass",
+        (
+            "tests/app/ui/speed/test_steps.py::"
+            "test_the_chosen_step_stays_on_the_bar_when_others_are_derived",
+        ),
+    ),
+    Mutant(
+        "times of other kernels are kept",
+        "app/ui/speed/controller.py",
+        "self._machine.times.clear()",
+        "pass",
+        (
+            "tests/app/ui/window/test_speed_bar.py::"
+            "test_other_kernels_make_what_was_measured_worthless",
+        ),
+    ),
+    Mutant(
+        "the frame that prepares a size is measured",
+        "app/ui/speed/timing.py",
+        "if not repeated:",
+        "if False:",
+        (
+            "tests/app/ui/speed/test_steps.py::"
+            "test_a_time_is_measured_only_after_some_frames_at_one_size",
+        ),
+    ),
 )

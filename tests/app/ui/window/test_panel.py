@@ -63,18 +63,34 @@ def test_the_panel_writes_the_config(window, session):
     assert panel.controls["strength"].percent.text() == "40 %"
 
 
-def test_the_panel_is_in_groups_whose_check_boxes_come_last(window):
+def test_the_panel_is_in_groups_whose_check_boxes_come_last(window, qtbot):
+    press(window, "advanced")
+    qtbot.wait(20)
     panel = window.panel
     headings = [x for x in panel.findChildren(QLabel) if x.property("role") == "heading"]
     controls = [panel.mix, panel.network_size, panel.precision, panel.kernels, panel.device]
-    parts = [*headings, *panel.controls.values(), *controls]
+    parts = [*headings, *panel.controls.values(), *controls, panel.advanced_button]
     parts.sort(key=lambda part: part.mapTo(panel, part.rect().topLeft()).y())
-    assert [part.accessibleName() or part.text() for part in parts] == [
+    assert [part.accessibleName() or part.text().replace("&", "") for part in parts] == [
+        "Smooth or sharp",
         "Style", "Strength", "Mix with", "Share of the second style", "Keep colors",
-        "Detail", "Detail", "Strokes", "Texture", "Keep fine detail",
+        "Detail", "Texture", "Keep fine detail",
         "Motion", "Less flicker",
-        "Speed", "Style version", "Precision", "Engine", "Device",
+        "Device",
+        "Advanced settings", "Detail", "Style version", "Strokes", "Keep stroke width", "Precision",
+        "Engine",
     ]  # fmt: skip
+
+
+def test_the_advanced_settings_are_folded_at_first(window, saved, qtbot):
+    panel = window.panel
+    inside = [panel.network_size, panel.precision, panel.kernels]
+    inside += [panel.controls[name] for name in ("network", "strokes", "keep_strokes")]
+    assert not any(each.isVisible() for each in inside)
+    QTest.mouseClick(panel.advanced_button, Qt.MouseButton.LeftButton)
+    assert all(each.isVisible() for each in inside)
+    window.close()
+    assert saved[-1].advanced
 
 
 def test_no_smoothing_is_called_off_and_no_strength_0_percent(window, session):
