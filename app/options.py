@@ -34,9 +34,9 @@ class Stroke(Option):
 
 
 NETWORKS: dict[str, Option] = {
-    "auto": Option("Automatic", "Lite if the full network is slower than 15 fps"),
-    "full": Option("Full", "The network as published"),
-    "lite": Option("Lite", "Narrower layers: faster, a little coarser"),
+    "auto": Option("Automatic", "Fast if fine is slower than 15 fps"),
+    "full": Option("Fine", "The full network, as published"),
+    "lite": Option("Fast", "The lite network: a little coarser"),
 }
 
 STROKES: dict[str, Stroke] = {
@@ -46,7 +46,7 @@ STROKES: dict[str, Stroke] = {
 }
 
 UPSAMPLING: dict[str, Option] = {
-    "guided": Option("Sharpen to frame", "Restores edges and fine detail from the frame"),
+    "guided": Option("Keep fine detail", "Restores edges and fine detail from the original"),
     "smooth": Option("Smooth", "Only scales the result up"),
 }
 

@@ -31,7 +31,7 @@ class Group(StrEnum):
     STYLE = "Style"
     DETAIL = "Detail"
     MOTION = "Motion"
-    SPEED = "Speed"
+    ADVANCED = "Advanced"
 
 
 class Stage(Enum):
@@ -188,18 +188,18 @@ class Parameters:
     network: str = _row(
         "auto",
         ChoiceParameter(
-            label="Net&work",
-            tip="Size of the network: lite is faster, full has finer detail",
-            group=Group.SPEED,
+            label="Style &version",
+            tip="Fine has more detail, fast gives more pictures a second",
+            group=Group.ADVANCED,
             stage=Stage.NETWORK,
             options=NETWORKS,
-            help="size of the network",
+            help="version of the style: full (fine) or lite (fast)",
         ),
     )
     mix_amount: float = _row(
         DEFAULT_MIX_AMOUNT,
         FractionParameter(
-            label="Sh&are",
+            label="How &much of it",
             title="Share of the second style",
             tip="0 % is the first style alone, 100 % the second",
             group=Group.STYLE,
@@ -210,12 +210,21 @@ class Parameters:
         "medium",
         ChoiceParameter(
             label="St&rokes",
-            tip="Width of the strokes; finer strokes need a larger network input",
-            group=Group.DETAIL,
+            tip="Fine strokes show more detail and take longer",
+            group=Group.ADVANCED,
             stage=Stage.NETWORK,
             options=STROKES,
             help="width of the strokes",
             metadata="Strokes",
+        ),
+    )
+    keep_strokes: bool = _row(
+        False,
+        SwitchParameter(
+            label="Keep stroke &width",
+            tip="Strokes stay as wide as with automatic detail, however much detail there is",
+            group=Group.ADVANCED,
+            stage=Stage.NETWORK,
         ),
     )
     texture: float | str = _row(
@@ -236,9 +245,8 @@ class Parameters:
     upsampling: str = _row(
         "guided",
         ChoiceParameter(
-            label="Sharpen to &frame",
-            tip="If the network's input is smaller than the frame, restore edges and fine detail "
-            "from the frame",
+            label="Keep &fine detail",
+            tip="Restore edges and fine detail of the original, where the painting is coarser",
             group=Group.DETAIL,
             stage=Stage.FINISHING,
             options=UPSAMPLING,
@@ -250,7 +258,7 @@ class Parameters:
     smoothing: float = _row(
         0.0,
         FractionParameter(
-            label="Smoot&hing",
+            label="Less flic&ker",
             tip="Reduces flicker in streams, along the motion of what they show",
             group=Group.MOTION,
             stage=Stage.FINISHING,

@@ -36,7 +36,7 @@ class Settings(Parameters):
 
     Attributes:
         source: a spec for app.sources.open_source (for a strip, one picture per line); empty for
-            the first camera, or the scene if there is none.
+            the page that asks what to open.
         precision: name of a models.precision.Precision.
         size: long side of the network's input in pixels; 0 for automatic.
         mix: key of the second style; empty for none.
@@ -45,7 +45,9 @@ class Settings(Parameters):
         view: "styled", "split" or "compare".
         split: position of the divider, 0 to 1.
         overlay: whether the figures are shown over the picture.
+        badge: whether the frames a second are shown in its corner while the figures are not.
         layers: whether they tell the time of every layer of the network.
+        advanced: whether the panel shows its advanced settings.
         theme: "system", "light" or "dark".
         mirror: whether the picture on screen is mirrored.
         camera_size: of the virtual camera, one of CAMERA_SIZES.
@@ -80,8 +82,10 @@ class Settings(Parameters):
     budget_ms: float = 150.0
     view: str = "styled"
     split: float = 0.5
-    overlay: bool = True
+    overlay: bool = False
+    badge: bool = True
     layers: bool = False
+    advanced: bool = False
     theme: str = "system"
     volume: float = 1.0
     muted: bool = False

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import torch
 
+NO_GPU = "no CUDA device"  # why a machine without a GPU computes on the CPU
+
 
 @dataclass(frozen=True, slots=True)
 class DeviceChoice:
@@ -69,7 +71,7 @@ def cuda_unavailable_reason() -> str:
     if torch.cuda.is_available():
         return ""
     if not _nvidia_driver():
-        return "no CUDA device"
+        return NO_GPU
     if torch.version.cuda is None:
         return f"there is an NVIDIA driver, but PyTorch {torch.__version__} is a CPU build"
     return (

@@ -90,7 +90,10 @@ class Adaptation:
             return False
         if selector.lite and not self._lite_announced and not self.compiling:
             self._lite_announced = True  # once; from then on the status line says it
-            self._on_notice(f"Changed to the lite network: {selector.remark}")
+            self._on_notice(
+                "Using the fast version of this style, so that the picture stays fluid "
+                f"({selector.rate} otherwise)"
+            )
         return selector.lite
 
     def too_slow(self, variant: Variant) -> str:

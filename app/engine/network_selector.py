@@ -24,11 +24,12 @@ class NetworkSelector:
     Attributes:
         lite: Whether the lite network is needed.
         remark: Why it is, as a clause; empty where it is not.
+        rate: What the full network would reach, as "8 fps"; empty as long as it is not needed.
     """
 
     def __init__(self) -> None:
         self.lite = False
-        self.remark = ""
+        self.remark = self.rate = ""
         self._costs: dict[bool, deque[float]] = {}  # ms per pixel, by lite
         self._blend_ms = 0.0
         self._first_lite_cost = 0.0  # ms per pixel of the lite network when it was first used
@@ -94,7 +95,8 @@ class NetworkSelector:
     def _set_remark(self, fps: float, at: tuple[int, int]) -> None:
         self._at = at
         rounded = f"{math.floor(fps)}" if fps >= 1 else f"{fps:.1f}"
-        self.remark = f"the full network reaches {rounded} fps at {max(at)}"
+        self.rate = f"{rounded} fps"
+        self.remark = f"the full network reaches {self.rate} at {max(at)}"
 
     def _reset(self) -> None:
         """Discard the measurements."""

@@ -75,8 +75,26 @@ def long_side(config: EngineConfig, width: int, height: int) -> int:
 
 def requested_sizes(config: EngineConfig, width: int, height: int) -> Sizes:
     """The sizes for frames of width x height if the size in `config` is not automatic."""
+    if config.keep_strokes and config.size:
+        stroke_size = round(STROKE_SIZE * STROKES[config.strokes].scale)
+        return kept_strokes(width, height, config.size, stroke_size)
     size = fit(width, height, long_side(config, width, height))
     return Sizes(size, size)
+
+
+def kept_strokes(width: int, height: int, size: int, stroke_size: int) -> Sizes:
+    """The sizes that give strokes the width of `stroke_size`, and the sharpness of `size`.
+
+    Args:
+        width: Of the frame, in pixels.
+        height: Of the frame, in pixels.
+        size: The long side of the sharper input; below `stroke_size`, strokes are wider.
+        stroke_size: The long side of the input that gives strokes their width.
+    """
+    size = min(size, max(width, height))
+    strokes = min(size, stroke_size)
+    small = fit(width, height, strokes)
+    return Sizes(small, fit(width, height, size) if size >= SHARPER * strokes else small)
 
 
 def size_for(config: EngineConfig, pixels: int) -> int:
@@ -230,9 +248,4 @@ class AdaptiveResolution:
         return best
 
     def _sizes(self, width: int, height: int, long_side: int) -> Sizes:
-        largest = min(max(width, height), AUTO_SIZES[-1])
-        long_side = min(long_side, largest)
-        strokes = min(long_side, self._stroke_size)
-        sharper = long_side >= SHARPER * strokes
-        small = fit(width, height, strokes)
-        return Sizes(small, fit(width, height, long_side) if sharper else small)
+        return kept_strokes(width, height, min(long_side, AUTO_SIZES[-1]), self._stroke_size)

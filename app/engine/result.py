@@ -9,7 +9,6 @@ from typing import Any
 
 from app.engine.config import EngineConfig
 from app.frame import Frame
-from app.options import NETWORKS
 from models.precision import Precision
 
 
@@ -120,7 +119,7 @@ class RunInfo:
     network: str = ""
 
     def __str__(self) -> str:
-        lite = f"{NETWORKS['lite'].title}, " if self.lite else ""
+        lite = "Lite, " if self.lite else ""
         network = f"{self.network}, " if self.network else ""
         what = f"{network}{self.kernels}, {lite}{self.precision.title}, {self.device}"
         if self.mixed:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from app.engine.result import StyledFrame
-from app.options import NETWORKS
 from app.parameters import PARAMETERS
 from app.version import styleforge_version
 
@@ -18,7 +17,7 @@ def image_metadata(styled: StyledFrame) -> dict[str, str]:
     return {
         "Software": f"StyleForge {styleforge_version()}",
         "Style": running.style,
-        "Network": running.network or NETWORKS["lite" if running.lite else "full"].title,
+        "Network": running.network or ("Lite" if running.lite else "Full"),
         "Kernels": running.kernels,
         "Precision": running.precision.title,
         "Device": running.device,

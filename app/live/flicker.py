@@ -32,7 +32,7 @@ class Flicker:
 
     def __str__(self) -> str:
         if self.ratio is not None:
-            return f"{self.ratio:.2f}x the source's change"
+            return f"{self.ratio:.2f} times the original's motion"
         if self.output < STILL:
             return "none, nothing changes"
         return f"{self.output:.1f} of 255, the source stands still"

@@ -94,7 +94,10 @@ def run(options: Namespace) -> int:
         if options.pictures:
             _close_after(window, session, options.pictures)
         stored = source_from_settings(settings)
-        StartupSource(session, source_from_paths(options.open) if options.open else stored)
+        spec = source_from_paths(options.open) if options.open else stored
+        StartupSource(session, spec)
+        if not spec:
+            window.welcome.offer()
         look_for_unused_gpu(session.run, window.notices)
         session.prepare_kernels()
         freeze_garbage_collector(session)

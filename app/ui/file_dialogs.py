@@ -59,6 +59,7 @@ OPEN_FILES = FileKind(
     ),
 )
 OPEN_PICTURE = FileKind("open_folder", _FILES, (name_filter("Pictures", *PICTURES), _ALL))
+OPEN_FILM = FileKind("open_folder", (Place.MoviesLocation,), (name_filter("Films", *VIDEOS), _ALL))
 OPEN_FOLDER = FileKind("open_folder", _FILES)
 QUEUE_FOLDER = FileKind("queue_folder", _FILES)
 OPEN_STYLE = FileKind(

@@ -45,6 +45,9 @@ from app.ui.player.player import Player
 from app.ui.player.recording_light import RecordingLight
 from app.ui.queue.controller import QueueController
 from app.ui.shortcut_filter import is_own_key
+from app.ui.speed.badge import SpeedBadge
+from app.ui.speed.compiling import CompileWatch
+from app.ui.speed.words import plain_words
 from app.ui.startup_view import INITIAL_SIZE
 from app.ui.theme.icons import application_icon
 from app.ui.theme.theme import CHOICES, Theme
@@ -53,6 +56,7 @@ from app.ui.training.launcher import TrainingLauncher
 from app.ui.viewport.stats_overlay import Overlay
 from app.ui.viewport.viewport import VIEWS, Viewport
 from app.ui.virtual_camera.switch import CameraSwitch
+from app.ui.welcome.controller import CARDS, WelcomeController
 from app.ui.widgets.control_panel import ControlPanel
 from app.ui.widgets.job_bar import FilmBar, JobBar, PaintingBar
 from app.ui.widgets.message_bars import NoticeBar, ProblemBar
@@ -113,9 +117,13 @@ class MainWindow(QMainWindow):
         self.job, self.painting, self.film = JobBar(self), PaintingBar(self), FilmBar(self)
         self.viewport = Viewport(self.session.on_painted, self)
         self.loading_message = LoadingMessage(self.session, self.viewport, self.mixer.label)
-        self.overlay = Overlay(
+        shown = (
             lambda: self.session.metrics.stats(time.perf_counter()),
             lambda: self.viewport.styled,
+        )
+        self.badge = SpeedBadge(*shown, self.actions_by_key["overlay"], self.viewport)
+        self.overlay = Overlay(
+            *shown,
             self._reserve_headroom,
             self.viewport,
         )
@@ -124,8 +132,14 @@ class MainWindow(QMainWindow):
         adding = [self.actions_by_key[key] for key in ("style_picture", "install_style")]
         buttons = [tool_button(action, self, words=True) for action in adding]
         self.gallery = StyleGallery(self.session.run, buttons, self)
-        self.panel = ControlPanel(self.session, self)
-        self.status = StatusBar(self)
+        self.panel = ControlPanel(self.session, self.actions_by_key["advanced"], self)
+        self.status = StatusBar(tool_button(self.actions_by_key["details"], self, words=True), self)
+        CompileWatch(
+            lambda: shown[0]().displayed_fps,
+            self.status.show_progress,
+            self.notices.show_notice,
+            self,
+        )
         self.file_dialogs = FileDialogs(lambda: self._settings, self._update_settings)
         self.opener = SourceOpener(
             self.session, self.panel, self.sources_menu, self._trigger, self.file_dialogs, self
@@ -200,6 +214,14 @@ class MainWindow(QMainWindow):
             self.notices.show_notice,
             self,
         )
+        self.welcome = WelcomeController(
+            self.session,
+            self.actions_by_key,
+            self.file_dialogs,
+            self.notices.show_notice,
+            self.viewport,
+            self,
+        )
         self._help: HelpDialog | None = None
         self._save_later = QTimer(self, interval=SAVE_DELAY_MS, singleShot=True)
         self._save_later.timeout.connect(lambda: self._saver.save(self._current_settings()))
@@ -256,7 +278,7 @@ class MainWindow(QMainWindow):
         for follow in (session.set_display_size, self._follow_screen):
             self.viewport.resized.connect(follow)
         self.workspace.panel_changed.connect(self._update_panel_action)
-        for part in (self.viewport, self.overlay, self.queue):
+        for part in (self.viewport, self.overlay, self.badge, self.queue):
             self.messages.covered_height_changed.connect(part.set_covered_height)
         self.viewport.split_changed.connect(lambda split: self._update_settings(split=split))
         self.theme.changed.connect(
@@ -281,7 +303,7 @@ class MainWindow(QMainWindow):
         self.styles.show_styles()
         self.viewport.set_style_title(self.mixer.label())
         self._on_source_changed(self.session.info)
-        self.status.show_running("Starting...")
+        self.status.show_running("Ready")
         for sentence in self.session.library.broken:
             self.problems.add(Problem(f"A style cannot be used: {sentence}"))
         self.session.studio.look_for_unfinished()
@@ -290,6 +312,7 @@ class MainWindow(QMainWindow):
     def _slots(self) -> dict[str, Callable[[], object]]:
         return {
             "open": lambda: self.opener.ask_files(),
+            **{key: lambda key=key: self.welcome.act(key) for key in CARDS},
             "open_folder": lambda: self.opener.ask_folder(),
             "address": self._ask_address,
             "paste": self._paste,
@@ -321,6 +344,12 @@ class MainWindow(QMainWindow):
             "cycle_view": lambda: self.set_view(_next_in(VIEWS, self.viewport.view)),
             "mirror": lambda: self._store_checked("mirror", "mirror"),
             "overlay": lambda: self._store_checked("overlay", "overlay"),
+            "smoother": lambda: self.panel.speed_control.move(-1),
+            "sharper": lambda: self.panel.speed_control.move(1),
+            "automatic_speed": lambda: self.panel.speed_control.automatic(),
+            "advanced": lambda: self._store_checked("advanced", "advanced"),
+            "details": self._show_details,
+            "badge": lambda: self._store_checked("badge", "badge"),
             "layers": self._toggle_layers,
             "gallery": lambda: self._store_checked("gallery", "show_gallery"),
             "panel": self._toggle_panel,
@@ -345,7 +374,9 @@ class MainWindow(QMainWindow):
     def _on_styled(self, styled: StyledFrame) -> None:
         self.loading_message.stop()
         self.viewport.show_styled(styled)
-        self.status.show_running(str(styled.running))
+        automatic = styled.config.network == "auto"
+        words = plain_words(styled.running, automatic=automatic)
+        self.status.show_running(words, str(styled.running))
 
     def _show_export(self, shown: ExportShown) -> None:
         """Show how far a film is, and its newest frame while nothing else is to be seen."""
@@ -447,6 +478,8 @@ class MainWindow(QMainWindow):
             ("mirror", settings.mirror),
             ("overlay", settings.overlay),
             ("layers", layers),
+            ("badge", settings.badge),
+            ("advanced", settings.advanced),
             ("gallery", settings.show_gallery),
             ("fullscreen", full),
             ("queue", self.queue.shown),
@@ -456,6 +489,8 @@ class MainWindow(QMainWindow):
         self.session.time_layers(layers)
         self.overlay.show_layers(layers)
         self.overlay.setVisible(settings.overlay)
+        self.panel.advanced.setVisible(settings.advanced)
+        self.badge.set_wanted(settings.badge and not (settings.overlay or full))
         self.gallery.setVisible(settings.show_gallery)
         self.workspace.show_panel(settings.show_panel, full=full)
         for part in (self.toolbar, self.status):
@@ -518,6 +553,10 @@ class MainWindow(QMainWindow):
 
     def _update_theme_action(self) -> None:
         self.actions_by_key["theme"].setText(f"Theme: {self.theme.choice}")
+
+    def _show_details(self) -> None:
+        if self.viewport.styled is not None:
+            self.notices.show_notice(str(self.viewport.styled.running))
 
     def _show_help(self) -> None:
         if self._help is None:

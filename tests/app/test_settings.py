@@ -34,8 +34,8 @@ def test_a_bad_value_costs_only_itself(tmp_path, caplog):
 def test_a_value_out_of_range_becomes_the_default(bad, tmp_path, caplog):
     path = tmp_path / "settings.json"
     value = '"sideways"' if bad in ("view", "theme") else "-3"
-    path.write_text(f'{{"{bad}": {value}, "overlay": false}}')
-    assert Settings.load(path) == Settings(overlay=False)
+    path.write_text(f'{{"{bad}": {value}, "overlay": true}}')
+    assert Settings.load(path) == Settings(overlay=True)
     assert bad in caplog.text
     caplog.clear()
 
@@ -116,9 +116,9 @@ def test_values_that_no_program_wrote_become_defaults(content, tmp_path, caplog)
 
 def test_damage_is_told_to_whoever_asks(tmp_path):
     path = tmp_path / "settings.json"
-    path.write_text('{"strength": 7, "view": "sideways", "overlay": false}')
+    path.write_text('{"strength": 7, "view": "sideways", "overlay": true}')
     told: list[str] = []
-    assert Settings.load(path, told.append) == Settings(overlay=False)
+    assert Settings.load(path, told.append) == Settings(overlay=True)
     assert told == ["Not valid in the settings file, using the default: strength, view"]
 
 

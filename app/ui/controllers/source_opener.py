@@ -73,8 +73,8 @@ class SourceOpener(QObject):
         for kind in SOURCES:
             if kind.key == "camera":
                 made += [Choice(camera_spec(c), c.name) for c in self._cameras]
-                none = "" if self._cameras else "None found yet"
-                made.append(Choice(SourceCommand("cameras"), "Look for cameras", none))
+                none = "" if self._cameras else "No camera found"
+                made.append(Choice(SourceCommand("cameras"), "Search for cameras", none))
             elif command := _ACTION_OF_KIND.get(kind.key):
                 made.append(Choice(SourceCommand(command), f"{kind.title}..."))
             else:

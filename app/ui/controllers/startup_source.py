@@ -9,8 +9,7 @@ from PySide6.QtCore import QObject
 
 from app.frame import SourceInfo
 from app.live.session import Session
-from app.sources import SCENE, CameraName
-from app.ui.controllers.source_opener import camera_spec
+from app.sources import SCENE
 
 
 def source_from_paths(paths: Sequence[str]) -> str | list[str]:
@@ -24,7 +23,7 @@ def source_from_paths(paths: Sequence[str]) -> str | list[str]:
 
 
 class StartupSource(QObject):
-    """Opens `spec`, or the first camera if it is empty; the built-in scene if that fails.
+    """Opens `spec`; the built-in scene if that fails. Without a `spec`, only cameras are listed.
 
     Does nothing once a source is open.
     """
@@ -32,29 +31,17 @@ class StartupSource(QObject):
     def __init__(self, session: Session, spec: str | list[str]) -> None:
         super().__init__(session)
         self._session = session
-        self._awaiting_cameras = not spec  # until the cameras are listed
-        self._done = False
-        session.opening_changed.connect(self._on_opening_changed)
+        self._done = not spec
         session.opening_failed.connect(self._on_opening_failed)
         session.source_changed.connect(self._on_source_changed)
-        session.cameras_found.connect(self._on_cameras_found)
         if spec:
             session.open(spec)
         session.cameras()  # needed for the list of sources in any case
-
-    def _on_cameras_found(self, cameras: tuple[CameraName, ...]) -> None:
-        if self._awaiting_cameras:
-            self._session.open(camera_spec(cameras[0]) if cameras else SCENE)
 
     def _on_opening_failed(self) -> None:
         if not self._done:
             self._done = True
             self._session.open(SCENE)
 
-    def _on_opening_changed(self, opening: str) -> None:
-        if opening:  # the first camera, or a source the user chose meanwhile
-            self._awaiting_cameras = False
-
     def _on_source_changed(self, info: SourceInfo | None) -> None:
-        if info is not None:
-            self._done, self._awaiting_cameras = True, False
+        self._done = self._done or info is not None

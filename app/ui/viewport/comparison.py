@@ -14,7 +14,13 @@ from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import draw_pill, scaled
 
 GAP = 2 * SPACE
+_PLAIN = {"Baseline": "Plain PyTorch", "Fused": "StyleForge", "Fused norm": "Partly fused"}
 _WRAP = Qt.AlignmentFlag.AlignHCenter | Qt.TextFlag.TextWordWrap
+
+
+def network_name(title: str) -> str:
+    """Return what a network is called beside its picture: our variants by what they stand for."""
+    return _PLAIN.get(title, title)
 
 
 def latency_text(pace: LatencyStats) -> tuple[str, str]:
@@ -29,9 +35,11 @@ def latency_text(pace: LatencyStats) -> tuple[str, str]:
 
 
 def ratio_text(comparison: Comparison) -> str:
-    """Return the speedup, or "withheld" if the pictures differ."""
+    """Return "1.7 times faster", or "withheld" if the pictures differ."""
     ratio = comparison.ratio
-    return "withheld" if ratio is None else f"{ratio:.2f}x"
+    if ratio is None:
+        return "withheld"
+    return f"{ratio:.1f} times faster" if ratio >= 1 else f"{1 / ratio:.1f} times slower"
 
 
 def conditions_text(comparison: Comparison) -> str:
@@ -42,10 +50,15 @@ def conditions_text(comparison: Comparison) -> str:
 
 def difference_text(comparison: Comparison) -> str:
     """Return how much the two pictures differ, and the bound."""
-    psnr = "identical" if math.isinf(comparison.psnr) else f"PSNR {comparison.psnr:.1f} dB"
+    if math.isinf(comparison.psnr):
+        return "The pictures are identical."
+    psnr = f"PSNR {comparison.psnr:.1f} dB"
     largest = f"{comparison.difference:.3g}"
     if comparison.agrees:
-        return f"Largest difference {largest} of 255, {psnr}. Bound: {comparison.bound}."
+        return (
+            f"The pictures are the same to the eye: largest difference {largest} of 255, {psnr}; "
+            f"allowed: {comparison.bound}."
+        )
     return f"Pictures differ by {largest} of 255, {psnr}, outside the bound: {comparison.bound}."
 
 
@@ -54,8 +67,9 @@ def summary(comparison: Comparison) -> str:
     baseline = ", ".join(latency_text(comparison.baseline_latency))
     fused = ", ".join(latency_text(comparison.fused_latency))
     return (
-        f"{comparison.baseline_title}: {baseline}. {comparison.fused_title}: {fused}. "
-        f"Ratio {ratio_text(comparison)}. {conditions_text(comparison)}. "
+        f"{network_name(comparison.baseline_title)}: {baseline}. "
+        f"{network_name(comparison.fused_title)}: {fused}. "
+        f"{ratio_text(comparison).capitalize()}. {conditions_text(comparison)}. "
         f"{difference_text(comparison)}"
     )
 
@@ -99,8 +113,9 @@ def paint_comparison(
     # At the inner edges, so that the names do not overlap if the pictures are narrow.
     lift = 2 * SPACE + painter.fontMetrics().height()
     beneath = left.bottomRight() - QPoint(SPACE, lift)
-    draw_pill(painter, beneath, figures.baseline_title, right=True)
-    draw_pill(painter, right.bottomLeft() + QPoint(SPACE, -lift), figures.fused_title)
+    draw_pill(painter, beneath, network_name(figures.baseline_title), right=True)
+    corner = right.bottomLeft() + QPoint(SPACE, -lift)
+    draw_pill(painter, corner, network_name(figures.fused_title))
 
     below = top + size.height() + SPACE
     text, muted = palette.text().color(), palette.placeholderText().color()

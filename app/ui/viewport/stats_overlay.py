@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 from app.engine.result import StyledFrame
 from app.live.stream_metrics import StreamStats
 from app.ui.theme.tokens import RADIUS, SPACE
-from app.ui.viewport.stats_rows import overlay_columns
+from app.ui.viewport.stats_rows import bottleneck_words, overlay_columns
 from app.ui.viewport.text_painting import FAINT, INK, REDRAW_MS, SHADE, scaled
 
 _MARGIN = 3 * SPACE // 2
@@ -92,7 +92,7 @@ class Overlay(QWidget):
         if not self.isVisible():
             return
         reading, styled = self._reading(), self._styled()
-        title = reading.bottleneck[:1].upper() + reading.bottleneck[1:]
+        title = bottleneck_words(reading.bottleneck)
         compared = styled is not None and styled.comparison is not None
         self.move(2 * SPACE, 2 * SPACE + (0 if compared else self._covered))
         rows: Rows = []

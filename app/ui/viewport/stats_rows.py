@@ -10,6 +10,7 @@ from app.live.stream_metrics import StreamStats
 from kernels.network.graph_plan import group_of
 
 _INDENT = "    "
+_PARTS = {"network": "computing the style"}  # of what a stream is limited by
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +52,14 @@ def _network_size(_: StreamStats, styled: StyledFrame) -> str:
 
 
 ROWS: tuple[Row, ...] = (
-    Row("Captured", lambda r, _: _fps(r.capture_fps), brief=True),
-    Row("Processed", lambda r, _: _fps(r.processed_fps), brief=True),
-    Row("Displayed", lambda r, _: _fps(r.displayed_fps), brief=True),
+    Row("Camera", lambda r, _: _fps(r.capture_fps), brief=True),
+    Row("Styled", lambda r, _: _fps(r.processed_fps), brief=True),
+    Row("Shown", lambda r, _: _fps(r.displayed_fps), brief=True),
     Row("Dropped", _dropped, brief=True),
     Row("Network input", _network_size, brief=True),
     Row("Read", lambda r, _: _ms(r.timings.read)),
-    # Capture to paint, followed by its parts, which add up to it.
-    Row("Capture to paint", _latency, brief=True),
+    # From capture to paint, followed by its parts, which add up to it.
+    Row("Delay", _latency, brief=True),
     Row("Wait", lambda r, _: _ms(r.timings.wait)),
     Row("Resize", lambda r, _: _ms(r.timings.resize)),
     Row("Upload", lambda r, _: _ms(r.timings.upload)),
@@ -73,6 +74,12 @@ ROWS: tuple[Row, ...] = (
     Row("Paint", lambda r, _: _ms(r.paint_ms)),
     Row("Flicker", lambda r, _: str(r.flicker or "")),
 )
+
+
+def bottleneck_words(bottleneck: str) -> str:
+    """Return "Slowed down by: computing the style" for "limited by the network"."""
+    part = bottleneck.removeprefix("limited by the ")
+    return f"Slowed down by: {_PARTS.get(part, part)}" if part else ""
 
 
 def overlay_columns(

@@ -250,7 +250,7 @@ class Viewport(QWidget):
             self._paint_split(painter, styled)
         elif self._view == "compare" and not self._waiting_text:
             corner = QPoint(self.width() - 2 * SPACE, self._covered + 2 * SPACE)
-            draw_pill(painter, corner, "Measuring baseline and fused...", right=True)
+            draw_pill(painter, corner, "Measuring plain PyTorch and StyleForge...", right=True)
 
     def _paint_split(self, painter: QPainter, styled: StyledFrame) -> None:
         place, x = self._picture, self._divider()

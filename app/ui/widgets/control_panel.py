@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QImage, QPixmap
+from PySide6.QtGui import QAction, QImage, QPixmap
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -20,11 +20,12 @@ from app.engine.config import EngineConfig
 from app.engine.engine import SIZES
 from app.engine.result import StyledFrame
 from app.live.session import Session
-from app.options import NETWORKS
 from app.parameters import AUTO, PARAMETERS, Group
 from app.styles.pack import Style
+from app.ui.speed.bar import SpeedBar
+from app.ui.speed.controller import SpeedController
 from app.ui.theme.tokens import SPACE
-from app.ui.widgets.form_layout import FormLayout
+from app.ui.widgets.form_layout import FormLayout, align_labels
 from app.ui.widgets.message_bars import make_button
 from app.ui.widgets.mix_wheel import MixWheel, WheelStyle
 from app.ui.widgets.option_box import Choice, OptionBox
@@ -35,6 +36,7 @@ from app.ui.widgets.parameter_controls import (
 )
 from app.ui.widgets.remark_label import RemarkLabel
 from app.ui.widgets.style_list import read_thumbnail
+from app.ui.widgets.toolbar import tool_button
 from kernels.ops.registry import STYLE, KernelStatus, statuses
 from models.families.keys import FEED_FORWARD
 from models.families.table import FAMILIES
@@ -53,7 +55,7 @@ class ControlPanel(QScrollArea):
     `mix_picked(key)` has the style to mix in or, of three and more, to take out; None for none.
     `source_picked(value)` has one of the values given to `set_sources`, `address_entered(text)` the
     typed address. `address_left` is emitted when the address field is hidden while it has the
-    focus.
+    focus. The action `advanced` is checked while the advanced settings are to be shown.
     """
 
     source_picked = Signal(object)
@@ -61,9 +63,10 @@ class ControlPanel(QScrollArea):
     address_entered = Signal(str)
     address_left = Signal()
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+    def __init__(self, session: Session, advanced: QAction, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
+        self._unfold = advanced
         self._statuses: tuple[KernelStatus, ...] = ()
         self._automatic_size = ""  # the current automatic size, "288x208"
         self._listed: tuple[str, ...] = ()  # the styles of the mix when the others were listed
@@ -80,6 +83,7 @@ class ControlPanel(QScrollArea):
         self._make_widgets()
         self._lay_out()
         self._connect()
+        self.speed_control = SpeedController(session, self.speed, self)
         self.show_config(session.config)
         self._query_devices()
 
@@ -95,18 +99,26 @@ class ControlPanel(QScrollArea):
         self.connect_button = make_button(
             "Co&nnect", "Open this address (Enter)", self._enter_address
         )
+        self.speed = SpeedBar()
+        self.advanced_button = tool_button(self._unfold, self)
+        self.advanced_button.setText("Advanced")
+        self.advanced_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self._unfold.toggled.connect(self._show_arrow)
+        self._show_arrow(self._unfold.isChecked())
         self.controls = {name: control_of(row) for name, row in PARAMETERS.items()}
         self.mix = OptionBox(
             "Mix with", "A second style to mix in (M); also Shift-click one in the gallery"
         )
         self.wheel = MixWheel()
         self.network_size = OptionBox(
-            "Size",
-            "Long side of the network's input: a smaller one is faster, a larger one makes finer "
+            "Detail",
+            "How many pixels wide the painting is computed: fewer are faster, more make finer "
             "strokes. Automatic keeps their width",
         )
-        self.precision = OptionBox("Precision", "Number format of the network's computation")
-        self.kernels = OptionBox("Kernels", "Which implementation of the network runs")
+        self.precision = OptionBox(
+            "Precision", "How precisely it computes: FP16 is faster on most GPUs"
+        )
+        self.kernels = OptionBox("Engine", "Which implementation of the network runs")
         self.device = OptionBox("Device", "Where the network runs")
         self.device.set_options([Choice("auto", "Automatic")])
         self.network_remark, self.precision_remark, self.kernels_remark, self.device_remark = (
@@ -126,27 +138,38 @@ class ControlPanel(QScrollArea):
         self.address_row.hide()
         form.add("S&ource", self.source)
         form.add_below(self.address_row, whole=True)
-        above = {"mix_amount": ("Mi&x with", self.mix), "strokes": ("Si&ze", self.network_size)}
+        form.add_below(self.speed, whole=True)
+        self.advanced = QWidget()
+        inner = FormLayout(self.advanced)
+        inner.setContentsMargins(0, 0, 0, 0)
+        above = {"mix_amount": ("Mi&x with", self.mix), "network": ("&Detail", self.network_size)}
         for group in Group:
-            form.add_heading(group)
+            rows = inner if group is Group.ADVANCED else form
+            if group is Group.ADVANCED:
+                form.add("Dev&ice", self.device)
+                form.add_below(self.device_remark, whole=True)
+                form.add_below(self.advanced_button, whole=True)
+            else:
+                form.add_heading(group)
             names = [name for name, row in PARAMETERS.items() if row.group is group]
             for name in sorted(names, key=lambda n: isinstance(self.controls[n], CheckControl)):
                 if name in above:
-                    form.add(*above[name])
-                self.controls[name].add_to(form)
+                    rows.add(*above[name])
+                self.controls[name].add_to(rows)
                 if name == "network":
-                    form.add_below(self.network_remark)
+                    rows.add_below(self.network_remark)
         self._share_label = form.add_in_place_of(self.controls["mix_amount"], self.wheel)
-        form.add("&Precision", self.precision)
-        form.add_below(self.precision_remark, whole=True)
-        form.add("&Kernels", self.kernels)
-        form.add_below(self.kernels_remark, whole=True)
-        form.add("&Device", self.device)
-        form.add_below(self.device_remark, whole=True)
+        inner.add("&Precision", self.precision)
+        inner.add_below(self.precision_remark, whole=True)
+        inner.add("En&gine", self.kernels)
+        inner.add_below(self.kernels_remark, whole=True)
+        form.add_below(self.advanced, whole=True)
+        self.advanced.hide()
+        align_labels(form, inner)
         form.add_stretch_row()
         self.setWidget(content)
-        # Wide enough for "Automatic, 1920x1080" beside its label in any font.
-        letters = self.fontMetrics().horizontalAdvance("Smoothing Automatic, 1920x1080")
+        # Wide enough for "Automatic (1920x1080)" beside its label in any font.
+        letters = self.fontMetrics().horizontalAdvance("How much of it Automatic (1920x1080)")
         self.setFixedWidth(max(288, letters + 12 * SPACE))
 
     def _connect(self) -> None:
@@ -166,6 +189,10 @@ class ControlPanel(QScrollArea):
         self.kernels.focused.connect(self._query_runtimes)
         self.kernels.picked.connect(lambda kernels: self._choose(kernels=kernels))
         self.device.picked.connect(lambda device: self._choose(device=device))
+
+    def _show_arrow(self, unfolded: bool) -> None:
+        arrow = Qt.ArrowType.DownArrow if unfolded else Qt.ArrowType.RightArrow
+        self.advanced_button.setArrowType(arrow)
 
     # Config to controls and back
 
@@ -208,7 +235,7 @@ class ControlPanel(QScrollArea):
         self.mix.setPlaceholderText(f"{len(self._listed)} styles")
         self.mix.set_options(
             [
-                Choice(None, "Nothing"),
+                Choice(None, "None"),
                 *(
                     Choice(
                         style.key,
@@ -304,7 +331,7 @@ class ControlPanel(QScrollArea):
 
     def _on_styled(self, styled: StyledFrame) -> None:
         lite = styled.running.lite and styled.config.network == "auto"
-        self.network_remark.show_text(f"{NETWORKS['lite'].title} now" if lite else "")
+        self.network_remark.show_text("Fast version in use" if lite else "")
         if styled.config.texture == AUTO:
             texture = self.controls["texture"]
             assert isinstance(texture, AmountControl)
@@ -323,7 +350,7 @@ class ControlPanel(QScrollArea):
         )
 
     def _automatic_title(self) -> str:
-        return f"Automatic, {self._automatic_size}" if self._automatic_size else "Automatic"
+        return f"Automatic ({self._automatic_size})" if self._automatic_size else "Automatic"
 
     # Devices and their limitations, queried in a job, since that may wake a GPU
 
@@ -336,14 +363,16 @@ class ControlPanel(QScrollArea):
         self._session.run(devices, done, doing="look for devices")
 
     def _query_limitations(self, device: str) -> None:
-        def work() -> tuple[dict[Precision, str], tuple[KernelStatus, ...]]:
+        def work() -> tuple[dict[Precision, str], tuple[KernelStatus, ...], Precision]:
             known = {choice.key for choice in devices()}
             where = resolve(device if device in known else "auto")  # the engine rejects others
             remarks = {each: each.remark(where) or each.cost for each in Precision}
-            return remarks, statuses(where, STYLE)
+            half = where.type == "cuda" and not Precision.fp16.remark(where)
+            return remarks, statuses(where, STYLE), Precision.fp16 if half else Precision.fp32
 
-        def done(found: tuple[dict[Precision, str], tuple[KernelStatus, ...]]) -> None:
-            self._precision_remarks, self._statuses = found
+        def done(found: tuple[dict[Precision, str], tuple[KernelStatus, ...], Precision]) -> None:
+            self._precision_remarks, self._statuses, fast = found
+            self.speed_control.set_fast_precision(fast)
             self._set_family_options()
             self._show_remarks()
 

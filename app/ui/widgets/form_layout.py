@@ -70,6 +70,20 @@ class FormLayout(QGridLayout):
         self.setRowStretch(self.rowCount(), 1)
 
 
+def align_labels(*forms: FormLayout) -> None:
+    """Give forms that lie below each other labels of one width."""
+    labels = [
+        item.widget()
+        for form in forms
+        for row in range(form.rowCount())
+        if (item := form.itemAtPosition(row, _LABEL))
+        and form.itemAtPosition(row, _CONTROL) is not item
+    ]
+    widest = max(label.sizeHint().width() for label in labels if label is not None)
+    for form in forms:
+        form.setColumnMinimumWidth(_LABEL, widest)
+
+
 class NoWheelSlider(QSlider):
     """A slider from 0 to 100 % that ignores the mouse wheel, which scrolls the panel."""
 

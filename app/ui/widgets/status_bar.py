@@ -1,8 +1,8 @@
-"""The status bar: what runs on which device, and the actual properties of the source."""
+"""The status bar: in plain words what runs where, and the actual properties of the source."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QWidget
 
@@ -35,6 +35,10 @@ def clock(seconds: float) -> str:
 class ElidedLabel(QLabel):
     """A label on one line, elided if too long; wrapping it would move the picture."""
 
+    def minimumSizeHint(self) -> QSize:
+        """No width: what does not fit is elided."""
+        return QSize(0, super().minimumSizeHint().height())
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the elided text."""
         shown = self.fontMetrics().elidedText(
@@ -52,19 +56,35 @@ class ElidedLabel(QLabel):
 
 
 class StatusBar(QFrame):
-    """The bar at the bottom, of constant height."""
+    """The bar at the bottom, of constant height.
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    Args:
+        details: A button that tells more of what runs.
+        parent: Of the widget.
+    """
+
+    def __init__(self, details: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("status")
         self.running = self._label("What runs where", Qt.AlignmentFlag.AlignLeft)
+        self.progress = self._label("Getting faster", Qt.AlignmentFlag.AlignHCenter)
+        self.progress.hide()
+        self.details = details
+        policy = details.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # or the bar would grow, and move the picture
+        details.setSizePolicy(policy)
+        details.hide()
         self.camera = self._label("Virtual camera", Qt.AlignmentFlag.AlignHCenter)
         self.camera.hide()
         self.source = self._label("Source", Qt.AlignmentFlag.AlignRight)
         row = QHBoxLayout(self)
-        row.setContentsMargins(2 * SPACE, SPACE // 2, 2 * SPACE, SPACE // 2)
-        row.setSpacing(3 * SPACE)
-        row.addWidget(self.running, 3)
+        row.setContentsMargins(2 * SPACE, 0, 2 * SPACE, 0)
+        row.setSpacing(SPACE)
+        self.running.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
+        row.addWidget(self.running, 4)
+        row.addWidget(details)
+        row.addStretch(1)
+        row.addWidget(self.progress, 3)
         row.addWidget(self.camera, 2)
         row.addWidget(self.source, 2)
 
@@ -78,11 +98,24 @@ class StatusBar(QFrame):
         label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         return label
 
-    def show_running(self, running: str) -> None:
-        """Show which network runs on which device."""
-        if running != self.running.text():
-            self.running.setText(running)
-            self.running.setToolTip(running)
+    def show_running(self, words: str, details: str = "") -> None:
+        """Show what runs where.
+
+        Args:
+            words: In plain words.
+            details: In the words of those who know networks; in the tooltip.
+        """
+        tip = f"{words}\n{details}" if details else words
+        if tip != self.running.toolTip():
+            self.running.setText(words)
+            self.running.setToolTip(tip)
+            self.details.setVisible(bool(details))
+
+    def show_progress(self, text: str) -> None:
+        """Show what makes the program faster in a while; "" for nothing."""
+        self.progress.setText(text)
+        self.progress.setToolTip(text)
+        self.progress.setVisible(bool(text))
 
     def show_camera(self, text: str) -> None:
         """Show what the virtual camera does; "" while it is off."""

@@ -21,7 +21,13 @@ _TOLD = ("train", "queue")  # whose progress is shown beside their icons
 _VIEWS = ("view_styled", "view_split", "view_compare")
 _BESIDE = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
 _ALONE = Qt.ToolButtonStyle.ToolButtonIconOnly
-_STEPS = 3
+# Buttons of the left whose words are shown where there is room, the first ones before the others.
+_WORDED = (
+    *("sources", "record", "snapshot", "train", "queue"),
+    *("virtual_camera", "save", "pause", "paste", "copy"),
+)
+_FOLDING = tuple(reversed(_WORDED))
+_STEPS = len(_WORDED) + 3
 _FOLDED_LAST = ("paste", "copy", "help")  # hidden in the last step
 _RIGHT = ("overlay", "gallery", "panel", "fullscreen", "help")
 
@@ -29,8 +35,8 @@ _RIGHT = ("overlay", "gallery", "panel", "fullscreen", "help")
 class Toolbar(QFrame):
     """Made from `actions`; the menus open below their buttons.
 
-    Where it is narrow, it folds in steps: first the texts of the views, then other texts, then
-    buttons whose commands are also in the menu.
+    Where it is narrow, it folds in steps: first the words of the buttons, one after another, then
+    the texts of the views, then other texts, then buttons whose commands are also in the menu.
     """
 
     def __init__(
@@ -43,12 +49,16 @@ class Toolbar(QFrame):
         self._telling: set[str] = set()  # those of _TOLD whose progress is shown
         self._folded = 0  # number of folded steps
         self._spare: list[QToolButton] = []
+        self._worded: dict[str, QToolButton] = {}
+        self._words = {key: actions[key].iconText() for key in _TOLD}
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACE, SPACE // 2, SPACE, SPACE // 2)
         row.setSpacing(2)
         for group in _LEFT:
             for key in group:
-                made = tool_button(actions[key], self, words=key == "open")
+                made = tool_button(actions[key], self, words=True)
+                if key in _WORDED:
+                    self._worded[key] = made
                 row.addWidget(made)
                 if key in _FOLDED_LAST:
                     self._spare.append(made)
@@ -110,11 +120,11 @@ class Toolbar(QFrame):
     def _fold(self, count: int) -> None:
         """Fold the first `count` steps."""
         self._folded = count
+        for step, key in enumerate(_FOLDING):
+            set_text_shown(self._worded[key], count <= step or self._tells(key))
         for each in self._views:
-            set_text_shown(each, count < 1)
-        set_text_shown(self._open_button, count < 2)
-        for key, each in self._told.items():
-            set_text_shown(each, count < 2 and key in self._telling)
+            set_text_shown(each, count < _STEPS - 2)
+        set_text_shown(self._open_button, count < _STEPS - 1)
         for each in self._spare:
             each.setVisible(count < _STEPS)
         self._segments_frame.updateGeometry()  # immediately, not in the next event loop iteration
@@ -124,6 +134,7 @@ class Toolbar(QFrame):
         row = self.layout()
         assert row is not None
         gains = (
+            *(0 if key in self._telling else text_width(self._worded[key]) for key in _FOLDING),
             sum(map(text_width, self._views)),
             sum(map(text_width, self._text_buttons)),
             sum(each.sizeHint().width() + row.spacing() for each in self._spare),
@@ -144,6 +155,10 @@ class Toolbar(QFrame):
         """Show `words` beside the icon of the queue; "" for none."""
         self._tell("queue", words)
 
+    def _tells(self, key: str) -> bool:
+        """Whether the progress of `key` is shown beside its icon."""
+        return key in self._telling and self._folded < _STEPS - 1
+
     def _tell(self, key: str, words: str) -> None:
         button = self._told[key]
         if words:
@@ -151,7 +166,8 @@ class Toolbar(QFrame):
             button.defaultAction().setIconText(words)
         else:
             self._telling.discard(key)
-        set_text_shown(button, bool(words) and self._folded < 2)
+            button.defaultAction().setIconText(self._words[key])
+        set_text_shown(button, self._tells(key) or self._folded <= _FOLDING.index(key))
         button.setAccessibleDescription(words or button.toolTip())
 
     def pop_up_menu(self) -> None:

@@ -68,7 +68,7 @@ def test_a_small_result_is_sharpened_or_not(photo, tmp_path):
         small = ("--upsampling", how, "--size", "18")
         assert stylized(photo, "-o", out, *small, style="candy") == 0
         made.append((read_pixels(out), read_metadata(out)["Upsampling"]))
-    assert [words for _, words in made] == ["Sharpen to frame", "Smooth"]
+    assert [words for _, words in made] == ["Keep fine detail", "Smooth"]
     assert not np.array_equal(made[0][0], made[1][0])
 
 

@@ -38,7 +38,7 @@ def test_it_is_the_change_of_the_output_over_that_of_the_source():
     assert meter.flicker == Flicker(5.0, 2.0)
     assert meter.flicker is not None
     assert meter.flicker.ratio == 2.5
-    assert str(meter.flicker) == "2.50x the source's change"
+    assert str(meter.flicker) == "2.50 times the original's motion"
 
 
 @pytest.mark.parametrize(

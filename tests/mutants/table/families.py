@@ -90,8 +90,8 @@ MUTANTS = (
     Mutant(
         "a saved picture does not name the network that painted it",
         "app/export/image_metadata.py",
-        'running.network or NETWORKS["lite"',
-        'NETWORKS["lite"',
+        'running.network or ("Lite"',
+        '("Lite"',
         (f"{_STYLE_IMAGES}::test_a_picture_is_painted_in_the_style_of_another",),
     ),
     Mutant(

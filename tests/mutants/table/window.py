@@ -38,4 +38,130 @@ MUTANTS = (
         "if True:",
         ("tests/utils/test_text.py",),
     ),
+    Mutant(
+        "a start without a source shows an empty window",
+        "app/ui/welcome/controller.py",
+        "self.page.show_page(self._offered and nothing and not self._dragging)",
+        "self.page.show_page(False)",
+        (
+            "tests/app/ui/window/test_welcome.py::"
+            "test_the_window_offers_four_cards_where_nothing_was_opened_before",
+        ),
+    ),
+    Mutant(
+        "the welcome page hides what a drop would do",
+        "app/ui/welcome/controller.py",
+        "self._dragging = True",
+        "self._dragging = False",
+        ("tests/app/ui/window/test_welcome.py::test_dropping_on_the_page_works_as_everywhere",),
+    ),
+    Mutant(
+        "a camera is opened because it was found, unasked",
+        "app/ui/welcome/controller.py",
+        "if not self._camera_wanted:",
+        "if False:",
+        ("tests/app/ui/window/test_welcome.py::test_the_camera_card_opens_the_only_camera",),
+    ),
+    Mutant(
+        "the badge lies on the figures",
+        "app/ui/main_window.py",
+        "settings.badge and not (settings.overlay or full)",
+        "settings.badge",
+        (
+            "tests/app/ui/window/test_badge.py::"
+            "test_a_click_on_the_badge_opens_the_figures_in_its_place",
+        ),
+    ),
+    Mutant(
+        "a still picture has the frame rate of what was before",
+        "app/ui/speed/badge.py",
+        "shown = bool(fps) and",
+        "shown =",
+        ("tests/app/ui/window/test_badge.py::test_a_still_picture_has_no_rate",),
+    ),
+    Mutant(
+        "the status line does not say that there is no GPU",
+        "app/ui/speed/words.py",
+        "if NO_GPU in running.limitations:",
+        "if False:",
+        ("tests/app/ui/speed/test_words.py::test_one_sentence_says_what_was_chosen_and_why",),
+    ),
+    Mutant(
+        "compiling is said for ever",
+        "app/ui/speed/compiling.py",
+        'self._show(COMPILING if compiling else "")',
+        "self._show(COMPILING)",
+        (
+            "tests/app/ui/speed/test_words.py::"
+            "test_compiling_is_said_while_it_lasts_and_what_it_gained_after",
+        ),
+    ),
+    Mutant(
+        "the toolbar has no words however wide it is",
+        "app/ui/widgets/toolbar.py",
+        "count <= step or self._tells(key)",
+        "self._tells(key)",
+        (
+            "tests/app/ui/window/test_small_screens.py::"
+            "test_buttons_of_the_toolbar_have_words_where_there_is_room",
+        ),
+    ),
+    Mutant(
+        "the button of the details moves the picture as it appears",
+        "app/ui/widgets/status_bar.py",
+        "policy.setRetainSizeWhenHidden(True)",
+        "pass",
+        ("tests/app/ui/window/test_messages.py::test_no_message_moves_the_picture",),
+    ),
+    Mutant(
+        "strokes change their width as the bar moves",
+        "app/ui/speed/steps.py",
+        "keep_strokes=self.size is not None",
+        "keep_strokes=False",
+        ("tests/app/ui/speed/test_steps.py::test_strokes_keep_their_width_when_the_bar_moves",),
+    ),
+    Mutant(
+        "a computed rate is shown as a measured one",
+        "app/ui/speed/bar.py",
+        "if time.measured else",
+        "if True else",
+        ("tests/app/ui/speed/test_steps.py::test_a_rate_that_was_not_measured_says_about",),
+    ),
+    Mutant(
+        "the bar shows a step although another engine was chosen by hand",
+        "app/ui/speed/controller.py",
+        "on_bar = chosen.applied(config) == config and",
+        "on_bar = chosen.applied(config).size == config.size and",
+        ("tests/app/ui/window/test_speed_bar.py::test_what_is_moved_by_hand_makes_the_bar_custom",),
+    ),
+    Mutant(
+        "the bar forgets the step that is in force",
+        "app/ui/speed/steps.py",
+        "side[-1:] = [chosen]",
+        "pass",
+        (
+            "tests/app/ui/speed/test_steps.py::"
+            "test_the_chosen_step_stays_on_the_bar_when_others_are_derived",
+        ),
+    ),
+    Mutant(
+        "times of other kernels are kept",
+        "app/ui/speed/controller.py",
+        "self._machine.times.clear()",
+        "pass",
+        (
+            "tests/app/ui/window/test_speed_bar.py::"
+            "test_other_kernels_make_what_was_measured_worthless",
+        ),
+    ),
+    Mutant(
+        "the frame that prepares a size is measured",
+        "app/ui/speed/timing.py",
+        "if not repeated:",
+        "if False:",
+        (
+            "tests/app/ui/speed/test_steps.py::"
+            "test_a_time_is_measured_only_after_some_frames_at_one_size",
+        ),
+    ),
 )

@@ -40,14 +40,14 @@ def reading() -> StreamStats:
 
 def test_the_overlay_has_a_line_for_every_figure(reading):
     said = figures(reading, result())
-    assert said["Captured"] == "30.0 fps"
-    assert said["Capture to paint"] == "61 ms, p95 70 ms"
+    assert said["Camera"] == "30.0 fps"
+    assert said["Delay"] == "61 ms, p95 70 ms"
     assert said["Dropped"] == "3"
     assert said["Network input"] == "288 x 208"
     assert said["    Encoder"] == "10.0 ms"
     assert said["Blend"] == "3.5 ms"
     assert said["Paint"] == "2.0 ms"
-    assert said["Flicker"] == "1.50x the source's change"
+    assert said["Flicker"] == "1.50 times the original's motion"
 
 
 def layered(count: int) -> Timings:
@@ -124,7 +124,7 @@ def test_the_layers_fit_or_the_overlay_says_that_they_do_not(
 
 
 def test_rates_that_are_not_known_are_left_out():
-    assert "Captured" not in figures(StreamStats(), result())
+    assert "Camera" not in figures(StreamStats(), result())
 
 
 def test_the_overlay_text_is_drawn_at_most_four_times_a_second(qtbot, reading):

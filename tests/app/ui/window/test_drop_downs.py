@@ -9,6 +9,7 @@ from PySide6.QtTest import QTest
 from app.ui.main_window import MainWindow
 from app.ui.training.window import TrainingWindow
 from app.ui.widgets.option_box import Choice, OptionBox
+from tests.app.ui.window.conftest import press
 
 
 def unseen(box: OptionBox) -> list[str]:
@@ -56,6 +57,8 @@ def test_every_drop_down_shows_all_its_rows(window, studio, qtbot):
 
 
 def test_rows_whose_remarks_wrap_are_shown_whole(window, qtbot):
+    press(window, "advanced")
+    qtbot.wait(20)
     box = window.panel.controls["strokes"]
     words = "a remark that is far too long for one line of a list as narrow as the panel"
     box.set_options(Choice(n, f"Choice {n}", words) for n in range(5))

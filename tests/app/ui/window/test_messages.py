@@ -124,6 +124,7 @@ def test_a_message_that_grows_is_shown_whole(streaming, session, qtbot):
 
 
 def test_figures_are_written_below_the_messages(streaming, session):
+    press(streaming, "overlay")
     before = streaming.overlay.y()
     session.problem.emit(Problem("something"))
     assert streaming.overlay.y() == before + streaming.messages.height()
@@ -132,6 +133,7 @@ def test_figures_are_written_below_the_messages(streaming, session):
 
 
 def test_messages_keep_clear_of_the_figures_of_a_comparison(streaming, session, qtbot):
+    press(streaming, "overlay")
     streaming.set_view("compare")
     overlay, messages = streaming.overlay, streaming.messages
     qtbot.waitUntil(lambda: streaming.viewport._headroom > 0)

@@ -97,7 +97,7 @@ def test_a_style_is_taken_out_of_a_mix_and_the_others_keep_their_proportions(
 
 def test_the_list_mixes_in_and_takes_out(window, session, colors):
     panel = window.panel
-    assert panel.mix.currentText() == "Nothing"
+    assert panel.mix.currentText() == "None"
     for expected in (("gold", "plum"), ("gold", "plum", "red")):
         panel.mix.setCurrentIndex(panel.mix.findText(expected[-1].title()))
         panel.mix.activated.emit(panel.mix.currentIndex())

@@ -63,18 +63,34 @@ def test_the_panel_writes_the_config(window, session):
     assert panel.controls["strength"].percent.text() == "40 %"
 
 
-def test_the_panel_is_in_groups_whose_check_boxes_come_last(window):
+def test_the_panel_is_in_groups_whose_check_boxes_come_last(window, qtbot):
+    press(window, "advanced")
+    qtbot.wait(20)
     panel = window.panel
     headings = [x for x in panel.findChildren(QLabel) if x.property("role") == "heading"]
     controls = [panel.mix, panel.network_size, panel.precision, panel.kernels, panel.device]
-    parts = [*headings, *panel.controls.values(), *controls]
+    parts = [*headings, *panel.controls.values(), *controls, panel.advanced_button]
     parts.sort(key=lambda part: part.mapTo(panel, part.rect().topLeft()).y())
-    assert [part.accessibleName() or part.text() for part in parts] == [
+    assert [part.accessibleName() or part.text().replace("&", "") for part in parts] == [
+        "Smooth or sharp",
         "Style", "Strength", "Mix with", "Share of the second style", "Keep colors",
-        "Detail", "Size", "Strokes", "Texture", "Sharpen to frame",
-        "Motion", "Smoothing",
-        "Speed", "Network", "Precision", "Kernels", "Device",
+        "Detail", "Texture", "Keep fine detail",
+        "Motion", "Less flicker",
+        "Device",
+        "Advanced settings", "Detail", "Style version", "Strokes", "Keep stroke width", "Precision",
+        "Engine",
     ]  # fmt: skip
+
+
+def test_the_advanced_settings_are_folded_at_first(window, saved, qtbot):
+    panel = window.panel
+    inside = [panel.network_size, panel.precision, panel.kernels]
+    inside += [panel.controls[name] for name in ("network", "strokes", "keep_strokes")]
+    assert not any(each.isVisible() for each in inside)
+    QTest.mouseClick(panel.advanced_button, Qt.MouseButton.LeftButton)
+    assert all(each.isVisible() for each in inside)
+    window.close()
+    assert saved[-1].advanced
 
 
 def test_no_smoothing_is_called_off_and_no_strength_0_percent(window, session):
@@ -99,7 +115,7 @@ def test_the_panel_follows_the_config_silently(window, session, qtbot):
 def test_a_second_style_is_mixed_in_from_the_panel(window, session):
     panel = window.panel
     assert [panel.mix.itemText(n) for n in range(panel.mix.count())] == [
-        "Nothing",
+        "None",
         "Mosaic",
         "Udnie",
     ]
@@ -119,7 +135,7 @@ def test_a_second_style_is_mixed_in_from_the_panel(window, session):
 def test_the_first_style_is_not_offered_as_the_second(window, session):
     session.config = replace(session.config, style="udnie")
     titles = [window.panel.mix.itemText(n) for n in range(window.panel.mix.count())]
-    assert titles == ["Nothing", "Candy", "Mosaic"]
+    assert titles == ["None", "Candy", "Mosaic"]
 
 
 def test_a_key_mixes_and_stops_and_mixes_with_the_same_again(window, session):
@@ -177,13 +193,13 @@ def test_the_panel_says_when_automatic_is_lite(streaming, session):
     styled = streaming.viewport.styled
     lite = replace(styled, running=replace(styled.running, lite=True))
     session.styled.emit(lite)
-    assert streaming.panel.network_remark.text() == "Lite now"
+    assert streaming.panel.network_remark.text() == "Fast version in use"
     session.styled.emit(styled)
     assert streaming.panel.network_remark.text() == ""
 
 
 def test_the_automatic_size_names_what_it_is_now(streaming):
-    assert streaming.panel.network_size.currentText() == "Automatic, 48x32"
+    assert streaming.panel.network_size.currentText() == "Automatic (48x32)"
 
 
 def test_devices_and_remarks_are_filled_in(window, qtbot):
@@ -359,7 +375,7 @@ def test_a_control_without_a_meaning_for_the_family_is_disabled_with_the_reason(
     assert strength.isEnabled()
     session.config = replace(session.config, style="mosaic")
     assert strokes.isEnabled()
-    assert strokes.toolTip().startswith("Width of the strokes")
+    assert strokes.toolTip().startswith("Fine strokes")
 
 
 def test_styles_of_pictures_have_the_choice_of_full_and_lite(window, session, pictures_as_styles):
@@ -373,10 +389,10 @@ def test_only_styles_of_one_family_are_offered_to_be_mixed(window, session, pict
         return [window.panel.mix.itemText(n) for n in range(window.panel.mix.count())]
 
     session.config = replace(session.config, style="candy", mix="udnie")
-    assert offered() == ["Nothing", "Mosaic", "Udnie"]
+    assert offered() == ["None", "Mosaic", "Udnie"]
     window.mixer.choose_style("red")
     assert (session.config.style, session.config.mix) == ("red", None)
-    assert offered() == ["Nothing", "Teal"]
+    assert offered() == ["None", "Teal"]
     press(window, "mix_next")
     assert session.config.mix == "teal"
     window.mixer.choose_style("teal")

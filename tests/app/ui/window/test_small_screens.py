@@ -164,7 +164,7 @@ def test_views_fold_to_icons_that_keep_their_names(streaming, qtbot):
     streaming.resize(900, 500)
     qtbot.wait(20)
     assert all(view.width() < before - 30 for view, before in zip(views(), wide, strict=True))
-    assert [view.accessibleName() for view in views()] == ["Styled", "Split", "Compare"]
+    assert [view.accessibleName() for view in views()] == ["Styled", "Before/after", "Speed test"]
     assert all(view.toolTip() for view in views())
     streaming.resize(1280, 700)
     qtbot.wait(20)
@@ -279,3 +279,18 @@ def test_a_window_at_rest_lays_nothing_out(window, qtbot):
     window.toolbar.installEventFilter(watch)
     qtbot.wait(200)
     assert seen.count(QEvent.Type.LayoutRequest) <= 2
+
+
+def test_buttons_of_the_toolbar_have_words_where_there_is_room(streaming, qtbot):
+    def words() -> int:
+        styles = (each.toolButtonStyle() for each in streaming.toolbar._worded.values())
+        return sum(style == Qt.ToolButtonStyle.ToolButtonTextBesideIcon for style in styles)
+
+    counts = []
+    for width in (900, 1280, 1600, 1920):
+        streaming.resize(width, 800)
+        qtbot.wait(20)
+        counts.append(words())
+    assert counts[0] == 0
+    assert counts == sorted(counts)
+    assert 0 < counts[1] < counts[2] < counts[3] == len(streaming.toolbar._worded)

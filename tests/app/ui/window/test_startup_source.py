@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QColor, QImage
 
-from app.errors import Problem
 from app.frame import SourceInfo
 from app.live.session import Session
 from app.settings import Settings
@@ -38,7 +37,7 @@ def test_what_was_chosen_is_saved_on_closing(streaming, session, saved, picture)
     streaming.close()
     kept = saved[-1]
     assert (kept.style, kept.strength, kept.view) == ("mosaic", 0.5, "split")
-    assert (kept.overlay, kept.theme) == (False, "light")
+    assert (kept.overlay, kept.theme) == (True, "light")
     assert kept.source == str(picture)
     assert kept.geometry
 
@@ -46,7 +45,7 @@ def test_what_was_chosen_is_saved_on_closing(streaming, session, saved, picture)
 def test_a_change_is_saved_a_little_later(window, saved, qtbot):
     press(window, "overlay")
     qtbot.waitUntil(lambda: bool(saved), timeout=4000)
-    assert not saved[-1].overlay
+    assert saved[-1].overlay
 
 
 def test_what_was_loaded_is_not_looked_through_for_garbage_any_more(
@@ -72,13 +71,13 @@ def test_a_slow_disk_does_not_hold_the_window_up(session, qtbot):
 
 
 def test_what_was_saved_comes_back(session, qtbot):
-    kept = Settings(view="split", split=0.3, overlay=False, show_panel=False, theme="dark")
+    kept = Settings(view="split", split=0.3, overlay=True, show_panel=False, theme="dark")
     window = MainWindow(session, kept, lambda _: None)
     qtbot.addWidget(window)
     window.show()
     assert window.viewport.view == "split"
     assert window.viewport.split == 0.3
-    assert not window.overlay.isVisible()
+    assert window.overlay.isVisible()
     assert not window.panel.isVisible()
     assert window.theme.tokens.name == "dark"
     window.theme.choice = "system"
@@ -116,16 +115,14 @@ class Scripted:
         monkeypatch.setattr(session, "cameras", lambda: None)
 
 
-def test_the_first_camera_opens_or_the_scene(session, monkeypatch):
+def test_without_a_source_the_cameras_are_listed_and_nothing_is_opened(session, monkeypatch):
     script = Scripted(session, monkeypatch)
-    beginning = StartupSource(session, "")
-    assert script.opened == []
-    session.cameras_found.emit((CameraName(0, "HD Pro"), CameraName(1, "Other")))
-    assert script.opened == ["camera:HD Pro"]
-    beginning.deleteLater()
+    listed: list[bool] = []
+    monkeypatch.setattr(session, "cameras", lambda: listed.append(True))
     StartupSource(session, "")
-    session.cameras_found.emit(())
-    assert script.opened[-1] == "scene"
+    session.cameras_found.emit((CameraName(0, "HD Pro"), CameraName(1, "Other")))
+    session.opening_failed.emit()
+    assert (script.opened, listed) == ([], [True])
 
 
 def test_a_source_that_is_gone_gives_way_to_the_scene(session, monkeypatch):
@@ -134,22 +131,6 @@ def test_a_source_that_is_gone_gives_way_to_the_scene(session, monkeypatch):
     session.opening_failed.emit()
     session.opening_failed.emit()
     assert script.opened == ["/gone.png", "scene"]
-
-
-def test_another_problem_does_not_cost_the_first_camera(session, monkeypatch):
-    script = Scripted(session, monkeypatch)
-    StartupSource(session, "")
-    session.problem.emit(Problem("there is no device 'cuda:7'"))
-    session.cameras_found.emit((CameraName(0, "HD Pro"),))
-    assert script.opened == ["camera:HD Pro"]
-
-
-def test_who_opens_something_at_once_is_not_overruled_by_the_first_camera(session, monkeypatch):
-    script = Scripted(session, monkeypatch)
-    StartupSource(session, "")
-    session.opening_changed.emit("Opening 'mine.png'...")
-    session.cameras_found.emit((CameraName(0, "HD Pro"),))
-    assert script.opened == []
 
 
 def test_a_later_problem_opens_nothing(session, monkeypatch):

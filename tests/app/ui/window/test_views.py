@@ -45,6 +45,7 @@ def test_in_the_split_view_arrow_keys_move_the_divider_first(streaming):
 
 def test_the_overlay_leaves_a_comparison_free(streaming, qtbot):
     streaming.resize(streaming.minimumSizeHint())
+    press(streaming, "overlay")
     streaming.set_view("compare")
     qtbot.waitUntil(lambda: streaming.viewport.styled.comparison is not None)
     qtbot.waitUntil(lambda: streaming.viewport._headroom > 0)
@@ -56,7 +57,9 @@ def test_the_overlay_leaves_a_comparison_free(streaming, qtbot):
     assert streaming.viewport._headroom == 0
 
 
-def test_the_overlay_toggles(streaming):
+def test_the_figures_are_off_at_first_and_toggle(streaming):
+    assert not streaming.overlay.isVisible()
+    press(streaming, "overlay")
     assert streaming.overlay.isVisible()
     press(streaming, "overlay")
     assert not streaming.overlay.isVisible()
@@ -66,7 +69,6 @@ def test_a_key_times_every_layer_and_shows_the_figures_for_it(window, session, s
     asked: list[bool] = []
     session._time_layers.connect(asked.append)
     action = window.actions_by_key["layers"]
-    press(window, "overlay")
     press(window, "layers")
     assert action.isChecked()
     assert window.overlay.isVisible()
@@ -87,14 +89,20 @@ def test_a_key_times_every_layer_and_shows_the_figures_for_it(window, session, s
 def test_that_layers_are_timed_is_remembered(session, qtbot):
     asked: list[bool] = []
     session._time_layers.connect(asked.append)
-    window = MainWindow(session, Settings(layers=True), lambda _: None)
+    window = MainWindow(session, Settings(layers=True, overlay=True), lambda _: None)
     qtbot.addWidget(window)
     assert asked == [True]
     assert window.actions_by_key["layers"].isChecked()
 
 
 def test_the_status_line_says_what_runs_where(streaming):
-    assert streaming.status.running.text() == "Fused, FP32, CPU: no CUDA device"
+    plain = "Runs on the processor, no NVIDIA GPU found. Fine version of the style"
+    assert streaming.status.running.text() == plain
+    assert "kernel" not in plain
+    press(streaming, "details")
+    assert streaming.notices.text == "Fused, FP32, CPU: no CUDA device"
+    assert streaming.status.running.toolTip() == f"{plain}\n{streaming.notices.text}"
+    assert streaming.status.details.isVisible()
     assert "64x48" in streaming.status.source.text()
 
 

@@ -1,0 +1,91 @@
+"""The badge in the corner of the picture: frames a second; a click opens the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtGui import QAction, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from app.engine.result import StyledFrame
+from app.live.stream_metrics import StreamStats
+from app.ui.theme.tokens import RADIUS, SPACE
+from app.ui.viewport.text_painting import INK, REDRAW_MS, SHADE
+
+_WHOLE_FROM = 3.0  # frames a second; fewer are shown with a decimal
+
+
+def fps_text(fps: float) -> str:
+    """Return "15 fps", or "1.5 fps" of a slow stream."""
+    return f"{fps:.0f} fps" if fps >= _WHOLE_FROM else f"{fps:.1f} fps"
+
+
+class SpeedBadge(QPushButton):
+    """Lies in the upper left corner of the picture while a stream is shown, and is not `wanted`
+    otherwise.
+
+    Args:
+        reading: Gives the figures of the stream.
+        styled: Gives the result on screen; over a comparison there is no badge.
+        figures: The action that a click triggers.
+        parent: The picture.
+    """
+
+    def __init__(
+        self,
+        reading: Callable[[], StreamStats],
+        styled: Callable[[], StyledFrame | None],
+        figures: QAction,
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self._reading, self._styled = reading, styled
+        self._wanted = False
+        self.setAccessibleName("Frames a second")
+        self.setToolTip("How many pictures are shown a second; click to show all figures")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.clicked.connect(figures.trigger)
+        self.set_covered_height(0)
+        self.hide()
+        self._timer = QTimer(self, interval=REDRAW_MS)
+        self._timer.timeout.connect(self.refresh)
+        self._timer.start()
+
+    def set_wanted(self, wanted: bool) -> None:
+        """Show the badge whenever there is a stream, or not at all."""
+        self._wanted = wanted
+        self.refresh()
+
+    def set_covered_height(self, covered: int) -> None:
+        """Move below messages that cover the top of the picture by this many pixels."""
+        self.move(2 * SPACE, 2 * SPACE + covered)
+
+    def refresh(self) -> None:
+        """Show the newest rate."""
+        styled = self._styled()
+        fps = self._reading().displayed_fps if self._wanted and styled is not None else 0.0
+        shown = bool(fps) and styled is not None and styled.comparison is None
+        if shown and (text := fps_text(fps)) != self.text():
+            self.setText(text)
+            self.setAccessibleDescription(f"{text}. Shows all figures")
+            self.resize(self.sizeHint())
+        self.setVisible(shown)
+
+    def sizeHint(self) -> QSize:
+        """Size of the text; digits that change do not change it."""
+        digits = "".join("0" if letter.isdigit() else letter for letter in self.text())
+        metrics = self.fontMetrics()
+        return QSize(metrics.horizontalAdvance(digits) + 3 * SPACE, metrics.height() + 2 * SPACE)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the text on a dark rounded rectangle, with a ring while it has the focus."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        ring = self.palette().highlight().color() if self.hasFocus() or self.underMouse() else None
+        painter.setPen(Qt.PenStyle.NoPen if ring is None else QPen(ring, 2))
+        painter.setBrush(SHADE)
+        painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -1), RADIUS, RADIUS)
+        painter.setPen(INK)
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, self.text())

@@ -1,0 +1,107 @@
+"""The bar from smooth to sharp, with the frames a second at both ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSlider, QVBoxLayout, QWidget
+
+from app.ui.speed.badge import fps_text
+from app.ui.speed.timing import FrameTime
+from app.ui.theme.tokens import SPACE
+
+CUSTOM = "Custom"
+TIP = (
+    "Left: more pictures a second. Right: sharper pictures. In the middle the program chooses. "
+    "The rates are those of this machine; a camera may give fewer"
+)
+
+
+def rate_text(time: FrameTime | None) -> str:
+    """Return "15 fps" of a measured time, "about 15 fps" of a computed one, "" of none."""
+    if time is None:
+        return ""
+    return fps_text(time.fps) if time.measured else f"about {fps_text(time.fps)}"
+
+
+class _Slider(QSlider):
+    """A slider that leaves the wheel to the panel, which it scrolls."""
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+
+class SpeedBar(QWidget):
+    """Shows one of a few steps, or that none of them is in force.
+
+    `picked(index)` has the step that the user chose.
+    """
+
+    picked = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.slider = _Slider(Qt.Orientation.Horizontal)
+        self.slider.setAccessibleName("Smooth or sharp")
+        self.slider.setToolTip(TIP)
+        self.slider.setPageStep(1)
+        self.slider.setTickPosition(QSlider.TickPosition.TicksBelow)
+        self.slider.setTickInterval(1)
+        self.slider.valueChanged.connect(self.picked)
+        self.automatic = QPushButton("Automatic")
+        self.automatic.setAccessibleName("Automatic speed")
+        self.automatic.setToolTip("Let the program choose between smooth and sharp (Shift+A)")
+        self.automatic.clicked.connect(lambda: self.picked.emit(self.slider.maximum() // 2))
+        policy = self.automatic.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.automatic.setSizePolicy(policy)
+        self.title, self.left, self.right = QLabel(), QLabel(), QLabel()
+        for label in (self.left, self.right):
+            label.setProperty("role", "muted")
+        self.heading = QLabel("&Smooth or sharp")
+        self.heading.setProperty("role", "heading")
+        self.heading.setBuddy(self.slider)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 3 * SPACE // 2, 0, 0)
+        column.setSpacing(SPACE // 2)
+        column.addWidget(self.heading)
+        head = QHBoxLayout()
+        head.addWidget(self.title, 1)
+        head.addWidget(self.automatic)
+        column.addLayout(head)
+        column.addWidget(self.slider)
+        ends = QHBoxLayout()
+        ends.addWidget(self.left, 1)
+        ends.addWidget(self.right, 1, Qt.AlignmentFlag.AlignRight)
+        column.addLayout(ends)
+        self.setFocusProxy(self.slider)
+
+    def show_steps(
+        self,
+        titles: Sequence[str],
+        current: int | None,
+        smooth: FrameTime | None,
+        sharp: FrameTime | None,
+    ) -> None:
+        """Show which step is in force, without emitting signals.
+
+        Args:
+            titles: Of the steps, from smooth to sharp.
+            current: The step in force; None for none of them.
+            smooth: The time of a frame at the left end.
+            sharp: The same at the right end.
+        """
+        blocked = self.slider.blockSignals(True)
+        self.slider.setRange(0, len(titles) - 1)
+        self.slider.setValue(len(titles) // 2 if current is None else current)
+        self.slider.blockSignals(blocked)
+        title = CUSTOM if current is None else titles[current]
+        self.title.setText(title)
+        self.automatic.setVisible(current != len(titles) // 2)
+        self.left.setText("\n".join(filter(None, ("Smooth", rate_text(smooth)))))
+        self.right.setText("\n".join(filter(None, ("Sharp", rate_text(sharp)))))
+        self.right.setAlignment(Qt.AlignmentFlag.AlignRight)
+        ends = f"smooth {rate_text(smooth)}, sharp {rate_text(sharp)}"
+        self.slider.setAccessibleDescription(f"{title}; {ends}")

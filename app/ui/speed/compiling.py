@@ -1,0 +1,59 @@
+"""Watches the kernels being compiled in the background, and says when the stream got faster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QTimer
+
+from app.ui.speed.words import COMPILING, faster_words
+from kernels.jit import build
+
+LOOK_MS = 500
+SETTLED_MS = 6000  # until the rate of the stream is that of the new kernels
+
+
+class CompileWatch(QObject):
+    """Tells `show` that kernels are being compiled, and that no more are, with "".
+
+    Args:
+        fps: Gives the pictures that are shown a second; 0 where there is no stream.
+        show: Shows the words for as long as they are true.
+        say: Shows a notice.
+        parent: Of the QObject.
+    """
+
+    def __init__(
+        self,
+        fps: Callable[[], float],
+        show: Callable[[str], None],
+        say: Callable[[str], None],
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._fps, self._show, self._say = fps, show, say
+        self._compiling = False
+        self._before = 0.0  # frames a second while the old kernels ran
+        self._look = QTimer(self, interval=LOOK_MS)
+        self._look.timeout.connect(self.look)
+        self._look.start()
+        self._settled = QTimer(self, interval=SETTLED_MS, singleShot=True)
+        self._settled.timeout.connect(self.compare)
+
+    def look(self) -> None:
+        """See whether a library is being built."""
+        compiling = build.BUILDING in build.reasons().values()
+        if compiling:
+            self._before = self._fps() or self._before
+        if compiling == self._compiling:
+            return
+        self._compiling = compiling
+        self._show(COMPILING if compiling else "")
+        if not compiling:
+            self._settled.start()
+
+    def compare(self) -> None:
+        """Say how much faster the stream is than before, if it is."""
+        if not self._compiling and (words := faster_words(self._before, self._fps())):
+            self._say(words)
+            self._before = 0.0

@@ -1,0 +1,151 @@
+"""The steps of the bar from smooth to sharp: versions of the style, sizes and precisions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from app.engine.config import EngineConfig
+from app.engine.resolution import AUTO_SIZES, SHARPER, Sizes, kept_strokes
+from app.options import STROKE_SIZE, STROKES
+from app.ui.speed.timing import FrameTime, FrameTimes, Kind
+from models.precision import Precision
+
+APART = 1.15  # how much faster or slower a step is than the one beside it, at least
+TITLES: dict[int, tuple[str, ...]] = {  # of so many steps
+    3: ("Smoothest", "Automatic", "Sharpest"),
+    5: ("Smoothest", "Smoother", "Automatic", "Sharper", "Sharpest"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A combination that the bar chooses; the one with `size` None is Automatic.
+
+    Attributes:
+        network: A key of app.options.NETWORKS.
+        size: The long side of the sharper input in pixels; strokes keep their width.
+        precision: What to compute in.
+    """
+
+    network: str = "auto"
+    size: int | None = None
+    precision: Precision = Precision.fp32
+
+    def applied(self, config: EngineConfig) -> EngineConfig:
+        """Return `config` with this combination; its strokes stay as wide as they are."""
+        return replace(
+            config,
+            network=self.network,
+            size=self.size,
+            precision=self.precision,
+            kernels=EngineConfig().kernels,
+            keep_strokes=self.size is not None,
+        )
+
+
+AUTOMATIC = Step()
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What steps are derived from.
+
+    Attributes:
+        times: Of frames on this machine.
+        frame: (width, height) of the frames.
+        strokes: A key of app.options.STROKES.
+        now: What Automatic runs at the moment: kind, sizes; None as long as it has not run.
+        fast: The fastest precision that the device computes well in.
+        has_lite: Whether the style has a lite network.
+    """
+
+    times: FrameTimes
+    frame: tuple[int, int]
+    strokes: str = "medium"
+    now: tuple[Kind, Sizes] | None = None
+    fast: Precision = Precision.fp32
+    has_lite: bool = True
+
+    @property
+    def stroke_size(self) -> int:
+        """The long side of the input that gives strokes their width, in pixels."""
+        return round(STROKE_SIZE * STROKES[self.strokes].scale)
+
+    def sizes(self, size: int) -> Sizes:
+        """The sizes of the network's inputs for a step of this size."""
+        return kept_strokes(*self.frame, size, self.stroke_size)
+
+    def time(self, step: Step) -> FrameTime | None:
+        """The time of a frame at a step; None while nothing was measured."""
+        if step.size is None:
+            return None if self.now is None else self.times.of(self.now[0], self.now[1].pixels)
+        kind = Kind(step.network == "lite", step.precision)
+        return self.times.of(kind, self.sizes(step.size).pixels)
+
+
+def steps_for(machine: Machine, chosen: Step = AUTOMATIC) -> list[Step]:
+    """Return three or five steps from smooth to sharp, with Automatic in the middle.
+
+    Where Automatic is as fast as the fastest network that keeps the width of strokes, the smoothest
+    step is at a smaller size, with wider strokes, as Automatic is itself on slow machines.
+
+    Args:
+        machine: What is known of it.
+        chosen: The step in force, which is among the steps if it can be.
+    """
+    smooth, sharp = _smooth(machine), _sharp(machine)
+    automatic = machine.time(AUTOMATIC)
+    if chosen.size is not None and chosen not in (*smooth, *sharp):
+        side = smooth if chosen.network == "lite" else sharp
+        side[-1:] = [chosen]
+    if automatic is None:
+        return [smooth[-1], AUTOMATIC, sharp[-1]]
+    before = _between(machine, smooth, automatic, chosen)
+    after = _between(machine, sharp, automatic, chosen)
+    if before is None or after is None:
+        return [
+            chosen if chosen in smooth else smooth[-1],
+            AUTOMATIC,
+            chosen if chosen in sharp else sharp[-1],
+        ]
+    return [smooth[-1], before, AUTOMATIC, after, sharp[-1]]
+
+
+def _smooth(machine: Machine) -> list[Step]:
+    """Steps that may be faster than Automatic, the fastest last."""
+    lite = "lite" if machine.has_lite else "full"
+    size = machine.stroke_size
+    sharper = next((s for s in AUTO_SIZES if s > SHARPER * size), size)
+    made = [Step(lite, sharper, machine.fast), Step(lite, size, machine.fast)]
+    automatic, fastest = machine.time(AUTOMATIC), machine.time(made[-1])
+    if automatic and fastest and automatic.ms < APART * fastest.ms:
+        assert machine.now is not None
+        below = min(size, max(machine.now[1].detail))
+        smaller = max((s for s in AUTO_SIZES if s < below), default=AUTO_SIZES[0])
+        made.append(Step(lite, smaller, machine.fast))
+    return made
+
+
+def _sharp(machine: Machine) -> list[Step]:
+    """Steps that may be sharper than Automatic, the sharpest last."""
+    largest = min(max(machine.frame), AUTO_SIZES[-1])
+    sizes = [s for s in AUTO_SIZES if SHARPER * machine.stroke_size < s < largest]
+    return [Step("full", s) for s in (*sizes, largest)]
+
+
+def _between(machine: Machine, side: list[Step], automatic: FrameTime, chosen: Step) -> Step | None:
+    """The step between Automatic and the end of a side whose time is nearest to the middle of
+    both; None where none is apart from both."""
+    end = machine.time(side[-1])
+    if end is None:
+        return None
+    low, high = sorted((automatic.ms, end.ms))
+    found = {
+        step: time.ms
+        for step in side[:-1]
+        if (time := machine.time(step)) and APART * low <= time.ms <= high / APART
+    }
+    if chosen in found:
+        return chosen
+    middle = (low * high) ** 0.5
+    return min(found, key=lambda s: max(found[s] / middle, middle / found[s]), default=None)

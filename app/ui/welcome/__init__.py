@@ -1,0 +1,1 @@
+"""The page that the window opens on while nothing is open."""

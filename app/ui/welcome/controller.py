@@ -1,0 +1,129 @@
+"""Shows the welcome page while nothing is open, and begins what a card of it names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from PySide6.QtCore import QEvent, QObject, QPoint
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
+
+from app.frame import SourceInfo
+from app.live.session import Session
+from app.sources import SCENE
+from app.sources.camera import CameraName
+from app.ui.controllers.source_opener import camera_spec
+from app.ui.file_dialogs import OPEN_FILM, OPEN_PICTURE, FileDialogs, FileKind
+from app.ui.welcome.page import WelcomePage
+
+# The actions of the cards, in their order, with one line each.
+CARDS = {
+    "open_camera": "See yourself as a painting, live",
+    "open_photo": "Paint one picture or several",
+    "open_film": "Paint every frame, with its sound",
+    "open_demo": "Try it on a small animated scene",
+}
+NO_CAMERA = "No camera found. Plug one in, and choose Camera again"
+
+
+class WelcomeController(QObject):
+    """Owns the page.
+
+    The page is shown from `offer` on whenever nothing is open or being opened. It gives way to the
+    picture while something is dragged over the window, since the picture says what dropping does.
+
+    Args:
+        session: Opens sources.
+        actions: The actions of the window, by key.
+        dialogs: Ask for files.
+        say: Shows a notice.
+        picture: What the page covers.
+        window: Owns the dialogs; what is dragged enters it.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        actions: Mapping[str, QAction],
+        dialogs: FileDialogs,
+        say: Callable[[str], None],
+        picture: QWidget,
+        window: QWidget,
+    ) -> None:
+        super().__init__(window)
+        self._session, self._dialogs, self._say, self._window = session, dialogs, say, window
+        self.page = WelcomePage([(actions[key], line) for key, line in CARDS.items()], picture)
+        self._offered = self._opening = self._dragging = self._camera_wanted = False
+        session.opening_changed.connect(self._on_opening_changed)
+        session.source_changed.connect(self._on_source_changed)
+        session.cameras_found.connect(self._on_cameras_found)
+        window.installEventFilter(self)
+
+    def offer(self) -> None:
+        """Show the page, now and whenever nothing is open."""
+        self._offered = True
+        self._update()
+
+    def act(self, key: str) -> None:
+        """Do what the action `key`, one of CARDS, says."""
+        if key == "open_camera":
+            self._camera_wanted = True
+            self._session.cameras()
+        elif key == "open_photo":
+            self._ask("Open photos", OPEN_PICTURE)
+        elif key == "open_film":
+            self._ask("Open a film", OPEN_FILM)
+        else:
+            self._session.open(SCENE)
+
+    def _ask(self, title: str, kind: FileKind) -> None:
+        several = QFileDialog.FileMode.ExistingFiles
+
+        def chosen(names: list[str]) -> None:
+            self._session.open(names[0] if len(names) == 1 else names)
+
+        mode = several if kind is OPEN_PICTURE else QFileDialog.FileMode.ExistingFile
+        self._dialogs.dialog(self._window, title, kind, mode, chosen).open()
+
+    def _on_cameras_found(self, cameras: tuple[CameraName, ...]) -> None:
+        if not self._camera_wanted:
+            return
+        self._camera_wanted = False
+        if len(cameras) == 1:
+            self._session.open(camera_spec(cameras[0]))
+        elif cameras:
+            self._choose_camera(cameras)
+        else:
+            self._say(NO_CAMERA)
+
+    def _choose_camera(self, cameras: tuple[CameraName, ...]) -> None:
+        """Ask which of several cameras is meant."""
+        menu = QMenu(self._window)
+        menu.aboutToHide.connect(menu.deleteLater)
+        for camera in cameras:
+            made = menu.addAction(camera.name or f"Camera {camera.index}")
+            made.triggered.connect(lambda _=False, c=camera: self._session.open(camera_spec(c)))
+        card = self.page.cards[0] if self.page.isVisible() else self._window
+        menu.popup(card.mapToGlobal(QPoint(0, card.height() // 2)))
+
+    def _on_opening_changed(self, opening: str) -> None:
+        self._opening = bool(opening)
+        self._update()
+
+    def _on_source_changed(self, info: SourceInfo | None) -> None:
+        self._update()
+
+    def _update(self) -> None:
+        nothing = self._session.info is None and not self._opening
+        self.page.show_page(self._offered and nothing and not self._dragging)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Give way to the picture while something is dragged over the window."""
+        if event.type() == QEvent.Type.DragEnter:
+            self._dragging = True
+        elif event.type() in (QEvent.Type.DragLeave, QEvent.Type.Drop):
+            self._dragging = False
+        else:
+            return False
+        self._update()
+        return False

@@ -1,0 +1,95 @@
+"""Plain words: where the network runs, which version of the style, and that it got faster."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.engine.result import RunInfo
+from app.ui.speed.compiling import CompileWatch
+from app.ui.speed.words import COMPILING, faster_words, plain_words
+from app.ui.viewport.stats_rows import bottleneck_words
+from kernels.jit import build
+from models.precision import Precision
+
+DRIVER = "there is an NVIDIA driver, but PyTorch 2.9 is a CPU build"
+
+
+@pytest.mark.parametrize(
+    ("running", "automatic", "said"),
+    [
+        (
+            RunInfo("Fused", Precision.fp32, "CPU", ("no CUDA device",), lite=True),
+            True,
+            "Runs on the processor, no NVIDIA GPU found. Fast version of the style, so that the "
+            "picture stays fluid",
+        ),
+        (
+            RunInfo("Fused", Precision.fp32, "CPU", (DRIVER,), lite=True),
+            False,
+            "Runs on the processor, since PyTorch cannot use the NVIDIA GPU. Fast version of the "
+            "style",
+        ),
+        (
+            RunInfo("Fused", Precision.fp16, "NVIDIA H200 (cuda:0)"),
+            True,
+            "Runs on NVIDIA H200. Fine version of the style",
+        ),
+        (
+            RunInfo("Fused", Precision.fp32, "CPU", style="Candy 60 %, Udnie 40 %", mixed=True),
+            True,
+            "Runs on the processor. Fine version of Candy 60 %, Udnie 40 %",
+        ),
+    ],
+)
+def test_one_sentence_says_what_was_chosen_and_why(running, automatic, said):
+    assert plain_words(running, automatic=automatic) == said
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (4.0, 9.2, "Faster now: 9 pictures a second instead of 4"),
+        (1.24, 2.5, "Faster now: 2.5 pictures a second instead of 1.2"),
+        (9.0, 10.0, ""),
+        (0.0, 10.0, ""),
+    ],
+)
+def test_that_it_got_faster_is_said_with_both_rates(before, after, said):
+    assert faster_words(before, after) == said
+
+
+def test_compiling_is_said_while_it_lasts_and_what_it_gained_after(qapp, monkeypatch):
+    monkeypatch.setattr(build, "_reasons", {"conv": build.BUILDING})
+    shown: list[str] = []
+    said: list[str] = []
+    fps = 4.0
+    watch = CompileWatch(lambda: fps, shown.append, said.append, qapp)
+    watch.look()
+    watch.look()
+    assert shown == [COMPILING]
+    watch.compare()
+    assert said == [], "not before it is done"
+    monkeypatch.setattr(build, "_reasons", {"conv": ""})
+    watch.look()
+    assert shown == [COMPILING, ""]
+    fps = 9.0
+    watch.compare()
+    watch.compare()
+    assert said == ["Faster now: 9 pictures a second instead of 4"]
+    watch.deleteLater()
+
+
+def test_nothing_is_said_where_nothing_is_compiled(qapp, monkeypatch):
+    monkeypatch.setattr(build, "_reasons", {"conv": "", "other": "no CUDA device"})
+    shown: list[str] = []
+    watch = CompileWatch(lambda: 4.0, shown.append, shown.append, qapp)
+    watch.look()
+    watch.compare()
+    assert shown == []
+    watch.deleteLater()
+
+
+def test_the_figures_say_in_plain_words_what_slows_a_stream_down():
+    assert bottleneck_words("limited by the network") == "Slowed down by: computing the style"
+    assert bottleneck_words("limited by the camera: 30 fps") == "Slowed down by: camera: 30 fps"
+    assert bottleneck_words("") == ""
