@@ -47,7 +47,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--runs",
         type=int,
-        help="timed runs of each way (default: 15; GPU: 50, fewer where calls take long)",
+        help="timed runs of each way (default: 15; GPU: 50; fewer where calls take long)",
     )
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     parser.add_argument("--json", type=Path, metavar="FILE", help="store the report")
@@ -138,7 +138,7 @@ def report(
         chosen: Of `operations`; with those of the optimizers' group, the optimizers as well.
         sizes: Rows and columns.
         precisions: By name, of DTYPES.
-        runs: Timed runs of each way; on a GPU fewer where calls take long.
+        runs: Timed runs of each way; fewer where calls take long.
         compiles: Whether torch.compile is measured.
         of_products: The sizes of what products of matrices take most of the time of, if others.
         told: Called with each row once it is measured.

@@ -89,7 +89,7 @@ def measured(case: Case, device: torch.device, runs: int, compiles: bool) -> dic
     Args:
         case: Of `cases`.
         device: Where its tensors are.
-        runs: Timed runs of each way; on a GPU fewer where calls take long.
+        runs: Timed runs of each way; fewer where calls take long.
         compiles: Whether torch.compile is measured.
 
     Returns:

@@ -1,7 +1,7 @@
 """Times several ways to compute the same in turns, and compares their results and their memory.
 
 On a GPU the ways are captured in graphs, so that Python's time is not measured; where one cannot
-be, all of them are called. There the longer a call takes, the fewer are timed.
+be, all of them are called. The longer a call takes, the fewer are timed.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ REPEATS = 10  # of a call in a graph, at most
 GRAPH_MS = 1.0  # of the calls in a graph, about, where they are more than one
 BUDGET_MS = 30.0  # of all timed calls of a way on a GPU, about, where they are more than the least
 LEAST_RUNS = 5
+BUDGET_ON_CPU_MS = 10_000.0  # the same on a CPU, where the compiler's code may take seconds a call
+LEAST_ON_CPU = 3
 MIB = 1 << 20
 
 Run = Callable[..., Any]
@@ -50,18 +52,20 @@ def timed(
         given: Tensors of which the largest one is copied in turns with the calls.
         needed: The bytes that a call has to read and to write.
         device: Where.
-        runs: Timed runs of each; on a GPU fewer where calls take long, see `rounds_of`.
+        runs: Timed runs of each; fewer where calls take long, see `rounds_of` and `runs_on_cpu`.
 
     Returns:
         Of a row of the report: milliseconds by way, whether they were taken in a graph, the
-            percentage of the copy's bandwidth at which OURS moved what is needed, and on a GPU how
-            many runs were timed, and the MiB that each way allocates.
+            percentage of the copy's bandwidth at which OURS moved what is needed, how many runs
+            were timed, and on a GPU the MiB that each way allocates.
     """
     copy, copied = _copy(given)
     every: Mapping[str, Run] = {**calls, COPY: copy}
     if device.type != "cuda":
-        found = interleave(every, WARMUP, runs, device)
-        return _figures(calls, found, 1, needed / copied, in_graph=False)
+        warm = interleave(every, 0, 1, device)
+        runs = runs_on_cpu(max(way.median_ms for way in warm.values()), runs)
+        found = interleave(every, WARMUP - 1 if runs > LEAST_ON_CPU else 0, runs, device)
+        return {**_figures(calls, found, 1, needed / copied, in_graph=False), "runs": runs}
     rounds = rounds_of(max(_time(call, device) for call in every.values()), runs)
     repeats = rounds.repeats
     try:
@@ -93,6 +97,19 @@ def rounds_of(call_ms: float, runs: int) -> Rounds:
     repeats = min(REPEATS, max(1, int(GRAPH_MS / call_ms)))
     enough = max(LEAST_RUNS, int(BUDGET_MS / (repeats * call_ms)))
     return Rounds(min(runs, enough), repeats)
+
+
+def runs_on_cpu(call_ms: float, runs: int) -> int:
+    """How often calls of a CPU are timed.
+
+    Args:
+        call_ms: The time of the slowest way's call, in milliseconds.
+        runs: Of each way, at most.
+
+    Returns:
+        As many as take BUDGET_ON_CPU_MS, but at least LEAST_ON_CPU.
+    """
+    return min(runs, max(LEAST_ON_CPU, int(BUDGET_ON_CPU_MS / max(call_ms, 1e-3))))
 
 
 def _figures(

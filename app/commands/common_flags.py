@@ -57,3 +57,8 @@ def add_precision(parser: argparse.ArgumentParser) -> None:
         default=DEFAULTS.precision.name,
         help=f"what it computes in (default: {DEFAULTS.precision.name})",
     )
+
+
+def add_quiet(parser: argparse.ArgumentParser, what: str = "errors alone") -> None:
+    """Add -q and --quiet, which leaves `what` of everything that is printed."""
+    parser.add_argument("-q", "--quiet", action="store_true", help=f"print {what}")

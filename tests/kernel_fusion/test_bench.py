@@ -140,6 +140,19 @@ def test_the_longer_a_call_of_a_gpu_takes_the_fewer_are_timed(call_ms, runs, rep
     assert ways.rounds_of(call_ms, 3).runs == 3
 
 
+@pytest.mark.parametrize(("call_ms", "runs"), [(0.0, 15), (600, 15), (2000, 5), (60_000, 3)])
+def test_a_call_of_a_cpu_that_takes_seconds_is_timed_a_few_times(call_ms, runs):
+    assert ways.runs_on_cpu(call_ms, 15) == runs
+    assert ways.runs_on_cpu(call_ms, 2) == 2
+
+
+def test_the_report_of_a_cpu_says_how_many_runs_were_timed(monkeypatch):
+    monkeypatch.setattr(ways, "BUDGET_ON_CPU_MS", 0.0)
+    x, counts = torch.ones(8), []
+    found = ways.timed({ways.OURS: lambda: counts.append(x + x)}, [x], 96, CPU, 9)
+    assert (found["runs"], len(counts)) == (ways.LEAST_ON_CPU, 1 + ways.LEAST_ON_CPU)
+
+
 def test_a_run_that_is_cut_keeps_what_it_has_measured(tmp_path, monkeypatch):
     """After every operation, and says that it is not all."""
     stored = tmp_path / "library.json"

@@ -5,7 +5,13 @@ from __future__ import annotations
 import argparse
 
 from app.commands.argument_types import int_in_range
-from app.commands.common_flags import add_device, add_kernels, add_precision, add_style
+from app.commands.common_flags import (
+    add_device,
+    add_kernels,
+    add_precision,
+    add_quiet,
+    add_style,
+)
 from app.commands.style_flags import add_style_options
 from app.engine.resolution import MAX_SIZE, SHORTEST
 from app.options import CAMERA_FITS, CAMERA_FORMATS, Option
@@ -75,7 +81,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         default=SECONDS,
         help=f"that each picture of a folder is shown (default: {SECONDS})",
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="print errors alone")
+    add_quiet(parser)
     parser.add_argument(
         "--progress",
         choices=("line", "json"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from app.commands.common_flags import add_quiet
 from app.exit_status import DONE
 from app.export.network import FORMATS, ExportError, Wanted, export_network
 from app.export.network.exporter import PRECISIONS
@@ -60,10 +61,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--overwrite", action="store_true", help="replace files that are there already"
     )
+    add_quiet(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the file and its script, and say how it was checked; returns 0."""
+    """Write the file and its script, and say how it was checked unless quiet; returns 0."""
     folder = args.output.absolute().parent
     if why := write_error(folder):
         raise ExportError(f"{printable(str(folder))} is not writable: {why}")
@@ -74,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         args.size,
         args.overwrite,
     )
-    with Console(stderr=True).status("Starting") as status:
+    with Console(stderr=True, quiet=args.quiet).status("Starting") as status:
         exported = export_network(
             Library.default(),
             args.style,
@@ -82,6 +84,8 @@ def run(args: argparse.Namespace) -> int:
             wanted,
             lambda step: status.update(f"{step} ..."),
         )
+    if args.quiet:
+        return DONE
     verified = exported.verified
     sizes = " and ".join(f"{width}x{height}" for width, height in dict.fromkeys(verified.sizes))
     megabytes = sum(file.stat().st_size for file in exported.files[:-1]) / 1e6

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from app.commands.argument_types import int_in_range
-from app.commands.common_flags import add_device, add_kernels, add_precision
+from app.commands.common_flags import add_device, add_kernels, add_precision, add_quiet
 from app.commands.stop_signal import stop_requested
 from app.errors import StyleForgeError
 from app.server.address import LOOPBACK, AddressError, loopback
@@ -69,6 +69,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     add_kernels(parser)
     add_precision(parser)
     add_device(parser)
+    add_quiet(parser, "the addresses and errors alone")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -99,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
         args.max_styles,
     )
     with stop_requested() as asked:
-        with Console(stderr=True).status("Preparing the native kernels ..."):
+        with Console(stderr=True, quiet=args.quiet).status("Preparing the native kernels ..."):
             painter = EnginePainter(
                 Library.default(),
                 kernels=args.kernels,

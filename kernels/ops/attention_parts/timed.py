@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from kernels.ops.attention_parts.gathered import inverse_of
 from kernels.ops.table import Timed, seeded
 
 SIZE = 64  # of a head, and of a block of queries or keys
@@ -89,6 +90,26 @@ def _blocks(rows: int, columns: int) -> list[Any]:
     return [*_heads(rows, columns), seen > 0]
 
 
+def _gather(x: Tensor, places: Tensor, *_: Tensor) -> Tensor:
+    return x[places]
+
+
+def _sum(x: Tensor, places: Tensor, _order: Tensor, begins: Tensor) -> Tensor:
+    return x.new_zeros(len(begins) - 1, *x.shape[1:]).index_put((places,), x, accumulate=True)
+
+
+def _in_places(rows: int, columns: int) -> list[Any]:
+    """Blocks of keys, each of which three blocks of queries see."""
+    blocks = max(1, rows * columns // SIZE**2)
+    places = torch.arange(blocks).repeat(3)
+    return [_of(blocks, SIZE, SIZE), places, *inverse_of(places, blocks)]
+
+
+def _of_places(rows: int, columns: int) -> list[Any]:
+    x, places, *inverse = _in_places(rows, columns)
+    return [x[places], places, *inverse]
+
+
 def _turned(rows: int, columns: int) -> list[Any]:
     return [_heads(rows, columns)[0], *_angles(rows)]
 
@@ -102,6 +123,9 @@ TIMED = {
     "flash_attention": Timed(_attention, _causal, is_of_products=True),
     "multihead_attention": Timed(_multihead, _beside, is_of_products=True),
     "block_sparse_attention": Timed(_sparse, _blocks),
+    "block_sparse_forward": Timed(_sparse, _blocks),
+    "gather_blocks": Timed(_gather, _in_places),
+    "sum_blocks": Timed(_sum, _of_places),
     "apply_rope": Timed(_rope, _turned, constants=(1, 2)),
     "rope_attention": Timed(_with_rope, _turned_heads, constants=(3, 4), is_of_products=True),
 }

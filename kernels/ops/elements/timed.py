@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from kernels.ops.elements import masked
 from kernels.ops.table import Timed, seeded
 
 DROPOUT = 0.1
@@ -66,5 +67,6 @@ TIMED = {name: Timed(eager, _pair) for name, eager in _TWO.items()} | {
     "gelu_dropout": Timed(_gelu_dropout, _dropped, is_random=True),
     "mish_scale": Timed(_mish_scale, _and_row),
     "prelu_bias": Timed(_prelu_bias, _prelu),
+    "add_relu_masked": Timed(masked.reference, _pair),
     "attention_dropout": Timed(_dropout, _dropped, is_random=True),
 }

@@ -362,6 +362,7 @@ def rope_attention(
     launch_cuda=sparse.launch,
     tolerance_scale=4,
     family=LIBRARY,
+    timed=TIMED,
     cuda_dtypes=sparse.DTYPES,
 )
 def block_sparse_forward(
@@ -389,6 +390,7 @@ def block_sparse_forward(
     samples=gathered.samples,
     on_cpu=INDEXING,
     family=LIBRARY,
+    timed=TIMED,
     save=gathered.save,
     backward=gathered.gradients,
 )
@@ -418,6 +420,7 @@ def gather_blocks(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> T
     cuda=scores.CUDA,
     launch_cuda=gathered.launch_sum,
     family=LIBRARY,
+    timed=TIMED,
     save=gathered.save,
     backward=gathered.gradients_of_sum,
 )

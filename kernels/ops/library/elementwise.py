@@ -19,6 +19,7 @@ from kernels.ops.elements import masked, reference, samples, sums
 from kernels.ops.elements.arguments import channel_weights
 from kernels.ops.elements.functions import TYPES
 from kernels.ops.elements.rows import Run, Spelling, drawn, dropping, elementwise, two
+from kernels.ops.elements.timed import TIMED
 from kernels.ops.registry import LIBRARY, fused
 
 APPROXIMATE = {"none": "bias_gelu", "tanh": "bias_gelu_tanh"}
@@ -349,6 +350,7 @@ def elementwise_sums_backward(
     cuda=masked.CUDA,
     launch_cuda=masked.launch,
     family=LIBRARY,
+    timed=TIMED,
     save=masked.save,
     backward=masked.gradients,
     statistics=1,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -22,12 +23,12 @@ FEW = ("--port", "0", "--device", "cpu", "--kernels", "baseline")
 
 
 @contextmanager
-def started(*flags: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def started(
+    *flags: str, errors: int = subprocess.PIPE
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The command in a process of its own, and the first line that it prints."""
     command = [sys.executable, "-m", "app", "serve", *FEW, *flags]
-    process = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True)
     try:
         assert process.stdout is not None
         line = process.stdout.readline().strip()
@@ -65,6 +66,18 @@ def test_a_token_in_a_file_is_not_printed(tmp_path):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", line)
         status = get(f"{line}api/status", path.read_text().strip())
         assert status["limits"]["pixels"] == 7_000_000
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals of POSIX")
+@pytest.mark.parametrize("flags", [(), ("--quiet",)])
+def test_quiet_shows_no_spinner_on_a_terminal(flags):
+    ours, theirs = os.openpty()
+    with started(*flags, errors=theirs) as (_, line):
+        assert line.startswith("http://127.0.0.1:")
+    os.write(theirs, b"end")
+    assert (b"Preparing" in os.read(ours, 1 << 16)) == (not flags)
+    os.close(ours)
+    os.close(theirs)
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "192.168.1.1", "localhost"])

@@ -242,6 +242,8 @@ def test_the_command_says_what_it_wrote_and_how_it_was_checked(tmp_path, monkeyp
     assert f"python {path.with_suffix('.py')} photo.jpg styled.png" in out
     assert main(["export", "sketch", str(path)]) == 1
     assert "--overwrite" in capsys.readouterr().err
+    assert main(["export", "sketch", str(path), "--overwrite", "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
 
 
 def test_a_style_that_ships_becomes_six_kinds_of_operators_and_a_clamp(out):
