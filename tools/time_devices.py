@@ -1,7 +1,8 @@
 """Measures how much faster several devices of a machine stylize a folder and a film than one.
 
 `python -m tools.time_devices --devices cuda:0,cuda:1 --json FILE` runs the command itself, as a
-user would, with one device and with all of them in turn.
+user would, with one device and with all of them in turn: as fast as the program is, where files and
+codecs limit it as well, and with a network that keeps a fast GPU busy.
 """
 
 from __future__ import annotations
@@ -14,22 +15,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from app.version import styleforge_version
+from app.provenance import report_header
+from app.styles.library import Library
 from utils.devices import resolve
 from utils.files.atomic import atomic_write
 from utils.images.writing import write_pixels
 from utils.opencv import cv2
-from utils.provenance import commit_of, machine_info
 from utils.pyav import av
+from utils.tables import markdown
 
 ROOT = Path(__file__).resolve().parent.parent
 WARM = 1 / 8  # of the pictures, from which on their rate is taken: before, networks are prepared
@@ -37,82 +38,118 @@ DIFFERENT = 16  # pictures, which then come again
 KEY = 48  # frames between two key frames
 
 
-def main() -> int:
+class Setting(NamedTuple):
+    """How pictures and frames are painted.
+
+    Attributes:
+        size: Of the pictures and of the film's frames, in pixels.
+        precision: As of stylize --precision.
+        kernels: As of stylize --kernels.
+    """
+
+    size: tuple[int, int]
+    precision: str
+    kernels: str
+
+    @classmethod
+    def of(cls, text: str) -> Setting:
+        """Read one that is written as in 1280x720:fp16:fused."""
+        try:
+            size, precision, kernels = text.split(":")
+            width, height = map(int, size.split("x"))
+        except ValueError as exc:
+            raise argparse.ArgumentTypeError(
+                f"a setting is written as in 1280x720:fp16:fused, not {text}"
+            ) from exc
+        return cls((width, height), precision, kernels)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print what was found, and store it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--devices", default="cuda:0,cuda:1", help="as of stylize --device")
     parser.add_argument("--pictures", type=int, default=400)
     parser.add_argument("--frames", type=int, default=1920)
-    parser.add_argument("--size", default="1280x720", metavar="WxH")
+    parser.add_argument(
+        "--settings",
+        type=Setting.of,
+        nargs="+",
+        default=[Setting.of("1280x720:fp16:fused"), Setting.of("1920x1080:fp32:baseline")],
+        metavar="WxH:PRECISION:KERNELS",
+    )
     parser.add_argument("--style", default="candy")
-    parser.add_argument("--precision", default="fp16")
     parser.add_argument("--codec", default="h264")
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--json", type=Path, metavar="FILE")
-    args = parser.parse_args()
-    every = args.devices.split(",")
-    with tempfile.TemporaryDirectory(prefix="styleforge-devices-") as folder:
-        runs = _runs(args, Path(folder), [every[0], args.devices])
+    args = parser.parse_args(arguments)
+    devices = [args.devices.split(",")[0], args.devices]
+    style = Library.default().get(args.style)
     report = {
-        "taken": datetime.now(UTC).date().isoformat(),
-        "machine": machine_info(resolve(every[0])),
-        "versions": {"styleforge": styleforge_version(), "torch": torch.__version__},
-        "commit": commit_of(Path(__file__)),
-        "devices": every,
-        "size": args.size,
+        **report_header(resolve(devices[0]), [style]),
         "style": args.style,
-        "precision": args.precision,
         "codec": args.codec,
-        "pictures": args.pictures,
-        "frames": args.frames,
-        "runs": runs,
-        "gains": _gains(runs, every[0], args.devices),
+        "devices": [],
     }
-    if args.json is not None:
-        atomic_write(args.json, (json.dumps(report, indent=2) + "\n").encode())
-    sys.stdout.write(json.dumps(report["gains"], indent=2) + "\n")
+    for setting in args.settings:
+        with tempfile.TemporaryDirectory(prefix="styleforge-devices-") as folder:
+            report["devices"] += _rows(args, Path(folder), setting, devices)
+        if args.json is not None:  # after each, so that a run that is cut keeps what it has
+            atomic_write(args.json, (json.dumps(report, indent=2) + "\n").encode())
+    sys.stdout.write(markdown(report))
     return 0
 
 
-def _runs(args: argparse.Namespace, folder: Path, devices: list[str]) -> list[dict[str, Any]]:
-    width, height = map(int, args.size.split("x"))
+def _rows(
+    args: argparse.Namespace, folder: Path, setting: Setting, devices: Sequence[str]
+) -> list[dict[str, Any]]:
+    """A row for pictures and one for a film, with the best run of one device and of all."""
+    width, height = setting.size
     scene = _scene(width, height)
     album, film = folder / "album", folder / "film.mp4"
     album.mkdir()
     _write_pictures(album, scene, args.pictures, width, height)
     _write_film(film, scene, args.frames, width, height)
-    runs: list[dict[str, Any]] = []
-    for _ in range(args.rounds):
+    rows: list[dict[str, Any]] = []
+    for of, count, measure, source in (
+        ("pictures", args.pictures, _pictures, album),
+        ("film", args.frames, _film, film),
+    ):
+        best: list[dict[str, Any]] = []
         for device in devices:
-            for measure, source in ((_pictures, album), (_film, film)):
-                run = {"device": device, **measure(args, device, source, folder)}
-                runs.append(run)
-                sys.stderr.write(f"{json.dumps(run)}\n")
-    return runs
+            runs = [measure(args, setting, device, source, folder) for _ in range(args.rounds)]
+            best.append({"device": device, **max(runs, key=lambda run: run["per_second"])})
+            sys.stderr.write(f"{json.dumps(best[-1])}\n")
+        one, several = best
+        gain = several["per_second"] / one["per_second"]
+        rows.append({"of": of, "count": count, **setting._asdict(), "runs": best, "gain": gain})
+    return rows
 
 
-def _pictures(args: argparse.Namespace, device: str, album: Path, folder: Path) -> dict[str, Any]:
+def _pictures(
+    args: argparse.Namespace, setting: Setting, device: str, album: Path, folder: Path
+) -> dict[str, Any]:
     out = folder / "out"
     shutil.rmtree(out, ignore_errors=True)
-    said, seconds = _stylize(args, device, album, out, "--progress", "json")
+    said, seconds = _stylize(args, setting, device, album, out, "--progress", "json")
     events = [json.loads(line) for line in said.splitlines()]
     times = [event["seconds"] for event in events if event["event"] == "picture"]
     if len(times) != args.pictures or events[-1]["failed"]:
         raise RuntimeError(f"{len(times)} of {args.pictures} pictures came out: {events[-1]}")
     first = round(len(times) * WARM)
     rate = (len(times) - 1 - first) / (times[-1] - times[first])
-    return {"of": "pictures", "seconds": round(seconds, 2), "per_second": round(rate, 2)}
+    return {"seconds": round(seconds, 2), "per_second": round(rate, 2)}
 
 
-def _film(args: argparse.Namespace, device: str, film: Path, folder: Path) -> dict[str, Any]:
+def _film(
+    args: argparse.Namespace, setting: Setting, device: str, film: Path, folder: Path
+) -> dict[str, Any]:
     out, told = folder / f"out{'.mkv' if args.codec == 'ffv1' else '.mp4'}", folder / "told.json"
     how = ("--codec", args.codec, "--texture", "0", "--overwrite", "--report", told)
-    _, seconds = _stylize(args, device, film, out, *how)
+    _, seconds = _stylize(args, setting, device, film, out, *how)
     (report,) = json.loads(told.read_bytes())
     if report["frames"] != args.frames:
         raise RuntimeError(f"{report['frames']} of {args.frames} frames came out")
     return {
-        "of": "film",
         "seconds": round(seconds, 2),
         "per_second": report["fps"],
         "busy": report["busy"],
@@ -121,35 +158,17 @@ def _film(args: argparse.Namespace, device: str, film: Path, folder: Path) -> di
 
 
 def _stylize(
-    args: argparse.Namespace, device: str, source: Path, out: Path, *more: object
+    args: argparse.Namespace, setting: Setting, device: str, source: Path, out: Path, *more: object
 ) -> tuple[str, float]:
     """Run the command; returns what it prints, and the seconds from its start to its end."""
-    look = ("--style", args.style, "--precision", args.precision, "--device", device)
+    how = "--precision", setting.precision, "--kernels", setting.kernels, "--device", device
+    look = ("--style", args.style, *how)
     command = [sys.executable, "-m", "app", "stylize", source, "-o", out, *look, *more]
     begun = time.perf_counter()
     done = subprocess.run(
         [str(word) for word in command], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
     )
     return done.stdout, time.perf_counter() - begun
-
-
-def _gains(runs: list[dict[str, Any]], one: str, several: str) -> dict[str, Any]:
-    """The best rate of several devices over the best of one, and the same of whole commands."""
-    gains: dict[str, Any] = {}
-    for kind in ("pictures", "film"):
-        of = {
-            device: [run for run in runs if (run["of"], run["device"]) == (kind, device)]
-            for device in (one, several)
-        }
-        rates = {device: max(run["per_second"] for run in some) for device, some in of.items()}
-        seconds = {device: min(run["seconds"] for run in some) for device, some in of.items()}
-        gains[kind] = {
-            "per_second": rates,
-            "gain": round(rates[several] / rates[one], 3),
-            "seconds": seconds,
-            "gain_of_command": round(seconds[one] / seconds[several], 3),
-        }
-    return gains
 
 
 def _scene(width: int, height: int) -> NDArray[np.uint8]:

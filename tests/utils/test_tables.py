@@ -9,6 +9,7 @@ import pytest
 
 from utils.tables import (
     any_style_table,
+    devices_table,
     frames_table,
     main,
     markdown,
@@ -32,7 +33,7 @@ OLD = {
 def test_the_page_of_benchmarks_shows_the_stored_figures():
     page = ROOT / "docs" / "benchmarks.md"
     text = page.read_text("utf-8")
-    assert text.count("<!-- figures: ") == 9
+    assert text.count("<!-- figures: ") == 10
     assert refreshed(text, page.parent) == text
 
 
@@ -114,3 +115,14 @@ def test_the_painter_of_any_style_is_compared_with_the_faster_layout():
     assert "eager in a graph, ms" not in told
     failed = any_style_table([row, {**row, "ms": {"eager": 6.0}, "error": {}, "bit-equal": {}}])
     assert failed[2][header.index("vs eager")] == "-"
+
+
+def test_what_several_devices_gain_stands_beside_what_limits_them():
+    runs = [{"device": "cuda:0", "per_second": 40.0, "limit": "network"}, {"per_second": 76.0}]
+    row = {"of": "film", "count": 96, "size": [1280, 720], "precision": "fp16", "kernels": "fused"}
+    header, line = devices_table([{**row, "runs": runs, "gain": 1.9}])
+    assert dict(zip(header, line, strict=True)) == {
+        **{"what": "96 frames of a film", "size": "1280x720", "precision": "fp16"},
+        **{"kernels": "fused", "one, a second": "40", "all, a second": "76", "gain": "1.90x"},
+        **{"what limits one": "network", "what limits all": "-"},
+    }

@@ -170,6 +170,33 @@ def any_style_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     return without_empty_columns((header, *lines))
 
 
+def devices_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """Format what several devices gain over one.
+
+    Args:
+        rows: As in a report of tools.time_devices, one per setting and kind of work.
+
+    Returns:
+        The header and a line per row.
+    """
+    header = (
+        *("what", "size", "precision", "kernels", "one, a second", "all, a second"),
+        *("gain", "what limits one", "what limits all"),
+    )
+    lines = [
+        (
+            f"{row['count']} {'pictures' if row['of'] == 'pictures' else 'frames of a film'}",
+            "x".join(map(str, row["size"])),
+            *(row["precision"], row["kernels"]),
+            *(f"{run['per_second']:.0f}" for run in row["runs"]),
+            f"{row['gain']:.2f}x",
+            *(run.get("limit") or "-" for run in row["runs"]),
+        )
+        for row in rows
+    ]
+    return [header, *lines]
+
+
 def where(report: Mapping[str, Any]) -> str:
     """Describe the machine, its software and the date of a report in one line."""
     machine, versions = report["machine"], report["versions"]
@@ -190,7 +217,7 @@ def markdown(report: Mapping[str, Any]) -> str:
 
     Args:
         report: A stored report: of `bench`, `bench --frames`, `quality`, the live path, the
-            window or the any-style network.
+            window, several devices or the any-style network.
 
     Returns:
         A line about the machine, then the tables.
@@ -210,6 +237,8 @@ def markdown(report: Mapping[str, Any]) -> str:
         lines = without_empty_columns(library_table(report["library"]))
         cut = f" The run was cut: {report['incomplete']}." if "incomplete" in report else ""
         return f"{where(report)}{cut}\n\n{_markdown_table(lines)}\n"
+    if "devices" in report:
+        return f"{where(report)}\n\n{_markdown_table(devices_table(report['devices']))}\n"
     if "frames" in report:
         return f"{where(report)}\n\n{_markdown_table(frames_table(report['frames']))}\n"
     parts = [where(report)]
