@@ -14,10 +14,13 @@ from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import INK, REDRAW_MS, SHADE
 
 _WHOLE_FROM = 3.0  # frames a second; fewer are shown with a decimal
+_RATE_FROM = 0.1  # frames a second; of fewer, the seconds that each takes are shown
 
 
 def fps_text(fps: float) -> str:
-    """Return "15 fps", or "1.5 fps" of a slow stream."""
+    """Return "15 fps", "1.5 fps" of a slow stream, or "25 s a picture" of a very slow one."""
+    if 0 < fps < _RATE_FROM:
+        return f"{1 / fps:.0f} s a picture"
     return f"{fps:.0f} fps" if fps >= _WHOLE_FROM else f"{fps:.1f} fps"
 
 

@@ -14,7 +14,14 @@ from tests.app.ui.window.conftest import press
 
 
 @pytest.mark.parametrize(
-    ("fps", "text"), [(14.8, "15 fps"), (120.4, "120 fps"), (1.52, "1.5 fps"), (0.24, "0.2 fps")]
+    ("fps", "text"),
+    [
+        (14.8, "15 fps"),
+        (120.4, "120 fps"),
+        (1.52, "1.5 fps"),
+        (0.24, "0.2 fps"),
+        (0.04, "25 s a picture"),
+    ],
 )
 def test_the_rate_is_short_and_never_none_of_a_slow_stream(fps, text):
     assert fps_text(fps) == text
