@@ -17,6 +17,7 @@ from app.ui.camera.held_picture import HeldPicture
 
 FROZEN = "Frozen: styles and settings go on working (Space continues)"
 PAUSED = "Paused (Space continues)"
+LOST = "No picture comes: this is the last one"
 
 
 class CameraController(QObject):
@@ -97,10 +98,10 @@ class CameraController(QObject):
         info = self._session.info
         text = ""
         if self._live and self._fault:  # of a folder it is a picture that was skipped
-            text = self._fault
+            text = LOST  # why, a message says
         elif info is not None and self._session.paused and (self._live or info.duration):
             text = FROZEN if self._live else PAUSED
-        self.held.show_text(text, dimmed=text == self._fault != "")
+        self.held.show_text(text, dimmed=text == LOST)
 
     def _refresh(self) -> None:
         if self.dialog is None:

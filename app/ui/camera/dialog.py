@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.frame import SourceInfo
@@ -77,12 +78,14 @@ class CameraModeDialog(QDialog):
         self.rate.show_choice(mode.fps)
         self.offer_remark.show_text(offers.remark)
         self._set_available(True)
+        self._fit()
 
     def show_none(self, reason: str) -> None:
         """Show that nothing can be chosen, and why."""
         self._offers = None
         self.offer_remark.show_text(reason)
         self._set_available(False)
+        self._fit()
 
     def show_source(self, info: SourceInfo | None) -> None:
         """Show what is really delivered, and whether its exposure can be set."""
@@ -90,6 +93,7 @@ class CameraModeDialog(QDialog):
         reason = info.exposure if info else None
         self.exposure_row(shown=reason == "")
         self.exposure_remark.show_text(reason or "")
+        self._fit()
 
     def show_exposure(self, stops: float | None) -> None:
         """Show the exposure, without emitting a signal."""
@@ -99,6 +103,20 @@ class CameraModeDialog(QDialog):
         """Show or hide the exposure."""
         self.exposure.setVisible(shown)
         self._exposure_label.setVisible(shown)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Be as high as what is said needs."""
+        super().showEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Grow with remarks of several lines, which have no height before the width is known."""
+        layout = self.layout()
+        assert layout is not None
+        layout.activate()
+        needed = layout.totalHeightForWidth(self.width())
+        if self.height() < needed:
+            self.resize(self.width(), needed)
 
     def _set_available(self, available: bool) -> None:
         for box in (self.size_box, self.rate):

@@ -74,6 +74,6 @@ class HeldPicture(QWidget):
             painter.fillRect(self.rect(), DIMMED)
         painter.setFont(scaled(painter.font(), 1.15, bold=True))
         metrics = painter.fontMetrics()
-        width = min(pill_size(metrics, self._text).width(), self.width() - 4 * SPACE)
-        corner = QPoint((self.width() - width) // 2, 7 * SPACE + self._covered)
-        draw_pill(painter, corner, self._text, widest=width)
+        wanted, most = pill_size(metrics, self._text).width(), self.width() - 4 * SPACE
+        corner = QPoint((self.width() - min(wanted, most)) // 2, 7 * SPACE + self._covered)
+        draw_pill(painter, corner, self._text, widest=most if wanted > most else None)

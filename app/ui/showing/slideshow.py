@@ -14,6 +14,7 @@ from app.options import Part
 from app.settings import Settings
 
 FADE_S = 2.0  # at most half of the time between two changes
+PATIENCE_S = 8.0  # for the first result of a mix, whose networks may have to be loaded
 TICK_MS = 100  # of a fade whose results do not come
 TOO_FEW = "A slideshow needs two styles or more: choose them in its settings (Shift+F3)"
 NOTHING_OPEN = "Open something first: a slideshow shows it in one style after the other"
@@ -22,8 +23,9 @@ NOTHING_OPEN = "Open something first: a slideshow shows it in one style after th
 class Slideshow(QObject):
     """Runs while its action is checked.
 
-    A fade goes on with each result, so that a slow machine shows fewer steps of it in the same
-    time. Whoever chooses a style meanwhile has it: the slideshow goes on from there.
+    A fade begins when the first result of the mix is there and goes on with each, so that a slow
+    machine shows fewer steps of it in the same time. Whoever chooses a style meanwhile has it: the
+    slideshow goes on from there.
 
     Args:
         session: The live session.
@@ -47,7 +49,8 @@ class Slideshow(QObject):
         self._target = ""  # the style that is faded in
         self._from: tuple[Part, ...] = ()
         self._set: tuple[Part, ...] = ()  # what the slideshow chose last
-        self._began = 0.0
+        self._asked = 0.0  # when the fade was asked for
+        self._began: float | None = None  # when its first result was there
         self._next = QTimer(self, singleShot=True)
         self._next.timeout.connect(self.advance)
         self._tick = QTimer(self, interval=TICK_MS)
@@ -81,8 +84,7 @@ class Slideshow(QObject):
     def stop(self) -> None:
         """Stop; a style that is being faded in is then shown alone."""
         if self._target:
-            self._choose(((self._target, 1.0),))
-        self._end_fade()
+            self._finish()
         self._next.stop()
         self._action.setChecked(False)
 
@@ -110,21 +112,30 @@ class Slideshow(QObject):
         if self._settings().reduced_motion or following not in mixable:
             self._choose(((following, 1.0),))
             return
-        self._target, self._from, self._began = following, ((now, 1.0),), self._clock()
+        self._target, self._from = following, ((now, 1.0),)
+        self._asked, self._began = self._clock(), None
         self._tick.start()
-        self._continue()
+        self._choose(((now, 1.0), (following, 0.0)))
 
     def _continue(self) -> None:
+        if self._began is None:
+            if self._target and self._clock() - self._asked > PATIENCE_S:
+                self._finish()
+            return
         if not self._target:
             return
         length = min(FADE_S, self._settings().slideshow_seconds / 2)
         share = (self._clock() - self._began) / length
         if share >= 1:
-            self._choose(((self._target, 1.0),))
-            self._end_fade()
+            self._finish()
             return
         share = round(share * share * (3 - 2 * share), 3)  # it starts and ends gently
         self._choose(((self._from[0][0], 1 - share), (self._target, share)))
+
+    def _finish(self) -> None:
+        """Show what is faded in alone."""
+        self._choose(((self._target, 1.0),))
+        self._end_fade()
 
     def _choose(self, parts: tuple[Part, ...]) -> None:
         self._set = parts
@@ -136,6 +147,8 @@ class Slideshow(QObject):
 
     def _on_styled(self, styled: StyledFrame) -> None:
         if self._target and styled.config.styles == self._session.config.styles:
+            if self._began is None:
+                self._began = self._clock()
             self._continue()
 
     def _on_config_changed(self, _: object) -> None:

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from PySide6.QtGui import QImage
 
+from app.frame import SourceInfo
 from app.sources import camera
 from app.sources.camera import Camera, CameraName, Mode
 from app.sources.camera_modes.exposure import NOT_OFFERED
 from app.sources.camera_modes.offers import NAMED, Offers
 from app.ui.camera import controller
-from app.ui.camera.controller import FROZEN, PAUSED
+from app.ui.camera.controller import FROZEN, LOST, PAUSED
 from app.ui.camera.dialog import NETWORK, NO_CAMERA, CameraModeDialog
 from app.ui.main_window import MainWindow
 from tests.app.ui.window.conftest import press
@@ -171,7 +172,8 @@ def test_the_last_picture_of_a_lost_camera_stays_dimmed_and_it_comes_back(
     port = network.port
     network.stop()
     qtbot.waitUntil(lambda: held.isVisible(), timeout=20_000)
-    assert "trying again" in held.text
+    assert held.text == LOST
+    assert "trying again" in window.notices.text
     assert held.dimmed
     assert window.viewport.styled is not None
     held.hide()
@@ -260,6 +262,25 @@ def test_what_is_asked_for_is_listed_although_it_is_not_offered(filmed, qtbot):
     dialog.show_camera(Mode(641, 480, 12), Offers(SIZES, NAMED))
     assert dialog.size_box.currentText() == "641 x 480"
     assert dialog.rate.currentText() == "12 per second"
+
+
+def test_the_settings_grow_with_what_they_say(dialog):
+    def overlapping() -> list[str]:
+        shown = dialog.size_box, dialog.rate, dialog.offer_remark, dialog.exposure, dialog.delivers
+        places = [w.geometry() for w in shown if w.isVisible()]
+        return [
+            shown[row].accessibleName()
+            for row in range(len(places) - 1)
+            if places[row].bottom() >= places[row + 1].top()
+        ]
+
+    dialog.layout().activate()
+    assert overlapping() == []
+    note = "requested 1280x720 MJPG at 30 fps, got 640x480 YUYV at 10 fps " * 3
+    dialog.show_source(SourceInfo("HD Pro Webcam", 640, 480, 10.0, note=note, exposure=""))
+    dialog.show_camera(Mode(), Offers(SIZES, f"{NAMED}. " * 4))
+    dialog.layout().activate()
+    assert overlapping() == []
 
 
 def test_a_camera_needs_no_window_to_change_its_mode(device):

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.ui.main_window import MainWindow
-from app.ui.showing.slideshow import FADE_S, NOTHING_OPEN, TOO_FEW, Slideshow
+from app.ui.showing.slideshow import FADE_S, NOTHING_OPEN, PATIENCE_S, TOO_FEW, Slideshow
 from app.ui.showing.slideshow_dialog import SlideshowDialog
 from tests.app.ui.window.conftest import press
 from tests.app.ui.window.test_keys import controls
@@ -45,6 +45,8 @@ def test_the_next_style_is_faded_in_by_mixing(streaming, showing, session, clock
     assert showing.fading
     seen: list[float] = []
     session.styled.connect(lambda styled: seen.append(dict(styled.config.parts).get("mosaic", 0)))
+    with qtbot.waitSignal(session.styled, timeout=5000):  # which begins the fade
+        pass
     for part in range(1, 10):
         clock.now = FADE_S * part / 10
         with qtbot.waitSignal(session.styled, timeout=5000):
@@ -145,7 +147,10 @@ def test_another_setting_does_not_end_a_fade(streaming, showing, session):
 def test_a_fade_ends_although_no_result_comes(streaming, showing, session, clock, qtbot):
     press(streaming, "slideshow")
     session.styled.disconnect(showing._on_styled)
-    clock.now = FADE_S
+    clock.now = PATIENCE_S - 0.1
+    qtbot.wait(250)
+    assert showing.fading
+    clock.now = PATIENCE_S + 0.1
     qtbot.waitUntil(lambda: not showing.fading, timeout=5000)
     assert session.config.parts == (("mosaic", 1.0),)
 
