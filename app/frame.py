@@ -120,6 +120,8 @@ class SourceInfo:
         count: number of pictures in a strip; 1 for other sources.
         note: how the source differs from the request ("requested 1280x720, got 640x480 YUYV at 10
             fps").
+        exposure: why the exposure of a camera cannot be set, as a sentence; "" where it can be,
+            None where the source has none.
     """
 
     title: str
@@ -129,6 +131,7 @@ class SourceInfo:
     duration: float = 0.0
     count: int = 1
     note: str = ""
+    exposure: str | None = None
 
 
 class FrameSource(ABC):
@@ -181,6 +184,13 @@ class FrameSource(ABC):
 
     def step(self, count: int) -> None:
         """Go `count` pictures (a strip, wrapping around) or frames (a paused video) forward."""
+
+    def set_mode(self, width: int, height: int, fps: float) -> None:
+        """Have a camera deliver another size, in pixels, and rate, in frames a second."""
+
+    def set_exposure(self, stops: float | None) -> None:
+        """Expose a camera's pictures longer or shorter: each stop doubles or halves the time; 0 is
+        that of the automatic when it is left; None for automatic."""
 
     @property
     def silence(self) -> str | None:

@@ -56,6 +56,9 @@ class Settings(Parameters):
         camera_fit: a key of CAMERA_FITS.
         camera_device: its name; empty for the first there is.
         camera_always: whether it is sent pictures although no program reads them.
+        slideshow_seconds: how long each style of the slideshow is shown.
+        slideshow_styles: keys of its styles, one a line; empty for all.
+        reduced_motion: whether it cuts from one style to the next in place of fading.
         volume: how loud the sound of films is heard, 0 to 1.
         muted: whether it is not heard at all.
         record_sound: what recordings have: "none", "film" or "microphone".
@@ -92,6 +95,7 @@ class Settings(Parameters):
     record_sound: str = "none"
     show_gallery: bool = True
     show_panel: bool = True
+    show_strip: bool = True
     mirror: bool = False
     camera_size: str = "1280x720"
     camera_rate: int = 30
@@ -99,6 +103,9 @@ class Settings(Parameters):
     camera_fit: str = "whole"
     camera_device: str = ""
     camera_always: bool = False
+    slideshow_seconds: float = 10.0
+    slideshow_styles: str = ""
+    reduced_motion: bool = False
     geometry: str = ""
     photographs: str = ""
     vgg: str = ""
@@ -179,6 +186,7 @@ _RANGES = {
     "size": (0, 8192),
     "camera_rate": (min(CAMERA_RATES), max(CAMERA_RATES)),
     "budget_ms": (10.0, 10_000.0),
+    "slideshow_seconds": (2.0, 3600.0),
 }
 
 

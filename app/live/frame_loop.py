@@ -213,6 +213,16 @@ class FrameLoop:
         if self._source:
             self._source.set_loop(part)
 
+    def set_mode(self, width: int, height: int, fps: float) -> None:
+        """Have a camera deliver another size and rate."""
+        if self._source:
+            self._source.set_mode(width, height, fps)
+
+    def set_exposure(self, stops: float | None) -> None:
+        """Expose a camera's pictures longer or shorter; None for automatic."""
+        if self._source:
+            self._source.set_exposure(stops)
+
     def evict(self, style: str) -> None:
         """Drop the cached weights of a style that was removed or replaced."""
         self._engine.evict(style)

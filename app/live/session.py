@@ -27,6 +27,7 @@ from app.live.worker import Worker
 from app.options import without
 from app.sound.device import Listener
 from app.sources import describe, list_cameras, open_source
+from app.sources.camera import is_camera, with_mode
 from app.styles.library import Library
 from app.styles.pack import MAX_NAME_LENGTH, Style
 from app.training.controller import TrainingController
@@ -97,6 +98,8 @@ class Session(QObject):
     _set_volume = Signal(float)
     _listen = Signal(object)
     _set_loop = Signal(object)
+    _set_mode = Signal(int, int, float)
+    _set_exposure = Signal(object)
     _evict = Signal(str)
     _compile_kernels = Signal(bool)
     _set_display_size = Signal(int, int)
@@ -125,6 +128,7 @@ class Session(QObject):
         self._position = 0.0
         self._silence: str | None = None
         self._held = self._layers_timed = False
+        self._least: dict[str, tuple[int, int]] = {}  # by who takes results
         self._deliver_at = 0.0
         self._later = QTimer(self, singleShot=True, timerType=Qt.TimerType.PreciseTimer)
         self._later.timeout.connect(self._on_time)
@@ -159,6 +163,8 @@ class Session(QObject):
         self._set_volume.connect(worker.set_volume)
         self._listen.connect(worker.listen)
         self._set_loop.connect(worker.set_loop)
+        self._set_mode.connect(worker.set_mode)
+        self._set_exposure.connect(worker.set_exposure)
         self._evict.connect(worker.evict)
         self._compile_kernels.connect(worker.compile_kernels)
         self._set_display_size.connect(worker.set_display_size)
@@ -319,14 +325,17 @@ class Session(QObject):
         """
         self._set_display_size.emit(width, height)
 
-    def set_least_size(self, width: int, height: int) -> None:
+    def set_least_size(self, width: int, height: int, who: str) -> None:
         """Keep streams of large frames about as large as this, where the display is smaller.
 
         Args:
-            width: In pixels; 0 where nobody but the display takes the results.
+            width: In pixels; 0 where `who` takes no results.
             height: The same.
+            who: Takes the results beside the display; several may, and the largest sides count.
         """
-        self._set_least_size.emit(width, height)
+        self._least[who] = width, height
+        widths, heights = zip(*self._least.values(), strict=True)
+        self._set_least_size.emit(max(widths), max(heights))
 
     def hold(self, held: bool) -> None:
         """Keep the automatic size and network while `held` (a recording), and give results the
@@ -366,6 +375,29 @@ class Session(QObject):
             part: The times of its first and last frame, in seconds; None for all of the film.
         """
         self._set_loop.emit(part)
+
+    def set_camera_mode(self, width: int, height: int, fps: float) -> None:
+        """Have the open camera deliver another size and rate; `source_changed` tells what its
+        driver made of it. Does nothing where no camera is open.
+
+        Args:
+            width: In pixels.
+            height: In pixels.
+            fps: Frames a second.
+        """
+        if self._info is not None and isinstance(self._spec, str) and is_camera(self._spec):
+            # By its name, since indices change when another camera is plugged in.
+            self._spec = with_mode(f"camera:{self._info.title}", width, height, fps)
+            self._set_mode.emit(width, height, fps)
+
+    def set_exposure(self, stops: float | None) -> None:
+        """Expose the camera's pictures longer or shorter.
+
+        Args:
+            stops: Each doubles or halves the time; 0 is that of the automatic when it is left;
+                None for automatic.
+        """
+        self._set_exposure.emit(stops)
 
     def cancel(self) -> None:
         """Give up a picture that is computed in bands of rows; what is on screen stays."""

@@ -101,6 +101,16 @@ class Worker(QObject):
         """Play a part of the source again and again."""
         self.loop.set_loop(part)
 
+    @Slot(int, int, float)
+    def set_mode(self, width: int, height: int, fps: float) -> None:
+        """Have a camera deliver another size and rate."""
+        self.loop.set_mode(width, height, fps)
+
+    @Slot(object)
+    def set_exposure(self, stops: float | None) -> None:
+        """Expose a camera's pictures longer or shorter."""
+        self.loop.set_exposure(stops)
+
     @Slot(str)
     def evict(self, style: str) -> None:
         """Drop the cached weights of a style."""

@@ -16,6 +16,7 @@ from app.sources.files import (
     open_folder,
     open_strip,
     pictures_in,
+    strip_of,
 )
 from app.sources.network import Address, is_address, open_address
 from app.sources.scene import SCENE, Scene
@@ -31,6 +32,7 @@ __all__ = [
     "natural_sort",
     "open_source",
     "pictures_in",
+    "strip_of",
 ]
 
 

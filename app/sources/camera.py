@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from app.errors import StyleForgeError
 from app.frame import Frame, FrameSource, SourceInfo
+from app.sources.camera_modes.exposure import ExposureControl
 from app.sources.deadline import Deadline
 from app.sources.grabber import FeedLost, Grabber
 from app.sources.opencv_frames import retrieve_rgb
@@ -147,6 +148,12 @@ def parse_spec(spec: str) -> tuple[str, Mode]:
     return match["which"], mode
 
 
+def with_mode(spec: str, width: int, height: int, fps: float) -> str:
+    """Return the spec of the camera that `spec` names in another size and rate."""
+    which, _ = parse_spec(spec)
+    return f"camera:{which}@{width}x{height}@{fps:g}"
+
+
 def find_camera(which: str, cameras: tuple[CameraName, ...]) -> CameraName:
     """Return the camera with this index or name; "" is the first.
 
@@ -201,40 +208,60 @@ class Camera(FrameSource):
         self._name = name
         self._requested_mode = mode
         self._capture = capture
-        self._actual_mode = Mode(0, 0, 0.0, "")
+        self._mode = mode, Mode(0, 0, 0.0, "")  # of the connection: asked for, and actual
+        self._exposure: float | None = None  # in stops; None for automatic
+        self._exposure_reason = ""
         self._grabber = Grabber(
             self._connect, f"the camera '{name}'", "waiting for it to come back"
         )
         first = self._grabber.open(Deadline(open_timeout))
+        self._told = self._mode, False  # of `info`: the modes, and whether the rate is measured
+        self._since = first.index  # where that mode began
         self._update_info(first)
 
     def _connect(self) -> CameraFeed:
-        feed = CameraFeed(self._name, self._requested_mode, self._capture())
-        self._actual_mode = feed.mode
+        asked = self._requested_mode
+        feed = CameraFeed(self._name, asked, self._capture(), lambda: self._exposure)
+        self._exposure_reason = feed.exposure.reason
+        self._mode = asked, feed.mode
         return feed
 
     def read(self, timeout: float = 0.02) -> Frame | None:
         """Return the newest frame, and update `info` once the actual rate or size is known."""
         frame = self._grabber.read(timeout)
         if frame is not None:
+            mode = self._mode
+            if renewed := mode is not self._told[0]:  # it was connected anew
+                self._since = frame.index
+            told = mode, frame.index - self._since >= RATE_FRAMES
             size = (frame.width, frame.height)
-            if frame.index == RATE_FRAMES or size != (self.info.width, self.info.height):
+            if renewed or told != self._told or size != (self.info.width, self.info.height):
+                self._told = told
                 self._update_info(frame)
         return frame
 
+    def set_mode(self, width: int, height: int, fps: float) -> None:
+        """Connect anew, in another size and rate; `info` then says what the driver made of it."""
+        self._requested_mode = Mode(width, height, fps)
+        self._grabber.reconnect()
+
+    def set_exposure(self, stops: float | None) -> None:
+        """Use an exposure from the next frame on, also when the camera was lost meanwhile."""
+        self._exposure = stops
+
     def _update_info(self, frame: Frame) -> None:
-        measured = self._grabber.fps if frame.index >= RATE_FRAMES else 0.0
-        got = Mode(
-            frame.width, frame.height, measured or self._actual_mode.fps, self._actual_mode.format
-        )
-        asked = self._requested_mode
+        (asked, actual), known = self._told
+        fps = (self._grabber.fps if known else 0.0) or actual.fps
+        got = Mode(frame.width, frame.height, fps, actual.format)
         differs = (
             (got.width, got.height) != (asked.width, asked.height)
             or (got.format and got.format != asked.format)
             or (got.fps and got.fps < 0.8 * asked.fps)
         )
         note = f"requested {asked}, got {got}" if differs else ""
-        self.info = SourceInfo(self._name, got.width, got.height, got.fps, note=note)
+        size = got.width, got.height
+        exposure = self._exposure_reason
+        self.info = SourceInfo(self._name, *size, got.fps, note=note, exposure=exposure)
 
     def close(self) -> None:
         """Stop the grabber, which releases the device."""
@@ -256,10 +283,28 @@ class Camera(FrameSource):
 
 
 class CameraFeed:
-    """One connection to a camera. `mode` is the mode the driver reports."""
+    """One connection to a camera.
 
-    def __init__(self, name: str, asked: Mode, capture: Capture) -> None:
+    Args:
+        name: Of the camera.
+        asked: The mode to ask for.
+        capture: The device.
+        wanted: Returns the exposure to use, as for ExposureControl.follow.
+
+    Attributes:
+        mode: The mode the driver reports.
+        exposure: Its exposure.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        asked: Mode,
+        capture: Capture,
+        wanted: Callable[[], float | None] = lambda: None,
+    ) -> None:
         self._name = name
+        self._wanted = wanted
         self._capture = capture
         if not capture.isOpened():
             capture.release()
@@ -281,9 +326,11 @@ class CameraFeed:
             max(capture.get(cv2.CAP_PROP_FPS), 0.0),
             _fourcc(capture),
         )
+        self.exposure = ExposureControl(capture)
 
     def grab(self) -> None:
         """Wait for the next frame. Raises FeedLost."""
+        self.exposure.follow(self._wanted())
         if not self._capture.grab():
             raise FeedLost(f"the camera '{self._name}' was unplugged or stopped")
 

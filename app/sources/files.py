@@ -94,10 +94,22 @@ def natural_sort(paths: Iterable[Path]) -> tuple[Path, ...]:
 
 def open_strip(paths: Sequence[str]) -> Pictures:
     """Open the chosen pictures in this order; a folder is replaced by the pictures in it."""
+    return Pictures(strip_of(paths))
+
+
+def strip_of(spec: str | Sequence[str]) -> tuple[Path, ...]:
+    """Return the pictures of a folder, or those chosen in their order.
+
+    Args:
+        spec: A folder, or paths of pictures and folders.
+
+    Raises:
+        StyleForgeError: A folder holds no picture, or cannot be read.
+    """
     strip: list[Path] = []
-    for path in map(Path, paths):
+    for path in map(Path, [spec] if isinstance(spec, str) else spec):
         strip += pictures_in(path) if path.is_dir() else [path]
-    return Pictures(strip)
+    return tuple(strip)
 
 
 MAX_PATH_LENGTH = 1000  # characters

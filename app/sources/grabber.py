@@ -73,6 +73,7 @@ class Grabber:
         self._retry_text = waiting
         self._changed = threading.Condition()
         self._closed = threading.Event()
+        self._renewing = threading.Event()
         self._feed: Feed | None = None
         self._unread: Frame | None = None
         self._first: Frame | None = None
@@ -114,6 +115,10 @@ class Grabber:
             self._paused = paused
             if paused:
                 self._unread = None
+
+    def reconnect(self) -> None:
+        """Leave the feed after its next picture, and connect anew; that is no loss."""
+        self._renewing.set()
 
     @property
     def dropped(self) -> int:
@@ -160,13 +165,19 @@ class Grabber:
                 if self._first is None:
                     return
             attempt = 0 if self._index > before else attempt + 1
+            if self._renewing.is_set():
+                continue
             self._closed.wait(RETRY_DELAYS_S[min(attempt, len(RETRY_DELAYS_S) - 1)])
 
     def _stay_connected(self) -> None:
+        self._renewing.clear()
+        with self._changed:  # what is read from now on is of the new connection
+            self._times.clear()
+            self._unread = None
         feed = self._feed = self._connect()
         self._last = time.perf_counter()
         try:
-            while not self._closed.is_set():
+            while not (self._closed.is_set() or self._renewing.is_set()):
                 self._grab(feed)
         finally:
             self._feed = None

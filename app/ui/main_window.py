@@ -26,6 +26,7 @@ from app.live.session import Session
 from app.settings import Settings
 from app.styles.pack import Style
 from app.ui import actions
+from app.ui.camera.controller import CameraController
 from app.ui.controllers.drop_handler import DropHandler
 from app.ui.controllers.exporter import RECORDED, Exporter, films_folder
 from app.ui.controllers.gallery_controller import GALLERY_ACTIONS, GalleryController
@@ -38,6 +39,7 @@ from app.ui.controllers.style_mixer import StyleMixer
 from app.ui.file_dialogs import FileDialogs
 from app.ui.film.exporter import ExportShown, FilmExporter
 from app.ui.film.options import FilmOptions
+from app.ui.film_strip.controller import FilmStripController
 from app.ui.help_dialog import HelpDialog
 from app.ui.incremental_work import IncrementalWork
 from app.ui.player.bar import PlaybackBar
@@ -45,6 +47,8 @@ from app.ui.player.player import Player
 from app.ui.player.recording_light import RecordingLight
 from app.ui.queue.controller import QueueController
 from app.ui.shortcut_filter import is_own_key
+from app.ui.showing.controller import SHOW_ACTIONS, ShowController
+from app.ui.showing.saved_files import SavedFiles
 from app.ui.speed.badge import SpeedBadge
 from app.ui.speed.compiling import CompileWatch
 from app.ui.speed.words import plain_words
@@ -160,6 +164,7 @@ class MainWindow(QMainWindow):
         self.drop_handler = DropHandler(
             self.session, self.viewport, self.opener, self.installer, self.queue.ask_add
         )
+        saved = SavedFiles(self.notices, self.session.problem.emit, self.session.run)
         self.exporter = Exporter(
             self.session,
             lambda: self.viewport.styled,
@@ -167,6 +172,7 @@ class MainWindow(QMainWindow):
             self.file_dialogs,
             self._show_recording,
             lambda: self._settings.record_sound,
+            saved=saved.tell,
         )
         self.recording_light = RecordingLight(lambda: self.exporter.recorded, self.viewport)
         self.virtual_camera = CameraSwitch(
@@ -184,6 +190,7 @@ class MainWindow(QMainWindow):
             self.file_dialogs,
             FilmOptions.stored(self._settings),
             self._update_settings,
+            saved=saved.tell,
         )
         self.training_launcher = TrainingLauncher(
             self.session,
@@ -222,6 +229,19 @@ class MainWindow(QMainWindow):
             self.viewport,
             self,
         )
+        self.film_strip = FilmStripController(self.session, self)
+        self.camera = CameraController(self.session, self.actions_by_key, self.viewport, self)
+        self.showing = ShowController(
+            self.session,
+            self.viewport,
+            self.actions_by_key,
+            lambda: self._settings,
+            self._update_settings,
+            self.notices.show_notice,
+            saved,
+            self.file_dialogs,
+            self,
+        )
         self._help: HelpDialog | None = None
         self._save_later = QTimer(self, interval=SAVE_DELAY_MS, singleShot=True)
         self._save_later.timeout.connect(lambda: self._saver.save(self._current_settings()))
@@ -231,6 +251,7 @@ class MainWindow(QMainWindow):
         foot = QVBoxLayout(self.bottom_bars)
         foot.setContentsMargins(0, 0, 0, 0)
         foot.setSpacing(0)
+        foot.addWidget(self.film_strip.strip)
         foot.addWidget(self.playback_bar)
         foot.addWidget(self.gallery)
         bars = self.problems, self.notices, self.questions, self.job, self.painting, self.film
@@ -278,7 +299,7 @@ class MainWindow(QMainWindow):
         for follow in (session.set_display_size, self._follow_screen):
             self.viewport.resized.connect(follow)
         self.workspace.panel_changed.connect(self._update_panel_action)
-        for part in (self.viewport, self.overlay, self.badge, self.queue):
+        for part in (self.viewport, self.overlay, self.badge, self.queue, self.camera.held):
             self.messages.covered_height_changed.connect(part.set_covered_height)
         self.viewport.split_changed.connect(lambda split: self._update_settings(split=split))
         self.theme.changed.connect(
@@ -317,6 +338,7 @@ class MainWindow(QMainWindow):
             "address": self._ask_address,
             "paste": self._paste,
             "sources": lambda: self.toolbar.pop_up_sources(),
+            "camera_mode": lambda: self.camera.ask(),
             "pause": self._pause,
             "previous": lambda: self._seek_or_step(-1),
             "next": lambda: self._seek_or_step(1),
@@ -336,6 +358,7 @@ class MainWindow(QMainWindow):
             "save": lambda: self.exporter.save_as(self),
             "export_film": lambda: self.film_exporter.ask(self, films_folder()),
             "copy": lambda: self.exporter.copy(),
+            **{key: lambda key=key: self.showing.act(key) for key in SHOW_ACTIONS},
             "queue": lambda: self.queue.toggle(),
             **{key: lambda key=key: self.styles.act(key) for key in GALLERY_ACTIONS},
             "train": lambda: self.training_launcher.open(self._settings),
@@ -352,6 +375,7 @@ class MainWindow(QMainWindow):
             "badge": lambda: self._store_checked("badge", "badge"),
             "layers": self._toggle_layers,
             "gallery": lambda: self._store_checked("gallery", "show_gallery"),
+            "film_strip": lambda: self._store_checked("film_strip", "show_strip"),
             "panel": self._toggle_panel,
             "theme": self._next_theme,
             "fullscreen": self._toggle_full_screen,
@@ -481,6 +505,7 @@ class MainWindow(QMainWindow):
             ("badge", settings.badge),
             ("advanced", settings.advanced),
             ("gallery", settings.show_gallery),
+            ("film_strip", settings.show_strip),
             ("fullscreen", full),
             ("queue", self.queue.shown),
         ):
@@ -492,6 +517,7 @@ class MainWindow(QMainWindow):
         self.panel.advanced.setVisible(settings.advanced)
         self.badge.set_wanted(settings.badge and not (settings.overlay or full))
         self.gallery.setVisible(settings.show_gallery)
+        self.film_strip.set_wanted(settings.show_strip)
         self.workspace.show_panel(settings.show_panel, full=full)
         for part in (self.toolbar, self.status):
             part.setVisible(not full)
@@ -624,6 +650,8 @@ class MainWindow(QMainWindow):
             return
         self.exporter.finish()
         self.virtual_camera.close()
+        self.showing.close()
+        self.film_strip.close()
         self.film_exporter.close()
         self.queue.close()
         self._save_later.stop()

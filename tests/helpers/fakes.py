@@ -80,6 +80,9 @@ class FakeCamera:
         self.fps = fps
         self.size: tuple[int, int] = size  # the only one it can do
         self.format: str = "MJPG"  # the only one it can do
+        self.obeys = False  # whether it takes the size that it is asked for
+        self.exposure = -1.0  # as V4L2 tells of a camera that has none
+        self.automatic = 3.0  # V4L2's number for automatic exposure
         self.plugged = True
         self.pictures: object = None  # what it delivers instead of numbered pictures
         self.hangs = threading.Event()  # opening and grabbing wait while it is set
@@ -111,6 +114,14 @@ class FakeCapture:
 
     def set(self, propId: int, value: float, /) -> bool:
         self._camera.asked.append((propId, value))
+        if self._camera.obeys and propId == cv2.CAP_PROP_FRAME_WIDTH:
+            self._camera.size = int(value), self._camera.size[1]
+        elif self._camera.obeys and propId == cv2.CAP_PROP_FRAME_HEIGHT:
+            self._camera.size = self._camera.size[0], int(value)
+        elif propId == cv2.CAP_PROP_EXPOSURE:
+            self._camera.exposure = value
+        elif propId == cv2.CAP_PROP_AUTO_EXPOSURE:
+            self._camera.automatic = value
         return True
 
     def get(self, propId: int, /) -> float:
@@ -120,6 +131,8 @@ class FakeCapture:
             cv2.CAP_PROP_FRAME_HEIGHT: self._camera.size[1],
             cv2.CAP_PROP_FPS: self._camera.fps,
             cv2.CAP_PROP_FOURCC: code,
+            cv2.CAP_PROP_EXPOSURE: self._camera.exposure,
+            cv2.CAP_PROP_AUTO_EXPOSURE: self._camera.automatic,
         }[propId]
 
     def grab(self) -> bool:

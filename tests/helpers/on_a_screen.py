@@ -66,13 +66,20 @@ def told(
     height: int,
     *,
     scale: int = 1,
+    second: tuple[int, int] | None = None,
     **settings: Any,
 ) -> dict[str, Any]:
     """What `script` put into `told`, of `window` on a screen of width x height pixels that is
-    shown at `scale` times its size."""
+    shown at `scale` times its size; `second` is the size of another one right of it."""
     screen = {"name": "small", "x": 0, "y": 0, "width": width, "height": height, "dpr": 1}
+    screens = [screen]
+    if second is not None:
+        screens.append(
+            screen | {"name": "second", "x": width, "width": second[0], "height": second[1]}
+        )
+    dots = {"logicalDpi": 96, "logicalBaseDpi": 96}
     config = folder / "screen.json"
-    config.write_text(json.dumps({"screens": [screen | {"logicalDpi": 96, "logicalBaseDpi": 96}]}))
+    config.write_text(json.dumps({"screens": [each | dots for each in screens]}))
     environment = os.environ | {
         "QT_QPA_PLATFORM": f"offscreen:configfile={os.path.relpath(config)}",
         "QT_SCALE_FACTOR": str(scale),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -145,6 +145,7 @@ def _plan(
         reporter.problem(problem)
     if not everything:
         return None
+    everything = [replace(job, before_after=args.before_after) for job in everything]
     _check_flags(args, everything, shared=shared)
     names = [job.target.relative_to(args.output).as_posix() for job in everything]
     shard = args.shard or Shard(1, 1)
@@ -171,6 +172,10 @@ def _check_flags(args: argparse.Namespace, jobs: Sequence[Job], *, shared: bool)
         )
     if pictures and shared and args.smoothing > 0:
         raise StylizeError("--smoothing follows pictures one by one, on one device")
+    if args.before_after and any(job.film for job in jobs):
+        raise StylizeError("--before-after is for pictures, and there are films")
+    if args.before_after and args.depth == 16:
+        raise StylizeError("--before-after has 8 bits per channel, not 16")
     if args.depth is not None and not pictures:
         raise StylizeError("--depth is for pictures; films have 8 bits, and those of ProRes 10")
 

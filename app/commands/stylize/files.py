@@ -9,6 +9,7 @@ import numpy as np
 from app.commands.stylize.jobs import Job
 from app.engine.result import StyledFrame
 from app.errors import StyleForgeError
+from app.export.before_after.picture import write_before_after
 from app.export.picture_file import write_result
 from app.frame import Frame
 from utils.images.opening import ImageError
@@ -72,7 +73,10 @@ def write(picture: Picture, styled: StyledFrame, size: int | None) -> str:
     job, frame = picture.job, picture.frame
     job.target.parent.mkdir(parents=True, exist_ok=True)
     limitations = [picture.loss] if picture.loss else []
-    limitations += write_result(job.target, styled)
+    if job.before_after:
+        limitations += write_before_after(job.target, styled, job.before_after)
+    else:
+        limitations += write_result(job.target, styled)
     used = styled.config.size
     if size is None and used is not None and used < max(frame.width, frame.height):
         width, height = styled.size

@@ -16,6 +16,7 @@ from app.commands.stylize.reporters import Loudness
 from app.commands.stylize.style_images import add_style_images
 from app.engine.network_pool import BATCH
 from app.engine.resolution import MAX_SIZE, SHORTEST
+from app.export.before_after.composing import ARRANGEMENTS
 
 MOST_BATCH = 64
 FULL = "full"  # in place of a number of pixels: all of them
@@ -115,6 +116,13 @@ def add_look(parser: argparse.ArgumentParser) -> None:
         help="pictures of one size, one after the other in their order, or frames of a film, that "
         "go through the network together, as many as fit into memory; results differ by rounding "
         f"(default: on a GPU up to {BATCH}, fewer of large pictures, and 1 on the CPU)",
+    )
+    parser.add_argument(
+        "--before-after",
+        choices=tuple(ARRANGEMENTS),
+        default="",
+        help="save each picture together with its original, in sRGB with 8 bits: side by side, or "
+        "split in the middle by a thin line",
     )
     add_style_options(parser)
     add_film_flags(parser)

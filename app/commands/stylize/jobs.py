@@ -24,11 +24,14 @@ class Job:
         source: The file.
         target: The file of its result.
         film: Whether it is a film or an animation.
+        before_after: How the result of a picture is put together with the picture, see
+            app.export.before_after.composing.ARRANGEMENTS; "" for the result alone.
     """
 
     source: Path
     target: Path
     film: bool = False
+    before_after: str = ""
 
 
 def plan_jobs(

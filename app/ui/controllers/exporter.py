@@ -64,6 +64,7 @@ class Exporter:
         recording: called when a recording starts and ends.
         sound: returns what recordings have, one of RECORDED.
         microphone: opens the microphone.
+        saved: told what was saved: its path, and one sentence; `say` without.
     """
 
     def __init__(
@@ -75,9 +76,11 @@ class Exporter:
         recording: Callable[[bool], None] = lambda on: None,
         sound: Callable[[], str] = lambda: "none",
         microphone: Callable[[Listener, Callable[[], None]], Input] = PortAudioInput,
+        saved: Callable[[Path, str], None] | None = None,
     ) -> None:
         self._session, self._current, self._say = session, current, say
         self._picker = picker
+        self._saved = saved or (lambda path, text: say(text))
         self._folder, self._recordings_folder = pictures_folder, films_folder
         self._on_recording = recording
         self._sound, self._open_microphone = sound, microphone
@@ -162,7 +165,7 @@ class Exporter:
                 lost = f"; {recording.dropped} frames were dropped" if recording.dropped else ""
                 self._session.run(
                     recording.finish,
-                    lambda written: self._say(f"Saved {written}{lost}"),
+                    lambda written: self._saved(written, f"Saved {written}{lost}"),
                     doing="record",
                 )
             elif recording is not None:
@@ -302,6 +305,6 @@ class Exporter:
             return write_result(path, styled, full_size(styled))
 
         def done(lost: list[str]) -> None:
-            self._say("; ".join([f"Saved {path}", *lost]))
+            self._saved(path, "; ".join([f"Saved {path}", *lost]))
 
         self._session.run(work, done, doing=f"save {path.name}")

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 from app.frame import SourceInfo
 from app.live.session import Session
 from app.sources import SOURCES
-from app.sources.camera import CameraName
+from app.sources.camera import CameraName, is_camera, parse_spec
 from app.sources.network import with_scheme
 from app.ui.file_dialogs import OPEN_FILES, OPEN_FOLDER, OPEN_STYLE, FileDialogs
 from app.ui.widgets.control_panel import ControlPanel
@@ -54,6 +54,7 @@ class SourceOpener(QObject):
         self._picker = picker
         self._window = parent
         self._cameras: tuple[CameraName, ...] = ()
+        self._used: dict[str, str] = {}  # specs of cameras that were open, by name
         self._address = ""  # the typed address while it is being opened
         self._pasted = QTemporaryDir()  # deleted with this object
         panel.source_picked.connect(self.pick)
@@ -72,7 +73,7 @@ class SourceOpener(QObject):
         made: list[Choice] = []
         for kind in SOURCES:
             if kind.key == "camera":
-                made += [Choice(camera_spec(c), c.name) for c in self._cameras]
+                made += [Choice(self._spec_of(c), c.name) for c in self._cameras]
                 none = "" if self._cameras else "No camera found"
                 made.append(Choice(SourceCommand("cameras"), "Search for cameras", none))
             elif command := _ACTION_OF_KIND.get(kind.key):
@@ -83,6 +84,10 @@ class SourceOpener(QObject):
         if info is not None and all(choice.value != spec for choice in made):
             made.append(Choice(spec, info.title))
         return made
+
+    def _spec_of(self, camera: CameraName) -> str:
+        """Return the spec of a camera, in the size and rate in which it was open."""
+        return self._used.get(camera.name, camera_spec(camera))
 
     def pick(self, value: object) -> None:
         """Open the chosen source, or run the chosen command."""
@@ -105,7 +110,10 @@ class SourceOpener(QObject):
             self._address = ""
 
     def _on_source_changed(self, info: SourceInfo | None) -> None:
+        spec = self._session.spec
         if info is not None:
+            if isinstance(spec, str) and is_camera(spec) and parse_spec(spec)[0] == info.title:
+                self._used[info.title] = spec
             done = bool(self._address) and self._session.spec == self._address
             self._panel.close_address(in_use=done)
             self._address = "" if done else self._address

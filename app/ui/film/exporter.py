@@ -55,6 +55,7 @@ class FilmExporter(QObject):
         options: Those that were chosen last.
         keep: Called with the fields of Settings that keep the options.
         styling: Makes what styles the frames, on the job's thread; for tests.
+        saved: Told what was saved: its path, and one sentence; `say` without.
     """
 
     progressed = Signal(object)  # ExportShown
@@ -68,12 +69,14 @@ class FilmExporter(QObject):
         options: FilmOptions = DEFAULTS,
         keep: Callable[..., object] = lambda **fields: None,
         styling: Callable[[Library, EngineConfig], Styling] | None = None,
+        saved: Callable[[Path, str], None] | None = None,
     ) -> None:
         super().__init__()
         self._session, self._say, self._picker = session, say, picker
         self._options, self._keep = options, keep
         self._dialog: FilmDialog | None = None
         self._styling = styling or _styling
+        self._saved = saved or (lambda path, text: say(text))
         self._lock = threading.Lock()
         self._job: FilmJob | None = None
         self._under_way = self._cancelled = self._closed = False
@@ -239,7 +242,7 @@ class FilmExporter(QObject):
         if isinstance(made, str):
             self._say(made)
             return
-        self._say("; ".join([f"Saved {target}", *made.faults, *made.remarks]))
+        self._saved(target, "; ".join([f"Saved {target}", *made.faults, *made.remarks]))
 
 
 def progress_text(target: Path, progress: FilmProgress) -> str:

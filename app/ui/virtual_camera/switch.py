@@ -103,7 +103,7 @@ class CameraSwitch(QObject):
             camera, self._camera = self._camera, None
         if camera is not None:
             camera.close()
-            self._session.set_least_size(0, 0)
+            self._session.set_least_size(0, 0, "virtual camera")
         self._action.setChecked(False)
         self._show("")
 
@@ -136,7 +136,7 @@ class CameraSwitch(QObject):
                 self._session.problem.emit(opened)
             elif opened is not None:
                 self._on_status(opened.status)
-                self._session.set_least_size(choice.width, choice.height)
+                self._session.set_least_size(choice.width, choice.height, "virtual camera")
                 if (styled := self._current()) is not None:
                     self._on_styled(styled)
 

@@ -13,6 +13,7 @@ from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import breakable
 
 NOTICE_MS = 8000
+Button = tuple[str, str, Callable[[], object]]  # its label, its tooltip, what a click calls
 MAX_SUMMARY = 400  # characters shown of a problem; "Copy details" copies all of it
 
 
@@ -87,8 +88,9 @@ class NoticeBar(QFrame):
         self.setObjectName("notice")
         self.setAccessibleName("Notice")
         self._notice = self._state = ""
+        self._button: Button | None = None  # of the notice
         self._offer = ""
-        self._on_accepted: Callable[[], object] = self.dismiss
+        self._offered: Button = "", "", self.dismiss
         self._text = message_label(self)
         self.offer_button = make_button("&Use it", "Do what is offered", self._accept_offer)
         row = bar_layout(self)
@@ -104,9 +106,9 @@ class NoticeBar(QFrame):
         """The text shown; empty while hidden."""
         return self._notice or self._offer or self._state
 
-    def show_notice(self, text: str) -> None:
-        """Show `text` for NOTICE_MS."""
-        self._notice = text
+    def show_notice(self, text: str, button: Button | None = None) -> None:
+        """Show `text` for NOTICE_MS, with a button if one is given."""
+        self._notice, self._button = text, button
         self._timer.start()
         self._refresh()
 
@@ -119,10 +121,7 @@ class NoticeBar(QFrame):
             tip: tooltip of the button.
             taken: called when the button is clicked.
         """
-        self._offer, self._on_accepted = text, taken
-        self.offer_button.setText(words)
-        self.offer_button.setAccessibleName(words.replace("&", ""))
-        self.offer_button.setToolTip(tip)
+        self._offer, self._offered = text, (words, tip, taken)
         self._refresh()
 
     def show_state(self, text: str) -> None:
@@ -141,13 +140,19 @@ class NoticeBar(QFrame):
         self._refresh()
 
     def _accept_offer(self) -> None:
-        self._offer = ""
-        self._refresh()
-        self._on_accepted()
+        _, _, taken = self._button if self._notice and self._button else self._offered
+        self.dismiss()
+        taken()
 
     def _refresh(self) -> None:
         self._text.setText(breakable(self.text))
-        self.offer_button.setVisible(bool(self._offer) and not self._notice)
+        button = self._button if self._notice else self._offered if self._offer else None
+        if button is not None:
+            words, tip, _ = button
+            self.offer_button.setText(words)
+            self.offer_button.setAccessibleName(words.replace("&", ""))
+            self.offer_button.setToolTip(tip)
+        self.offer_button.setVisible(button is not None)
         self.setAccessibleDescription(self.text)
         self.setVisible(bool(self.text))
 

@@ -35,7 +35,7 @@ from tests.app.commands.conftest import STYLE, stylized
 from tests.conftest import picture
 from utils.images.writing import write_pixels
 
-JOB = Job(Path("no text \udcff.png"), Place("s3://bucket/styled/a.png"))
+JOB = Job(Path("no text \udcff.png"), Place("s3://bucket/styled/a.png"), before_after="side")
 PART = Part(3, 30030, None, 90)
 RAN = RunInfo("Fused", Precision.fp16, "CPU", ("no CUDA device",), "Candy", mixed=True)
 TOOK = Timings(network=1.25, groups=(("encoder", 0.1), ("decoder", 0.2)))
@@ -82,8 +82,14 @@ def test_items_arrive_as_they_were_whatever_their_names():
     [
         ('["system", {"source": "a", "target": "b", "film": false}]', "'system'.* is none of"),
         ('["picture", {"source": "a", "target": "b"}]', "is no "),
-        ('["picture", {"source": 3, "target": "b", "film": false}]', "3 is no "),
-        ('["picture", {"source": "a", "target": "b", "film": "yes"}]', "'yes' is no "),
+        (
+            '["picture", {"source": 3, "target": "b", "film": false, "before_after": ""}]',
+            "3 is no ",
+        ),
+        (
+            '["picture", {"source": "a", "target": "b", "film": "yes", "before_after": ""}]',
+            "'yes' is no ",
+        ),
         ('["part", {"number": 1, "first": 0.5, "until": null, "frames": 3}]', "0.5 is no "),
         ("3", "3 is none of"),
         ("picture", "Expecting value"),

@@ -124,7 +124,7 @@ class Painter:
             fetch(job.source, source)
         if place_of(target) is not None:
             target = self._folder / f"{number}-out{target.suffix}"
-        return Job(source, target)
+        return replace(job, source=source, target=target)
 
     def _sent(self, answer: PictureAnswer, here: Job) -> PictureAnswer:
         """Send a result to its address, and delete the copies."""

@@ -1,0 +1,57 @@
+"""Saves a picture and its painting as one picture file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from app.engine.result import StyledFrame
+from app.export.before_after.composing import Pixels, composed
+from app.export.image_metadata import image_metadata
+from utils.images.profiles import srgb_profile
+from utils.images.reading import BITS_LOST
+from utils.images.writing import write_pixels
+
+
+def before_and_after(styled: StyledFrame, pixels: Pixels | None = None) -> tuple[Pixels, Pixels]:
+    """Return the picture and its painting in one size, [H, W, 3] uint8 RGB each.
+
+    Args:
+        styled: The result.
+        pixels: Its pixels in the size of a captured frame, see app.live.display_copy.full_size;
+            None for those of the result.
+    """
+    after = styled.frame.pixels if pixels is None else pixels
+    wanted = after.shape
+    frames = [each for each in (styled.captured, styled.source) if each is not None]
+    before = next(each.pixels for each in frames if each.pixels.shape == wanted)
+    return before, after
+
+
+def write_before_after(
+    path: Path,
+    styled: StyledFrame,
+    arrangement: str,
+    at: float = 0.5,
+    pixels: Pixels | None = None,
+) -> list[str]:
+    """Write a result beside its source, completely or not at all, in sRGB with 8 bits per channel.
+
+    Args:
+        path: The file to write or replace; its ending gives the format.
+        styled: The result.
+        arrangement: One of ARRANGEMENTS.
+        at: Where the line of "split" is, 0 to 1.
+        pixels: As of `before_and_after`.
+
+    Returns:
+        What of the source the file does not hold, as clauses.
+
+    Raises:
+        ImageError: The file cannot be written.
+    """
+    before, after = before_and_after(styled, pixels)
+    made = composed(before, after, arrangement, at)
+    write_pixels(path, np.ascontiguousarray(made), image_metadata(styled), profile=srgb_profile())
+    return [BITS_LOST.format(bits=16)] if styled.source.deep is not None else []

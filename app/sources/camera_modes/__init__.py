@@ -1,0 +1,1 @@
+"""What a camera can be asked for: sizes, rates and exposure."""

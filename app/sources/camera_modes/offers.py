@@ -1,0 +1,61 @@
+"""The sizes and rates that can be chosen of a camera."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from app.sources.camera_modes.v4l2 import Sizes
+
+USUAL_SIZES = (
+    (320, 240),
+    (640, 360),
+    (640, 480),
+    (800, 600),
+    (960, 540),
+    (1280, 720),
+    (1600, 1200),
+    (1920, 1080),
+    (2560, 1440),
+    (3840, 2160),
+)
+USUAL_RATES = (15.0, 24.0, 25.0, 30.0, 50.0, 60.0)
+NAMED = "These are the sizes that the camera's driver names"
+UNNAMED = "The camera's driver names no sizes: these are the usual ones, and it takes the nearest"
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """What can be chosen.
+
+    Attributes:
+        sizes: [width, height] in pixels, each with its rates in frames a second.
+        remark: Whether the driver named them, as a sentence.
+    """
+
+    sizes: Sizes
+    remark: str
+
+    def rates(self, size: tuple[int, int]) -> tuple[float, ...]:
+        """The rates of a size; the usual ones where the driver names none."""
+        return self.sizes.get(size) or USUAL_RATES
+
+
+USUAL = Offers(dict.fromkeys(USUAL_SIZES, USUAL_RATES), UNNAMED)
+
+
+def offers_of(index: int) -> Offers:
+    """Return what can be chosen of a camera; asks its driver where the system has a way.
+
+    Args:
+        index: Of the camera, OpenCV's.
+    """
+    if sys.platform != "linux":
+        return USUAL
+    from app.sources.camera_modes.v4l2 import sizes_of
+
+    try:
+        sizes = sizes_of(f"/dev/video{index}", USUAL_SIZES)
+    except OSError:  # unplugged, or not ours to open: the camera itself says so
+        return USUAL
+    return Offers(sizes, NAMED) if sizes else USUAL

@@ -1,0 +1,1 @@
+"""Cameras in the window: size, rate and exposure, and the picture that stays when one is lost."""

@@ -1,0 +1,130 @@
+"""Has the camera deliver what the user chooses, and says on the picture when it stands still."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QWidget
+
+from app.frame import SourceInfo
+from app.live.session import Session
+from app.sources.camera import find_camera, is_camera, list_cameras, parse_spec
+from app.sources.camera_modes.offers import Offers, offers_of
+from app.ui.camera.dialog import NETWORK, NO_CAMERA, CameraModeDialog
+from app.ui.camera.held_picture import HeldPicture
+
+FROZEN = "Frozen: styles and settings go on working (Space continues)"
+PAUSED = "Paused (Space continues)"
+LOST = "No picture comes: this is the last one"
+
+
+class CameraController(QObject):
+    """Connects the camera's settings and the session; owns what is said on the picture.
+
+    Args:
+        session: The live session.
+        actions: Of the window, by key.
+        picture: What is said lies on it.
+        window: Owns the dialog.
+        offers: Returns what can be chosen of a camera, by its name; on another thread.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        actions: Mapping[str, QAction],
+        picture: QWidget,
+        window: QWidget,
+        offers: Callable[[str], Offers] | None = None,
+    ) -> None:
+        super().__init__(window)
+        self._session, self._pause, self._window = session, actions["pause"], window
+        self._offers_of = offers or _offers
+        self._offers: tuple[str, Offers] | None = None  # of the camera of that name
+        self._exposure: float | None = None
+        self._title = ""
+        self._fault = ""
+        self._live = False
+        self.held = HeldPicture(picture)
+        self.dialog: CameraModeDialog | None = None
+        session.source_changed.connect(self._on_source_changed)
+        session.source_status.connect(self._on_status)
+        session.paused_changed.connect(lambda _: self._show_held())
+
+    def ask(self) -> None:
+        """Show the settings of the camera."""
+        if self.dialog is None:
+            self.dialog = CameraModeDialog(self._window)
+            self.dialog.mode_picked.connect(self._pick_mode)
+            self.dialog.exposure_picked.connect(self._pick_exposure)
+        self._refresh()
+        self.dialog.show()
+        self.dialog.raise_()
+        self.dialog.activateWindow()
+
+    @property
+    def _camera(self) -> bool:
+        """Whether a camera of this machine is open."""
+        spec = self._session.spec
+        return self._session.info is not None and isinstance(spec, str) and is_camera(spec)
+
+    def _pick_mode(self, width: int, height: int, fps: float) -> None:
+        self._session.set_camera_mode(width, height, fps)
+        self._refresh()
+
+    def _pick_exposure(self, stops: float | None) -> None:
+        self._exposure = stops
+        self._session.set_exposure(stops)
+
+    def _on_source_changed(self, info: SourceInfo | None) -> None:
+        single = info is not None and not info.duration and info.count == 1
+        live = single and not self._session.still
+        if (info.title if info else "") != self._title:
+            self._title, self._exposure = info.title if info else "", None
+        if live != self._live:
+            self._live = live
+            self._pause.setText("Freeze" if live else "Pause")
+        self._refresh()
+        self._show_held()
+
+    def _on_status(self, status: str) -> None:
+        self._fault = status
+        self._show_held()
+
+    def _show_held(self) -> None:
+        """Say why the picture stands still, where it does."""
+        info = self._session.info
+        text = ""
+        if self._live and self._fault:  # of a folder it is a picture that was skipped
+            text = LOST  # why, a message says
+        elif info is not None and self._session.paused and (self._live or info.duration):
+            text = FROZEN if self._live else PAUSED
+        self.held.show_text(text, dimmed=text == LOST)
+
+    def _refresh(self) -> None:
+        if self.dialog is None:
+            return
+        self.dialog.show_source(self._session.info if self._live else None)
+        self.dialog.show_exposure(self._exposure)
+        if not self._camera:
+            self.dialog.show_none(NETWORK if self._live else NO_CAMERA)
+        elif self._offers is None or self._offers[0] != self._title:
+            self._look_up(self._title)
+        else:
+            _, mode = parse_spec(str(self._session.spec))
+            self.dialog.show_camera(mode, self._offers[1])
+
+    def _look_up(self, name: str) -> None:
+        def done(offers: Offers) -> None:
+            self._offers = name, offers
+            if name == self._title:
+                self._refresh()
+
+        doing = "ask the camera for its sizes"
+        self._session.run(lambda: self._offers_of(name), done, doing=doing)
+
+
+def _offers(name: str) -> Offers:
+    return offers_of(find_camera(name, list_cameras()).index)

@@ -1,0 +1,158 @@
+"""The size, rate and exposure of the camera, in a small window that can stay open."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from app.frame import SourceInfo
+from app.sources.camera import Mode
+from app.sources.camera_modes.offers import Offers
+from app.ui.theme.tokens import SPACE
+from app.ui.widgets.form_layout import FormLayout
+from app.ui.widgets.message_bars import make_button
+from app.ui.widgets.option_box import Choice, OptionBox
+from app.ui.widgets.remark_label import RemarkLabel
+from app.ui.widgets.status_bar import source_text
+from app.ui.window_geometry import WindowGeometry
+
+WIDTH = 420  # pixels
+EXPOSURES = {  # in stops, see FrameSource.set_exposure
+    None: "Automatic",
+    -2.0: "Much darker",
+    -1.0: "Darker",
+    0.0: "As it is now",
+    1.0: "Brighter",
+    2.0: "Much brighter",
+}
+NETWORK = "A network camera decides on its size and rate itself: they are set on its own page"
+NO_CAMERA = "Open a camera first"
+
+
+class CameraModeDialog(QDialog):
+    """A modeless dialog; what is chosen takes effect at once.
+
+    Signals:
+        mode_picked: Width and height in pixels, and frames a second.
+        exposure_picked: In stops; None for automatic.
+    """
+
+    mode_picked = Signal(int, int, float)
+    exposure_picked = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("StyleForge: camera")
+        self.setModal(False)
+        self._mode = Mode()
+        self._offers: Offers | None = None
+        self.size_box = OptionBox("Size", "How large the camera's pictures are asked for")
+        self.rate = OptionBox("Rate", "How many pictures a second the camera is asked for")
+        self.exposure = OptionBox(
+            "Exposure", "How long each picture is exposed: longer is brighter, and may be slower"
+        )
+        self.exposure.set_options(Choice(stops, title) for stops, title in EXPOSURES.items())
+        self.offer_remark, self.exposure_remark = RemarkLabel(), RemarkLabel()
+        self.delivers = RemarkLabel()
+        self.delivers.setAccessibleName("What the camera delivers")
+        self.size_box.picked.connect(self._pick_size)
+        self.rate.picked.connect(self._pick_rate)
+        self.exposure.picked.connect(self.exposure_picked)
+        self._lay_out()
+        WindowGeometry(self)
+
+    def show_camera(self, mode: Mode, offers: Offers) -> None:
+        """Show what can be chosen of the open camera.
+
+        Args:
+            mode: What it was asked for; listed also where it is not offered.
+            offers: Of its driver.
+        """
+        self._mode, self._offers = mode, offers
+        sizes = sorted({*offers.sizes, (mode.width, mode.height)})
+        self.size_box.set_options(Choice(f"{w}x{h}", f"{w} x {h}") for w, h in sizes)
+        self.size_box.show_choice(f"{mode.width}x{mode.height}")
+        rates = sorted({*offers.rates((mode.width, mode.height)), mode.fps})
+        self.rate.set_options(Choice(rate, f"{rate:g} per second") for rate in rates)
+        self.rate.show_choice(mode.fps)
+        self.offer_remark.show_text(offers.remark)
+        self._set_available(True)
+        self._fit()
+
+    def show_none(self, reason: str) -> None:
+        """Show that nothing can be chosen, and why."""
+        self._offers = None
+        self.offer_remark.show_text(reason)
+        self._set_available(False)
+        self._fit()
+
+    def show_source(self, info: SourceInfo | None) -> None:
+        """Show what is really delivered, and whether its exposure can be set."""
+        self.delivers.show_text(f"Delivers {source_text(info)}" if info else "")
+        reason = info.exposure if info else None
+        self.exposure_row(shown=reason == "")
+        self.exposure_remark.show_text(reason or "")
+        self._fit()
+
+    def show_exposure(self, stops: float | None) -> None:
+        """Show the exposure, without emitting a signal."""
+        self.exposure.show_choice(stops)
+
+    def exposure_row(self, *, shown: bool) -> None:
+        """Show or hide the exposure."""
+        self.exposure.setVisible(shown)
+        self._exposure_label.setVisible(shown)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Be as high as what is said needs."""
+        super().showEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Grow with remarks of several lines, which have no height before the width is known."""
+        layout = self.layout()
+        assert layout is not None
+        layout.activate()
+        needed = layout.totalHeightForWidth(self.width())
+        if self.height() < needed:
+            self.resize(self.width(), needed)
+
+    def _set_available(self, available: bool) -> None:
+        for box in (self.size_box, self.rate):
+            box.setEnabled(available)
+
+    def _pick_size(self, text: str) -> None:
+        assert self._offers is not None
+        width, height = map(int, text.split("x"))
+        rates = self._offers.rates((width, height))
+        # The rate stays, or becomes the nearest that this size has.
+        rate = min(rates, key=lambda each: abs(each - self._mode.fps))
+        self.mode_picked.emit(width, height, rate)
+
+    def _pick_rate(self, rate: float) -> None:
+        self.mode_picked.emit(self._mode.width, self._mode.height, rate)
+
+    def _lay_out(self) -> None:
+        content = QWidget()
+        form = FormLayout(content)
+        form.add("&Size", self.size_box)
+        form.add("&Rate", self.rate)
+        form.add_below(self.offer_remark)
+        form.add("&Exposure", self.exposure)
+        labels = content.findChildren(QLabel)
+        self._exposure_label = next(each for each in labels if each.buddy() is self.exposure)
+        form.add_below(self.exposure_remark)
+        form.add_below(self.delivers, whole=True)
+        form.add_stretch_row()
+        close = make_button("&Close", "Close this window (Esc)", self.reject)
+        close.setAutoDefault(False)
+        foot = QHBoxLayout()
+        foot.setContentsMargins(2 * SPACE, 0, 2 * SPACE, 0)
+        foot.addStretch(1)
+        foot.addWidget(close)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 2 * SPACE)
+        column.addWidget(content, 1)
+        column.addLayout(foot)
+        self.setMinimumWidth(WIDTH)

@@ -1,0 +1,1 @@
+"""The pictures of a folder as a strip below the picture, with styled thumbnails."""

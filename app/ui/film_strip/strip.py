@@ -1,0 +1,168 @@
+"""The strip: thumbnails in a row, of which one is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QPainter, QPainterPath, QPen, QPixmap
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QListView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
+
+from app.ui.film_strip.thumbnails import SIZE, StripThumbnails
+from app.ui.theme.tokens import RADIUS, SPACE
+from utils.text import printable
+
+PADDING = 4
+TIP = "The pictures of the folder: click, or use the arrow keys"
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class StripModel(QAbstractListModel):
+    """The pictures in their order; a thumbnail is asked for when it is painted."""
+
+    def __init__(self, thumbnails: StripThumbnails, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._thumbnails = thumbnails
+        self._paths: tuple[Path, ...] = ()
+        self._rows: dict[Path, int] = {}
+        thumbnails.made.connect(self._on_made)
+
+    def set_paths(self, paths: Sequence[Path]) -> None:
+        """Replace the pictures."""
+        self.beginResetModel()
+        self._paths = tuple(paths)
+        self._rows = {path: row for row, path in enumerate(paths)}
+        self.endResetModel()
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  (Qt's signature)
+        """Number of pictures."""
+        return 0 if parent.isValid() else len(self._paths)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Name, accessible text, tooltip or thumbnail of a picture."""
+        path = self._paths[index.row()]
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+            return printable(path.name)
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return f"{printable(path.name)}, {index.row() + 1} of {len(self._paths)}"
+        return self._thumbnails.get(path) if role == Qt.ItemDataRole.DecorationRole else None
+
+    def _on_made(self, path: Path) -> None:
+        if (row := self._rows.get(path)) is not None:
+            index = self.index(row)
+            self.dataChanged.emit(index, index, [Qt.ItemDataRole.DecorationRole])
+
+
+class StripDelegate(QStyledItemDelegate):
+    """Paints a thumbnail, with a ring around the chosen one."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        """Size of a thumbnail with its margin."""
+        return SIZE + QSize(2 * PADDING, 2 * PADDING)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        """Paint one thumbnail."""
+        area: QRect = option.rect
+        state: QStyle.StateFlag = option.state
+        palette = option.palette
+        place = QRect(area.topLeft(), SIZE)
+        place.moveCenter(area.center())
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        outline = QPainterPath()
+        outline.addRoundedRect(QRectF(place), RADIUS, RADIUS)
+        pixmap = index.data(Qt.ItemDataRole.DecorationRole)
+        painter.fillPath(outline, palette.mid())
+        painter.setClipPath(outline)
+        if isinstance(pixmap, QPixmap) and not pixmap.isNull():
+            painter.drawPixmap(place, pixmap)
+        elif isinstance(pixmap, QPixmap):
+            painter.setPen(palette.text().color())
+            painter.drawText(place, Qt.AlignmentFlag.AlignCenter, "Damaged")
+        painter.setClipping(False)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        if state & QStyle.StateFlag.State_Selected:
+            painter.setPen(QPen(palette.highlight().color(), 3))
+            ring = QRectF(place).adjusted(-1.5, -1.5, 1.5, 1.5)
+            painter.drawRoundedRect(ring, RADIUS + 1, RADIUS + 1)
+        if state & QStyle.StateFlag.State_HasFocus:
+            painter.setPen(QPen(palette.text().color(), 1, Qt.PenStyle.DashLine))
+            painter.drawRoundedRect(QRectF(area).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
+        painter.restore()
+
+
+class FilmStrip(QFrame):
+    """Hidden until there are pictures.
+
+    Signals:
+        picked: The row that the user chose.
+    """
+
+    picked = Signal(int)
+
+    def __init__(self, thumbnails: StripThumbnails, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("transport")  # looks like the bar below it
+        self._updating = False  # suppresses `picked` for programmatic changes
+        self.view = QListView(self)
+        self.model = StripModel(thumbnails, self)
+        self.view.setModel(self.model)
+        self.view.setItemDelegate(StripDelegate(self.view))
+        self.view.setFlow(QListView.Flow.LeftToRight)
+        self.view.setWrapping(False)
+        self.view.setUniformItemSizes(True)
+        self.view.setHorizontalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # The position below the strip scrolls it too, and a bar would take its height.
+        self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.view.setAccessibleName("Film strip")
+        self.view.setToolTip(TIP)
+        self.view.setFixedHeight(SIZE.height() + 2 * PADDING + 2)
+        self.view.selectionModel().currentChanged.connect(self._on_current_changed)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE, SPACE // 2, SPACE, 0)
+        row.addWidget(self.view)
+        self.hide()
+
+    def show_pictures(self, paths: Sequence[Path]) -> None:
+        """Replace the pictures."""
+        self._updating = True
+        self.model.set_paths(paths)
+        self._updating = False
+
+    def show_position(self, row: int) -> None:
+        """Mark a picture and bring it into view."""
+        index = self.model.index(row)
+        if index.isValid() and self.view.currentIndex().row() != row:
+            self._updating = True
+            self.view.setCurrentIndex(index)
+            self._updating = False
+        if index.isValid():
+            self.view.scrollTo(index, QListView.ScrollHint.PositionAtCenter)
+
+    def refresh(self) -> None:
+        """Ask for the thumbnails in view anew."""
+        self.view.viewport().update()
+
+    def _on_current_changed(self, current: QModelIndex, _: QModelIndex) -> None:
+        if not self._updating and current.isValid():
+            self.picked.emit(current.row())

@@ -1,0 +1,1 @@
+"""What is made to be shown: saved files, before and after, a projector, a slideshow."""

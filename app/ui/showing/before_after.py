@@ -1,0 +1,116 @@
+"""Saves the picture with its original: as one picture, or as a film that wipes into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.engine.result import StyledFrame
+from app.export.before_after.picture import before_and_after, write_before_after
+from app.export.before_after.wipe import ANIMATION, FILM, write_wipe
+from app.live.display_copy import full_size
+from app.live.session import Session
+from app.ui.controllers.exporter import films_folder, pictures_folder
+from app.ui.file_dialogs import FileDialogs, FileKind, Place, name_filter, suggested_name
+from app.ui.showing.saved_files import SavedFiles
+
+NO_PICTURE = "There is no picture yet"
+MAKING = "Making the wipe..."
+SAVE_WIPE = FileKind(
+    "save_folder",
+    (Place.MoviesLocation,),
+    (name_filter("Film", FILM), name_filter("Animation", ANIMATION)),
+)
+
+
+class BeforeAfter:
+    """Encodes on background jobs.
+
+    Args:
+        session: The live session.
+        current: Returns the result on screen.
+        divider: Where the divider of the view before/after is, 0 to 1; None in another view.
+        say: Shows a notice.
+        saved: Told what was saved.
+        dialogs: Ask for the file of a wipe.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        current: Callable[[], StyledFrame | None],
+        divider: Callable[[], float | None],
+        say: Callable[[str], None],
+        saved: SavedFiles,
+        dialogs: FileDialogs,
+    ) -> None:
+        self._session, self._current, self._divider = session, current, divider
+        self._say, self._saved, self._dialogs = say, saved, dialogs
+
+    def save(self) -> None:
+        """Save one picture of both at once: divided as on screen in the view before/after, side by
+        side in every other view."""
+        styled = self._current_or_notice()
+        if styled is None:
+            return
+        at = self._divider()
+        moment = datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")[:-3]
+        path = pictures_folder() / f"{styled.config.style}_{moment}_before-after.png"
+
+        def work() -> list[str]:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            arrangement = "side" if at is None else "split"
+            return write_before_after(path, styled, arrangement, at or 0.0, full_size(styled))
+
+        def done(lost: list[str]) -> None:
+            self._saved.tell(path, "; ".join([f"Saved {path}", *lost]))
+
+        self._session.run(work, done, doing=f"save {path.name}")
+
+    def ask_wipe(self, parent: QWidget) -> None:
+        """Ask for the file of a wipe; it is of the picture that is on screen now."""
+        styled = self._current_or_notice()
+        if styled is None:
+            return
+        dialog = self._dialogs.dialog(
+            parent,
+            "Save a wipe",
+            SAVE_WIPE,
+            QFileDialog.FileMode.AnyFile,
+            lambda names: self.save_wipe(styled, Path(names[0]), dialog.selectedNameFilter()),
+            films_folder(),
+        )
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        info = self._session.info
+        name = suggested_name(info.title if info else "", styled.running.style)
+        dialog.selectFile(name.removesuffix(".png"))
+        dialog.open()
+
+    def save_wipe(self, styled: StyledFrame, path: Path, chosen: str = "") -> None:
+        """Write a wipe.
+
+        Args:
+            styled: The picture and its painting.
+            path: The file; an ending is appended unless it has one.
+            chosen: The name filter that says which, where the path does not.
+        """
+        if path.suffix.lower() not in (FILM, ANIMATION):
+            ending = ANIMATION if ANIMATION in chosen else FILM
+            path = path.with_name(path.name + ending)
+
+        def work() -> None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_wipe(path, *before_and_after(styled, full_size(styled)))
+
+        self._say(MAKING)
+        doing = f"save {path.name}"
+        self._session.run(work, lambda _: self._saved.tell(path, f"Saved {path}"), doing=doing)
+
+    def _current_or_notice(self) -> StyledFrame | None:
+        styled = self._current()
+        if styled is None:
+            self._say(NO_PICTURE)
+        return styled

@@ -1,0 +1,178 @@
+"""Opens and closes what is made to be shown, by the actions of the window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from PySide6.QtCore import QObject, QPoint
+from PySide6.QtGui import QAction, QScreen
+from PySide6.QtWidgets import QMenu, QWidget
+
+from app.engine.result import StyledFrame
+from app.live.session import Session
+from app.settings import Settings
+from app.ui.file_dialogs import FileDialogs
+from app.ui.showing.before_after import BeforeAfter
+from app.ui.showing.projector import ProjectorWindow, other_screens, screen_title
+from app.ui.showing.saved_files import SavedFiles
+from app.ui.showing.slideshow import Slideshow
+from app.ui.showing.slideshow_dialog import SlideshowDialog
+from app.ui.viewport.viewport import Viewport
+
+SHOW_ACTIONS = (
+    "show_saved",
+    "before_after",
+    "wipe",
+    "projector",
+    "slideshow",
+    "slideshow_settings",
+)
+ONE_SCREEN = "There is one screen only, so this is a window; a double click fills the screen"
+
+
+class ShowController(QObject):
+    """Owns the projector, the slideshow and what is saved with its original.
+
+    Args:
+        session: The live session.
+        viewport: The picture of the main window.
+        actions: Of the window, by key.
+        settings: Returns the settings.
+        update: `update(slideshow_seconds=...)` stores settings.
+        say: Shows a notice.
+        saved: Told what was saved.
+        dialogs: Ask for files.
+        window: The main window.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        viewport: Viewport,
+        actions: Mapping[str, QAction],
+        settings: Callable[[], Settings],
+        update: Callable[..., Any],
+        say: Callable[[str], None],
+        saved: SavedFiles,
+        dialogs: FileDialogs,
+        window: QWidget,
+    ) -> None:
+        super().__init__(window)
+        self._session, self._viewport, self._window = session, viewport, window
+        self._settings, self._update, self._say = settings, update, say
+        self._projecting = actions["projector"]
+        self._leaving = actions["back"], actions["fullscreen"]
+        self.saved = saved
+        self.before_after = BeforeAfter(
+            session,
+            lambda: viewport.styled,
+            lambda: viewport.split if viewport.view == "split" else None,
+            say,
+            saved,
+            dialogs,
+        )
+        self.slideshow = Slideshow(session, actions["slideshow"], settings, say)
+        self.projector: ProjectorWindow | None = None
+        self.dialog: SlideshowDialog | None = None
+        session.styled.connect(self._show_styled)
+        session.source_changed.connect(self._on_source_changed)
+        actions["mirror"].triggered.connect(lambda _: self._face())
+
+    def act(self, key: str) -> None:
+        """Do what the action `key`, one of SHOW_ACTIONS, says."""
+        {
+            "show_saved": self.saved.show,
+            "before_after": self.before_after.save,
+            "wipe": lambda: self.before_after.ask_wipe(self._window),
+            "projector": self._toggle_projector,
+            "slideshow": self.slideshow.toggle,
+            "slideshow_settings": self._ask_slideshow,
+        }[key]()
+
+    def close(self) -> None:
+        """Close the projector and stop the slideshow."""
+        self.slideshow.stop()
+        if self.projector is not None:
+            self.projector.close()
+
+    # The projector
+
+    def _toggle_projector(self) -> None:
+        if self.projector is not None:
+            self.projector.close()
+            return
+        screens = other_screens(self._window)
+        if len(screens) > 1:
+            self._projecting.setChecked(False)
+            self._choose_screen(screens)
+        elif screens:
+            self.project(screens[0])
+        else:
+            self.project(self._window.screen(), full=False)
+            self._say(ONE_SCREEN)
+
+    def _choose_screen(self, screens: list[QScreen]) -> None:
+        """Ask which of several screens is meant."""
+        menu = QMenu(self._window)
+        menu.aboutToHide.connect(menu.deleteLater)
+        for screen in screens:
+            made = menu.addAction(screen_title(screen))
+            made.triggered.connect(lambda _=False, screen=screen: self.project(screen))
+        menu.popup(self._viewport.mapToGlobal(QPoint(0, 0)))
+
+    def project(self, screen: QScreen, *, full: bool = True) -> None:
+        """Open the projector.
+
+        Args:
+            screen: Where.
+            full: Whether it fills the screen.
+        """
+        window = self.projector = ProjectorWindow()
+        window.closed.connect(self._on_projector_closed)
+        window.resized.connect(
+            lambda width, height: self._session.set_least_size(width, height, "projector")
+        )
+        # The keys of the main window work here as well, but for those that leave full screen.
+        window.addActions([each for each in self._window.actions() if each not in self._leaving])
+        self._projecting.setChecked(True)
+        self._face()
+        window.show_styled(self._viewport.styled)
+        window.open_on(screen, full=full)
+
+    def _on_projector_closed(self) -> None:
+        if self.projector is not None:
+            self.projector.deleteLater()
+            self.projector = None
+        self._projecting.setChecked(False)
+        self._session.set_least_size(0, 0, "projector")
+
+    def _face(self) -> None:
+        """Mirror the projector's picture as the window's."""
+        if self.projector is not None:
+            self.projector.picture.mirrored = self._settings().mirror
+
+    def _show_styled(self, styled: StyledFrame) -> None:
+        if self.projector is not None:
+            self.projector.show_styled(styled)
+
+    def _on_source_changed(self, info: object) -> None:
+        if info is None:
+            self.slideshow.stop()
+            if self.projector is not None:
+                self.projector.show_styled(None)
+
+    # The slideshow
+
+    def _ask_slideshow(self) -> None:
+        if self.dialog is None:
+            self.dialog = SlideshowDialog(self._window)
+            self.dialog.picked.connect(self._pick)
+        self.dialog.show_settings(self._settings(), self._session.library.styles)
+        self.dialog.show()
+        self.dialog.raise_()
+        self.dialog.activateWindow()
+
+    def _pick(self, field: str, value: object) -> None:
+        self._update(**{field: value})
+        self.slideshow.restart()

@@ -1,0 +1,98 @@
+"""A second window with nothing but the picture, for a projector: the same frames, painted twice."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QGuiApplication,
+    QKeyEvent,
+    QMouseEvent,
+    QPalette,
+    QScreen,
+)
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.engine.result import StyledFrame
+from app.ui.viewport.viewport import Viewport
+
+SIZE = (960, 540)  # of the window where there is no second screen
+
+
+class ProjectorWindow(QWidget):
+    """Shows results as they are given. Escape closes it, a double click changes between full screen
+    and a window.
+
+    Signals:
+        closed: It was closed, however.
+        resized: Width and height of the picture in pixels of the screen.
+    """
+
+    closed = Signal()
+    resized = Signal(int, int)
+
+    def __init__(self) -> None:
+        super().__init__(None, Qt.WindowType.Window)
+        self.setWindowTitle("StyleForge: projector")
+        self.setAccessibleName("Projector")
+        palette = self.palette()
+        for role in (QPalette.ColorRole.Window, QPalette.ColorRole.Dark):
+            palette.setColor(role, QColor("black"))
+        self.setPalette(palette)
+        self.picture = Viewport(lambda *_: None, self)
+        self.picture.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.picture.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.picture)
+        self.picture.resized.connect(self.resized)
+        self.resize(*SIZE)
+
+    def open_on(self, screen: QScreen, *, full: bool) -> None:
+        """Show it.
+
+        Args:
+            screen: Where.
+            full: Whether it fills the screen.
+        """
+        self.setScreen(screen)
+        self.move(screen.availableGeometry().center() - self.rect().center())
+        (self.showFullScreen if full else self.show)()
+        self._hide_pointer()
+
+    def show_styled(self, styled: StyledFrame | None) -> None:
+        """Show a result; None for black."""
+        self.picture.show_styled(styled, timed=False)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Close with Escape."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.close()
+        else:
+            super().keyPressEvent(event)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Change between full screen and a window."""
+        (self.showNormal if self.isFullScreen() else self.showFullScreen)()
+        self._hide_pointer()
+
+    def closeEvent(self, event: object) -> None:
+        """Tell that it was closed."""
+        self.closed.emit()
+
+    def _hide_pointer(self) -> None:
+        full = self.isFullScreen()
+        self.setCursor(Qt.CursorShape.BlankCursor if full else Qt.CursorShape.ArrowCursor)
+
+
+def other_screens(window: QWidget) -> list[QScreen]:
+    """Return the screens that a window is not on."""
+    return [screen for screen in QGuiApplication.screens() if screen is not window.screen()]
+
+
+def screen_title(screen: QScreen) -> str:
+    """Return "DELL U2720Q, 3840x2160"."""
+    ratio, size = screen.devicePixelRatio(), screen.size()
+    pixels = f"{round(size.width() * ratio)}x{round(size.height() * ratio)}"
+    model = " ".join(filter(None, (screen.manufacturer(), screen.model()))) or screen.name()
+    return f"{model}, {pixels}"

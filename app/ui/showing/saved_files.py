@@ -1,0 +1,76 @@
+"""Tells what was saved, and shows it in its folder."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QProcess, QUrl
+from PySide6.QtGui import QDesktopServices
+
+from app.background_jobs import RunJob
+from app.errors import Problem
+from app.ui.widgets.message_bars import NoticeBar
+
+NOTHING = "Nothing was saved yet: S saves this picture, R records"
+WORDS = "Show in &folder"
+
+
+class SavedFiles:
+    """Keeps what was saved last.
+
+    Args:
+        notices: Where it is told, with a button that shows it.
+        fail: Told when no folder can be shown.
+        run: Runs a background job: a folder on a network may answer late.
+    """
+
+    def __init__(self, notices: NoticeBar, fail: Callable[[Problem], object], run: RunJob) -> None:
+        self._notices, self._fail, self._run = notices, fail, run
+        self._newest: Path | None = None
+
+    def tell(self, path: Path, text: str) -> None:
+        """Tell that a file was saved.
+
+        Args:
+            path: Of the file.
+            text: One sentence.
+        """
+        self._newest = path
+        self._notices.show_notice(
+            text, (WORDS, f"Show {path.name} in its folder", lambda: self._show(path))
+        )
+
+    def show(self) -> None:
+        """Show what was saved last in its folder."""
+        if self._newest is None:
+            self._notices.show_notice(NOTHING)
+        else:
+            self._show(self._newest)
+
+    def _show(self, path: Path) -> None:
+        def found(there: bool) -> None:
+            if not there:
+                self._fail(Problem(f"The folder {path.parent} is not there any more"))
+            elif not show_in_folder(path):
+                self._fail(Problem(f"No program shows folders here; the file is {path}"))
+
+        self._run(path.parent.is_dir, found, doing="show the folder")
+
+
+def show_in_folder(path: Path, system: str = sys.platform) -> bool:
+    """Show a file in its folder: selected on Windows and macOS; elsewhere the folder is opened.
+
+    Args:
+        path: Of the file.
+        system: As sys.platform.
+
+    Returns:
+        Whether a program was started for it.
+    """
+    if system == "win32":
+        return QProcess.startDetached("explorer", ["/select,", str(path)])[0]
+    if system == "darwin":
+        return QProcess.startDetached("open", ["-R", str(path)])[0]
+    return QDesktopServices.openUrl(QUrl.fromLocalFile(str(path.parent)))

@@ -1,0 +1,169 @@
+"""A second window shows the same frames without controls, for a projector."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QMenu
+
+from app.ui.main_window import MainWindow
+from app.ui.showing import controller
+from app.ui.showing.controller import ONE_SCREEN
+from app.ui.showing.projector import ProjectorWindow, other_screens, screen_title
+from tests.app.ui.window.conftest import press
+from tests.helpers.on_a_screen import told
+
+
+@pytest.fixture
+def projector(streaming, qtbot) -> ProjectorWindow:
+    press(streaming, "projector")
+    projector = streaming.showing.projector
+    assert projector is not None
+    qtbot.waitExposed(projector)
+    return projector
+
+
+def is_checked(window: MainWindow) -> bool:
+    return window.actions_by_key["projector"].isChecked()
+
+
+def key(projector: ProjectorWindow, window: MainWindow, action: str) -> None:
+    """The first key of an action of the window, sent to the projector."""
+    projector.activateWindow()
+    QTest.keySequence(projector, window.actions_by_key[action].shortcut())
+
+
+def pixels_of(projector: ProjectorWindow) -> np.ndarray:
+    """[H, W, 3]: what it shows."""
+    image = projector.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
+    rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), -1)
+    return rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3).copy()
+
+
+def test_it_shows_the_picture_on_black_and_nothing_else(projector):
+    assert not projector.findChildren(QAbstractButton)
+    shown = pixels_of(projector)
+    assert tuple(shown[shown.shape[0] // 2, shown.shape[1] // 2]) == (0, 255, 255)
+    assert not shown[:, :20].any(), "a picture of 4:3 has black at its sides"
+    assert not shown[:, -20:].any()
+
+
+def test_it_shows_the_very_frames_of_the_window(moving, session, qtbot):
+    press(moving, "projector")
+    projector = moving.showing.projector
+    made = []
+    session.styled.connect(made.append)
+    qtbot.waitUntil(lambda: len(made) > 3)
+    assert projector.picture.styled is moving.viewport.styled
+
+
+def test_its_frames_are_not_counted_as_painted_twice(moving, session, qtbot):
+    press(moving, "projector")
+    painted = []
+    session.painted.connect(lambda styled: painted.append(id(styled)))
+    qtbot.waitUntil(lambda: len(painted) > 5)
+    assert len(set(painted)) == len(painted)
+
+
+def test_escape_closes_it_and_the_window_stays(streaming, projector):
+    assert is_checked(streaming)
+    QTest.keyClick(projector, Qt.Key.Key_Escape)
+    assert streaming.showing.projector is None
+    assert not is_checked(streaming)
+    assert streaming.isVisible()
+
+
+def test_the_keys_of_the_window_work_in_it(streaming, projector, session):
+    key(projector, streaming, "style_3")
+    assert session.config.style == "udnie"
+    key(projector, streaming, "fullscreen")
+    assert not streaming.isFullScreen()
+
+
+def test_the_key_again_closes_it(streaming, projector):
+    key(projector, streaming, "projector")
+    assert streaming.showing.projector is None
+    assert not is_checked(streaming)
+
+
+def test_closing_the_window_closes_it(streaming, projector):
+    streaming.close()
+    assert streaming.showing.projector is None
+
+
+def test_with_one_screen_it_is_a_window_and_why_is_said(streaming, projector):
+    assert not projector.isFullScreen()
+    assert streaming.notices.text == ONE_SCREEN
+
+
+def test_a_double_click_fills_the_screen_and_hides_the_pointer(projector):
+    QTest.mouseDClick(projector, Qt.MouseButton.LeftButton)
+    assert projector.isFullScreen()
+    assert projector.cursor().shape() == Qt.CursorShape.BlankCursor
+    QTest.mouseDClick(projector, Qt.MouseButton.LeftButton)
+    assert not projector.isFullScreen()
+
+
+def test_of_several_screens_one_is_chosen(streaming, monkeypatch):
+    here = streaming.screen()
+    monkeypatch.setattr(controller, "other_screens", lambda _: [here, here])
+    press(streaming, "projector")
+    assert streaming.showing.projector is None
+    assert not is_checked(streaming)
+    [menu] = [m for m in streaming.findChildren(QMenu) if m.isVisible()]
+    assert [each.text() for each in menu.actions()] == [screen_title(here)] * 2
+    menu.actions()[1].trigger()
+    menu.close()
+    projector = streaming.showing.projector
+    assert projector is not None
+    assert projector.isFullScreen()
+    assert is_checked(streaming)
+
+
+def test_streams_are_styled_in_the_size_of_the_larger_of_both(streaming, session, qtbot):
+    loop = session._worker.loop
+    session.set_least_size(640, 2000, "virtual camera")
+    press(streaming, "projector")
+    qtbot.waitUntil(lambda: loop._least == (960, 2000))
+    streaming.showing.projector.close()
+    qtbot.waitUntil(lambda: loop._least == (640, 2000))
+
+
+def test_it_is_mirrored_as_the_window_is(streaming, projector):
+    key(projector, streaming, "mirror")
+    assert projector.picture.mirrored
+    key(projector, streaming, "mirror")
+    assert not projector.picture.mirrored
+
+
+def test_on_two_screens_it_fills_the_other_one(tmp_path):
+    facts = told(
+        tmp_path,
+        """
+press("projector")
+projector = window.showing.projector
+told["screen"] = projector.screen().name()
+told["full"] = projector.isFullScreen()
+told["size"] = projector.size().toTuple()
+told["said"] = window.notices.text
+QTest.keyClick(projector, Qt.Key.Key_Escape)
+told["closed"] = window.showing.projector is None
+""",
+        1280,
+        800,
+        second=(1920, 1080),
+    )
+    assert facts == {
+        "screen": "second",
+        "full": True,
+        "size": [1920, 1080],
+        "said": "",
+        "closed": True,
+    }
+
+
+def test_the_screen_of_the_window_is_none_of_the_others(window):
+    assert window.screen() not in other_screens(window)
