@@ -49,6 +49,7 @@ class Settings(Parameters):
         layers: whether they tell the time of every layer of the network.
         advanced: whether the panel shows its advanced settings.
         theme: "system", "light" or "dark".
+        reduce_motion: whether nothing moves by itself, whatever the system says.
         mirror: whether the picture on screen is mirrored.
         camera_size: of the virtual camera, one of CAMERA_SIZES.
         camera_rate: its pictures per second.
@@ -87,6 +88,7 @@ class Settings(Parameters):
     layers: bool = False
     advanced: bool = False
     theme: str = "system"
+    reduce_motion: bool = False
     volume: float = 1.0
     muted: bool = False
     record_sound: str = "none"

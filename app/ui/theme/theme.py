@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor, QFontInfo, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.ui.incremental_work import IncrementalWork
+from app.ui.theme.motion import STILL_SHEET, system_is_still
 from app.ui.theme.tokens import DARK, LIGHT, RADIUS, Tokens
 
 CHOICES = ("system", "light", "dark")
@@ -25,10 +26,18 @@ class Theme(QObject):
 
     changed = Signal(object)
 
-    def __init__(self, app: QApplication, window: QWidget, choice: str = "system") -> None:
+    def __init__(
+        self,
+        app: QApplication,
+        window: QWidget,
+        choice: str = "system",
+        *,
+        reduce_motion: bool = False,
+    ) -> None:
         super().__init__(window)
         self._app, self._window = app, window
         self._choice = "system"
+        self._reduce_motion = reduce_motion
         self._sheet = ""
         self._widgets: list[QWidget] = []
         self._restyling = IncrementalWork(self)
@@ -76,6 +85,16 @@ class Theme(QObject):
         hints.setColorScheme(schemes.get(choice, Qt.ColorScheme.Unknown))
         self._apply()
 
+    @property
+    def reduce_motion(self) -> bool:
+        """Whether nothing moves by itself, although the system may not ask for that."""
+        return self._reduce_motion
+
+    @reduce_motion.setter
+    def reduce_motion(self, on: bool) -> None:
+        self._reduce_motion = on
+        self._apply()
+
     def _apply(self) -> None:
         scheme = self._app.styleHints().colorScheme()
         if self._choice == "system":
@@ -85,6 +104,8 @@ class Theme(QObject):
         self.tokens = DARK if dark else LIGHT
         self._app.setPalette(palette(self.tokens))
         sheet = style_sheet(self.tokens, QFontInfo(self._app.font()).pointSizeF())
+        if self._reduce_motion or system_is_still():
+            sheet += STILL_SHEET
         if sheet != self._sheet:  # skip restyling if nothing changed
             self._sheet = sheet
             # In steps: restyling everything at once would block the window too long.
@@ -232,6 +253,12 @@ QCheckBox::indicator {{ width: 16px; height: 16px; border: 1px solid {t.outline}
 QCheckBox::indicator:checked {{ background: {t.accent}; border-color: {t.accent};
     image: url("{check}"); }}
 QCheckBox::indicator:focus {{ width: 14px; height: 14px; border: 2px solid {t.text}; }}
+QTabBar::tab {{ background: transparent; color: {t.muted}; padding: 8px 16px;
+    border: 2px solid transparent; border-radius: {RADIUS}px; margin: 4px 0 4px 4px; }}
+QTabBar::tab:hover {{ background: {t.hover}; color: {t.text}; }}
+QTabBar::tab:selected {{ background: {t.raised}; color: {t.text}; }}
+QTabBar::tab:selected:focus {{ border-color: {t.accent}; }}
+QTextBrowser {{ background: {t.window}; color: {t.text}; }}
 QListView {{ background: transparent; border: none; outline: none; }}
 QScrollBar:horizontal {{ background: transparent; height: 10px; margin: 0; }}
 QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}

@@ -25,6 +25,7 @@ from tests.mutants.table import (
     queue_window,
     serve,
     sound,
+    support,
     training,
     tuning,
     virtual_camera,
@@ -58,4 +59,5 @@ MUTANTS = (
     *queue_window.MUTANTS,
     *library.MUTANTS,
     *losses_and_optimizers.MUTANTS,
+    *support.MUTANTS,
 )
