@@ -86,6 +86,7 @@ class HelpDialog(QDialog):
         self.pages.addTab(scroll, "&Keys")
         self.pages.addTab(answers, "&Questions and answers")
         self.pages.setDocumentMode(True)
+        self.pages.setAccessibleName("Help")
         self.pages.tabBar().setAccessibleName("Pages")
         self.pages.tabBar().setToolTip("Keys, and questions with answers")
         # Not a QDialogButtonBox, whose icons are black in every theme.

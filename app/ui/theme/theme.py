@@ -200,8 +200,9 @@ QLabel[role="title"] {{ font-size: {points * 1.35:.1f}pt; font-weight: 600; }}
 QLabel[role="key"] {{ background: {t.raised}; border: 1px solid {t.line}; border-radius: 4px;
     padding: 2px 6px; }}
 QToolButton, QPushButton {{ background: {t.raised}; color: {t.text}; border: 2px solid {t.raised};
-    border-radius: {RADIUS}px; padding: 4px 10px; min-height: 20px; }}
-QToolButton {{ padding: 4px 6px; }}
+    border-radius: {RADIUS}px; padding: 4px 10px; min-height: 28px; }}
+QToolButton {{ padding: 4px 7px; }}
+#status QToolButton {{ padding: 0px 6px; min-height: 20px; }}
 #toolbar QToolButton, #transport QToolButton {{ background: transparent;
     border-color: transparent; }}
 QToolButton:hover, QPushButton:hover, #toolbar QToolButton:hover, #transport QToolButton:hover
@@ -218,13 +219,13 @@ QToolButton:checked:focus, #toolbar QToolButton:checked:focus {{ border-color: {
 #segments QToolButton:checked:focus {{ border-color: {t.text}; }}
 QToolButton::menu-indicator {{ image: none; }}
 #segments {{ background: {t.raised}; border-radius: {RADIUS + 2}px; }}
-#segments QToolButton {{ padding: 1px 10px; }}
+#segments QToolButton {{ padding: 4px 10px; }}
 QPushButton[role="primary"], QToolButton[role="primary"] {{ background: {t.accent};
     color: {t.on_accent}; border-color: {t.accent}; }}
 QPushButton[role="primary"]:focus, QToolButton[role="primary"]:focus {{ border-color: {t.text}; }}
 #queue {{ background: {t.window}; }}
 QComboBox, QLineEdit {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.outline};
-    border-radius: {RADIUS}px; padding: 5px 8px; min-height: 20px;
+    border-radius: {RADIUS}px; padding: 5px 8px; min-height: 28px;
     selection-background-color: {t.accent}; selection-color: {t.on_accent}; }}
 QComboBox:focus, QComboBox:on, QLineEdit:focus {{ border: 2px solid {t.accent};
     padding: 4px 7px; }}
@@ -239,7 +240,7 @@ QMenu::item {{ padding: 6px 24px 6px 12px; border-radius: 4px; }}
 QMenu::item:selected {{ background: {t.accent}; color: {t.on_accent}; }}
 QMenu::item:disabled {{ color: {t.disabled}; }}
 QMenu::separator {{ height: 1px; background: {t.line}; margin: 4px 8px; }}
-QSlider {{ min-height: 24px; }}
+QSlider {{ min-height: 40px; }}
 QSlider::groove:horizontal {{ height: 4px; background: {t.outline}; border-radius: 2px; }}
 QSlider::sub-page:horizontal {{ background: {t.accent}; border-radius: 2px; }}
 QSlider::handle:horizontal {{ background: {t.accent}; border: 2px solid {t.panel}; width: 14px;
@@ -247,7 +248,7 @@ QSlider::handle:horizontal {{ background: {t.accent}; border: 2px solid {t.panel
 QSlider::sub-page:horizontal:disabled, QSlider::handle:horizontal:disabled
     {{ background: {t.outline}; }}
 QSlider::handle:horizontal:focus {{ border-color: {t.text}; }}
-QCheckBox {{ spacing: 8px; padding: 4px 0; }}
+QCheckBox {{ spacing: 8px; padding: 4px 0; min-height: 32px; }}
 QCheckBox::indicator {{ width: 16px; height: 16px; border: 1px solid {t.outline};
     border-radius: 4px; background: {t.raised}; }}
 QCheckBox::indicator:checked {{ background: {t.accent}; border-color: {t.accent};

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from app.errors import Problem
@@ -44,11 +44,21 @@ class ProblemBar(QFrame):
             self.report_requested.emit,
         )
         self._dismiss = make_button("Dis&miss", "Close this message (Esc)", self.dismiss)
-        row = bar_layout(self)
+        row = self._row = bar_layout(self)
         row.addWidget(self._text, 1)
+        buttons = self._buttons = QHBoxLayout()
+        buttons.setSpacing(SPACE)
+        buttons.addStretch(1)
         for widget in (self._count, self._copy, self._report, self._dismiss):
-            row.addWidget(widget)
+            buttons.addWidget(widget)
+        row.addLayout(buttons)
         self.hide()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the buttons below the text where they would leave it less than half of the bar."""
+        wide = 2 * self._buttons.sizeHint().width() < event.size().width()
+        direction = QHBoxLayout.Direction
+        self._row.setDirection(direction.LeftToRight if wide else direction.TopToBottom)
 
     @property
     def problems(self) -> tuple[Problem, ...]:

@@ -69,4 +69,48 @@ MUTANTS = (
         "cause = None",
         ("tests/app/test_errors.py::test_an_error_without_advice_has_that_of_its_cause",),
     ),
+    Mutant(
+        "buttons are 32 pixels high",
+        "app/ui/theme/theme.py",
+        "padding: 4px 10px; min-height: 28px;",
+        "padding: 4px 10px; min-height: 20px;",
+        ("tests/app/ui/window/test_targets.py::test_what_is_clicked_is_40_pixels_high",),
+    ),
+    Mutant(
+        "a muted text is too faint in the light theme",
+        "app/ui/theme/tokens.py",
+        'muted="#4d5562"',
+        'muted="#8b929d"',
+        ("tests/app/ui/widgets/test_contrast.py::test_text_has_contrast_to_what_is_behind_it",),
+    ),
+    Mutant(
+        "the pages of the help have no name for a screen reader",
+        "app/ui/help_dialog.py",
+        'self.pages.setAccessibleName("Help")',
+        "pass",
+        (
+            "tests/app/ui/window/test_screen_readers.py::"
+            "test_everything_that_takes_the_focus_has_a_name",
+        ),
+    ),
+    Mutant(
+        "a recording blinks although motion is reduced",
+        "app/ui/player/recording_light.py",
+        "if moves(self) and int(time.monotonic() / BLINK_S) % 2:",
+        "if int(time.monotonic() / BLINK_S) % 2:",
+        (
+            "tests/app/ui/window/test_motion.py::"
+            "test_a_recording_blinks_and_work_is_busy_unless_motion_is_reduced",
+        ),
+    ),
+    Mutant(
+        "buttons of an error take the room of its text where letters are large",
+        "app/ui/widgets/message_bars.py",
+        "wide = 2 * self._buttons.sizeHint().width() < event.size().width()",
+        "wide = True",
+        (
+            "tests/app/ui/window/test_large_fonts.py::"
+            "test_an_error_has_half_of_the_bar_at_least_and_its_buttons_below",
+        ),
+    ),
 )
