@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, NoReturn, TextIO
 
 from app.commands.style_flags import add_style_options
-from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError
+from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError, advice_for
 from app.exit_status import EXIT_STATUSES, FAILED, INTERRUPTED, WRONG_USAGE
 from app.version import styleforge_version
 from utils.text import printable
@@ -81,7 +81,7 @@ def _main(argv: list[str]) -> int:
         status = _run(argv)
         sys.stdout.flush()  # here, where an error can still be reported
     except StyleForgeError as exc:
-        sys.stderr.write(f"styleforge: {printable(str(exc), MAX_MESSAGE_LENGTH)}\n")
+        _write_error(str(exc), exc)
         return FAILED
     except KeyboardInterrupt as exc:
         sys.stderr.write(f"\n{str(exc) or 'Stopped.'}\n")
@@ -90,10 +90,15 @@ def _main(argv: list[str]) -> int:
         _discard_stdout()
         if not isinstance(exc, BrokenPipeError):  # a closed pipe (`| head`) is not an error
             place = f"'{exc.filename}': " if exc.filename else ""
-            fault = printable(f"{place}{exc.strerror or exc}", MAX_MESSAGE_LENGTH)
-            sys.stderr.write(f"styleforge: {fault}\n")
+            _write_error(f"{place}{exc.strerror or exc}", exc)
         return FAILED
     return status
+
+
+def _write_error(message: str, exc: Exception) -> None:
+    """Print an error, and on a line of its own what to do about it."""
+    shown = printable(message, MAX_MESSAGE_LENGTH)
+    sys.stderr.write(f"styleforge: {shown}\n{advice_for(exc)}\n")
 
 
 class HelpFormatter(argparse.HelpFormatter):

@@ -49,6 +49,7 @@ class Settings(Parameters):
         layers: whether they tell the time of every layer of the network.
         advanced: whether the panel shows its advanced settings.
         theme: "system", "light" or "dark".
+        reduce_motion: whether nothing moves by itself, whatever the system says.
         mirror: whether the picture on screen is mirrored.
         camera_size: of the virtual camera, one of CAMERA_SIZES.
         camera_rate: its pictures per second.
@@ -58,7 +59,7 @@ class Settings(Parameters):
         camera_always: whether it is sent pictures although no program reads them.
         slideshow_seconds: how long each style of the slideshow is shown.
         slideshow_styles: keys of its styles, one a line; empty for all.
-        reduced_motion: whether it cuts from one style to the next in place of fading.
+        slideshow_cuts: whether it cuts from one style to the next in place of fading.
         volume: how loud the sound of films is heard, 0 to 1.
         muted: whether it is not heard at all.
         record_sound: what recordings have: "none", "film" or "microphone".
@@ -90,6 +91,7 @@ class Settings(Parameters):
     layers: bool = False
     advanced: bool = False
     theme: str = "system"
+    reduce_motion: bool = False
     volume: float = 1.0
     muted: bool = False
     record_sound: str = "none"
@@ -105,7 +107,7 @@ class Settings(Parameters):
     camera_always: bool = False
     slideshow_seconds: float = 10.0
     slideshow_styles: str = ""
-    reduced_motion: bool = False
+    slideshow_cuts: bool = False
     geometry: str = ""
     photographs: str = ""
     vgg: str = ""

@@ -22,9 +22,11 @@ from rich.markup import escape
 from rich.table import Table
 
 import app
+from app.diagnostics.log_file import last_lines, log_path
+from app.diagnostics.report import LOG_LINES, report
 from app.errors import StyleForgeError
 from app.exit_status import DONE
-from app.settings import settings_path
+from app.settings import Settings, settings_path
 from app.styles.library import Library, user_folder
 from app.unused_gpu import SENTENCE, has_unused_gpu, mending_command
 from app.version import styleforge_version
@@ -85,7 +87,14 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         description="Checks everything StyleForge depends on. Compiles the native kernels if "
         "necessary. The exit status is 1 if something cannot work.",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON, to paste into a report")
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--json", action="store_true", help="print JSON, for programs")
+    forms.add_argument(
+        "--report",
+        action="store_true",
+        help="print a report to ask for help with: the checks, the settings and the last messages "
+        "of the window, without names of your files",
+    )
     parser.add_argument(
         "--no-build", action="store_true", help="do not compile, only report what is ready"
     )
@@ -125,7 +134,10 @@ def run(args: argparse.Namespace) -> int:
         "Styles": check_styles,
     }
     findings = {topic: run_check(check) for topic, check in checks.items()}
-    _print(findings, in_json=args.json)
+    if args.report:
+        _print_report(findings)
+    else:
+        _print(findings, in_json=args.json)
     faults = any(finding.state == FAULT for found in findings.values() for finding in found)
     return 1 if faults else 0
 
@@ -148,6 +160,12 @@ def _print(findings: dict[str, list[Finding]], *, in_json: bool) -> None:
         return
     report = {topic: [asdict(finding) for finding in found] for topic, found in findings.items()}
     sys.stdout.write(json.dumps(report, indent=2) + "\n")
+
+
+def _print_report(findings: dict[str, list[Finding]]) -> None:
+    settings = Settings.load(settings_path(), lambda sentence: sys.stderr.write(f"{sentence}\n"))
+    told = {topic: [(each.state, each.says) for each in found] for topic, found in findings.items()}
+    sys.stdout.write(report(told, settings, last_lines(log_path(), LOG_LINES)))
 
 
 def run_check(check: Callable[[], Iterator[Finding]]) -> list[Finding]:
@@ -412,6 +430,7 @@ def check_folders() -> Iterator[Finding]:
 
     folders = {
         "settings": settings_path().parent,
+        "log": log_path().parent,
         "styles": user_folder(),
         "compiled kernels": cache(),
     }

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from app.errors import MAX_MESSAGE_LENGTH
+from app.errors import ADVICE, MAX_MESSAGE_LENGTH
 from app.exit_status import DONE
 from app.styles.library import Library
 from utils.text import printable
@@ -79,4 +79,6 @@ def _list(library: Library) -> int:
         sys.stdout.write(line.rstrip() + "\n")
     for sentence in library.broken:
         sys.stderr.write(f"styleforge: {printable(sentence, MAX_MESSAGE_LENGTH)}\n")
+    if library.broken:
+        sys.stderr.write(f"{ADVICE['StyleError']}\n")
     return 1 if library.broken else 0

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
 
 from app.background_jobs import Jobs
-from app.errors import Problem
+from app.errors import ADVICE, Problem
 from app.processes.command_process import CommandProcess, ProcessExit
 from app.sources import scene
 from app.styles.library import Library
@@ -205,7 +205,10 @@ class TrainingController(QObject):
         def done(result: tuple[tuple[RunDirectory, ...], tuple[str, ...]]) -> None:
             found, damaged = result
             if damaged and self._state.phase is Phase.IDLE and self._state.problem is None:
-                self._set_state(Phase.IDLE, problem=Problem(damaged[0], "\n".join(damaged)))
+                self._set_state(
+                    Phase.IDLE,
+                    problem=Problem(damaged[0], "\n".join(damaged), ADVICE["DamagedRunError"]),
+                )
             self.unfinished_changed.emit(found)
 
         self._jobs.run(work, done, self._log_failure)
@@ -347,7 +350,9 @@ class TrainingController(QObject):
     def _on_failed_exit(self, exit: ProcessExit) -> None:
         run = self._state.run
         assert run is not None
-        problem = Problem(f"Could not train '{run.title}': {exit.reason}", exit.details)
+        problem = Problem(
+            f"Could not train '{run.title}': {exit.reason}", exit.details, ADVICE["TrainingError"]
+        )
         self._pause_or_discard(problem)
 
     def _pause_or_discard(self, problem: Problem) -> None:
@@ -388,7 +393,10 @@ class TrainingController(QObject):
         try:
             lock.acquire()
         except Timeout:
-            problem = Problem(f"'{run.title}' is being trained by another window of StyleForge")
+            problem = Problem(
+                f"'{run.title}' is being trained by another window of StyleForge",
+                advice=ADVICE["LockedError"],
+            )
             self._set_state(self._state.phase, problem=problem)
             return False
         self._lock = lock

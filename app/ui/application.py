@@ -16,6 +16,7 @@ import psutil
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
+from app.diagnostics.log_file import log_path, logging_to
 from app.errors import Problem, StyleForgeError
 from app.options import format_parts, mixed_parts
 from app.parameters import given_values
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from app.live.session import Session
     from app.ui.main_window import MainWindow
 
+DAMAGE_ADVICE = "`styleforge doctor` lists the folders and whether they can be written."
 NO_DISPLAY = (
     "styleforge: there is no display to open a window on; "
     "use `styleforge stylize` to stylize files from here\n"
@@ -46,8 +48,14 @@ def run(options: Namespace) -> int:
     if not has_display():
         sys.stderr.write(NO_DISPLAY)
         return 1
-    path = settings_path()
     damage: list[str] = []
+    with logging_to(log_path(), damage.append):
+        return _open_window(options, damage)
+
+
+def _open_window(options: Namespace, damage: list[str]) -> int:
+    """Open the window and show it the sentences in `damage`; see `run`."""
+    path = settings_path()
     settings = replace(Settings.load(path, damage.append), **given_values(options))
     for name in ("style", "source"):
         if (value := getattr(options, name)) is not None:
@@ -90,7 +98,7 @@ def run(options: Namespace) -> int:
         window = MainWindow(session, settings, lambda changed: changed.save(path))
         starting.hand_over_to(window)
         for words in damage:
-            window.problems.add(Problem(words))
+            window.problems.add(Problem(words, advice=DAMAGE_ADVICE))
         if options.pictures:
             _close_after(window, session, options.pictures)
         stored = source_from_settings(settings)

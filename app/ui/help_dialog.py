@@ -1,25 +1,30 @@
-"""The list of all shortcuts, in a window that can stay open."""
+"""All shortcuts, and questions with answers, in a window that can stay open."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeySequence
+from PySide6.QtGui import QFont, QKeySequence, QTextBlock, QTextCursor, QTextDocument
 from PySide6.QtWidgets import (
     QDialog,
     QGridLayout,
     QHBoxLayout,
     QLabel,
     QScrollArea,
+    QTabWidget,
+    QTextBrowser,
     QVBoxLayout,
     QWidget,
 )
 
+from app.diagnostics.questions import TITLE, as_markdown
 from app.ui.actions import ACTIONS, GROUPS, STYLE_KEYS, ActionEntry
 from app.ui.controllers.drop_parser import DROPPABLE
 from app.ui.queue.actions import GROUP, QUEUE_ACTIONS
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.message_bars import make_button
 from app.ui.window_geometry import WindowGeometry
+
+KEYS, ANSWERS = range(2)  # the pages
 
 _ENTRIES = (*ACTIONS, *QUEUE_ACTIONS)
 _COLUMNS = ((*GROUPS[:4], GROUP), GROUPS[4:])
@@ -52,7 +57,7 @@ def rows(group: str) -> list[tuple[str, str]]:
 
 
 class HelpDialog(QDialog):
-    """A modeless dialog generated from the table of actions."""
+    """A modeless dialog generated from the tables of actions and of questions."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -64,17 +69,31 @@ class HelpDialog(QDialog):
         columns.setContentsMargins(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE)
         for groups in _COLUMNS:
             columns.addLayout(self._column(groups, notes=groups is _COLUMNS[-1]), 1)
-        scroll = QScrollArea(self)
+        scroll = QScrollArea()
         scroll.setWidget(content)
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         scroll.setAccessibleName("Keys")
         scroll.setToolTip("All keys; scroll with the arrow keys")
+        answers = QTextBrowser()
+        answers.setMarkdown(as_markdown())
+        _space_questions(answers.document())
+        answers.setFrameShape(QTextBrowser.Shape.NoFrame)
+        answers.document().setDocumentMargin(2 * SPACE)
+        answers.setAccessibleName(TITLE)
+        answers.setToolTip(f"{TITLE}; scroll with the arrow keys")
+        self.pages = QTabWidget(self)
+        self.pages.addTab(scroll, "&Keys")
+        self.pages.addTab(answers, "&Questions and answers")
+        self.pages.setDocumentMode(True)
+        self.pages.setAccessibleName("Help")
+        self.pages.tabBar().setAccessibleName("Pages")
+        self.pages.tabBar().setToolTip("Keys, and questions with answers")
         # Not a QDialogButtonBox, whose icons are black in every theme.
         close = make_button("&Close", "Close this window (Esc)", self.reject)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 2 * SPACE)
-        column.addWidget(scroll, 1)
+        column.addWidget(self.pages, 1)
         foot = QHBoxLayout()
         foot.setContentsMargins(3 * SPACE, 0, 3 * SPACE, 0)
         foot.addStretch(1)
@@ -82,6 +101,13 @@ class HelpDialog(QDialog):
         column.addLayout(foot)
         self.resize(1040, min(780, content.sizeHint().height() + 8 * SPACE))
         WindowGeometry(self)
+
+    def show_page(self, page: int) -> None:
+        """Show KEYS or ANSWERS, with the focus on it."""
+        self.pages.setCurrentIndex(page)
+        shown = self.pages.currentWidget()
+        assert shown is not None
+        shown.setFocus()
 
     def _column(self, groups: tuple[str, ...], *, notes: bool) -> QGridLayout:
         grid = QGridLayout()
@@ -112,3 +138,20 @@ class HelpDialog(QDialog):
         text.setWordWrap(True)
         grid.addWidget(head, row, 0, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         grid.addWidget(text, row, 1)
+
+
+def _space_questions(document: QTextDocument) -> None:
+    """Put each question nearer to its answer than to the one before."""
+    block = document.begin()
+    while block.isValid():
+        form = block.blockFormat()
+        form.setTopMargin(2 * SPACE if _is_bold(block) else 0)
+        form.setBottomMargin(SPACE // 2)
+        QTextCursor(block).setBlockFormat(form)
+        block = block.next()
+
+
+def _is_bold(block: QTextBlock) -> bool:
+    start = block.begin()
+    weight = 0 if start.atEnd() else start.fragment().charFormat().fontWeight()
+    return weight >= QFont.Weight.Bold

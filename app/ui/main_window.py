@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from app.engine.config import EngineConfig
 from app.engine.result import StyledFrame
-from app.errors import Problem
+from app.errors import ADVICE, Problem
 from app.frame import SourceInfo
 from app.live.session import Session
 from app.settings import Settings
@@ -40,7 +40,7 @@ from app.ui.file_dialogs import FileDialogs
 from app.ui.film.exporter import ExportShown, FilmExporter
 from app.ui.film.options import FilmOptions
 from app.ui.film_strip.controller import FilmStripController
-from app.ui.help_dialog import HelpDialog
+from app.ui.help_dialog import ANSWERS, KEYS, HelpDialog
 from app.ui.incremental_work import IncrementalWork
 from app.ui.player.bar import PlaybackBar
 from app.ui.player.player import Player
@@ -53,6 +53,7 @@ from app.ui.speed.badge import SpeedBadge
 from app.ui.speed.compiling import CompileWatch
 from app.ui.speed.words import plain_words
 from app.ui.startup_view import INITIAL_SIZE
+from app.ui.support.report_copier import ReportCopier
 from app.ui.theme.icons import application_icon
 from app.ui.theme.theme import CHOICES, Theme
 from app.ui.theme.tokens import SPACE
@@ -101,7 +102,7 @@ class MainWindow(QMainWindow):
         WindowGeometry(self)
         app = QApplication.instance()
         assert isinstance(app, QApplication)
-        self.theme = Theme(app, self, settings.theme)
+        self.theme = Theme(app, self, settings.theme, reduce_motion=settings.reduce_motion)
         self._make_parts()
         self._lay_out()
         self._connect()
@@ -242,6 +243,13 @@ class MainWindow(QMainWindow):
             self.file_dialogs,
             self,
         )
+        self.report_copier = ReportCopier(
+            self.session.run,
+            lambda: self._saver.save(self._current_settings()),
+            self.notices.show_notice,
+            self.problems.add,
+            self.actions_by_key["copy_report"],
+        )
         self._help: HelpDialog | None = None
         self._save_later = QTimer(self, interval=SAVE_DELAY_MS, singleShot=True)
         self._save_later.timeout.connect(lambda: self._saver.save(self._current_settings()))
@@ -273,6 +281,8 @@ class MainWindow(QMainWindow):
         session = self.session
         session.styled.connect(self._on_styled)
         session.problem.connect(self.problems.add)
+        for reporting in (self.problems, self.training_launcher):
+            reporting.report_requested.connect(self.actions_by_key["copy_report"].trigger)
         session.notice.connect(self.notices.show_notice)
         session.style_jobs.progress.connect(self.job.show_progress)
         self.job.canceled.connect(session.style_jobs.cancel)
@@ -326,7 +336,9 @@ class MainWindow(QMainWindow):
         self._on_source_changed(self.session.info)
         self.status.show_running("Ready")
         for sentence in self.session.library.broken:
-            self.problems.add(Problem(f"A style cannot be used: {sentence}"))
+            self.problems.add(
+                Problem(f"A style cannot be used: {sentence}", advice=ADVICE["StyleError"])
+            )
         self.session.studio.look_for_unfinished()
         self.viewport.setFocus()
 
@@ -378,11 +390,14 @@ class MainWindow(QMainWindow):
             "film_strip": lambda: self._store_checked("film_strip", "show_strip"),
             "panel": self._toggle_panel,
             "theme": self._next_theme,
+            "reduce_motion": self._toggle_reduce_motion,
             "fullscreen": self._toggle_full_screen,
             "back": self._back,
             "menu": lambda: self.toolbar.pop_up_menu(),
-            "help": self._show_help,
+            "help": lambda: self._show_help(KEYS),
+            "questions": lambda: self._show_help(ANSWERS),
             "copy_details": lambda: self.problems.copy_details(),
+            "copy_report": lambda: self.report_copier.copy(),
             "quit": self.close,
         }
 
@@ -500,6 +515,7 @@ class MainWindow(QMainWindow):
         layers = settings.overlay and settings.layers
         for action, on in (
             ("mirror", settings.mirror),
+            ("reduce_motion", settings.reduce_motion),
             ("overlay", settings.overlay),
             ("layers", layers),
             ("badge", settings.badge),
@@ -577,6 +593,10 @@ class MainWindow(QMainWindow):
         self._update_settings(theme=self.theme.choice)
         self._update_theme_action()
 
+    def _toggle_reduce_motion(self) -> None:
+        self._store_checked("reduce_motion", "reduce_motion")
+        self.theme.reduce_motion = self._settings.reduce_motion
+
     def _update_theme_action(self) -> None:
         self.actions_by_key["theme"].setText(f"Theme: {self.theme.choice}")
 
@@ -584,9 +604,10 @@ class MainWindow(QMainWindow):
         if self.viewport.styled is not None:
             self.notices.show_notice(str(self.viewport.styled.running))
 
-    def _show_help(self) -> None:
+    def _show_help(self, page: int) -> None:
         if self._help is None:
             self._help = HelpDialog(self)
+        self._help.show_page(page)
         self._help.show()
         self._help.raise_()
         self._help.activateWindow()

@@ -34,7 +34,7 @@ from app.commands.quality.measure import (
     measurement_conditions,
 )
 from app.commands.quality.report_file import other_styles, store_report
-from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError
+from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError, advice_for
 from app.exit_status import DONE
 from app.provenance import digest_of, report_header
 from app.styles.pack import load_pack
@@ -362,4 +362,4 @@ if __name__ == "__main__":  # for machines with only the packages that measuring
     try:
         sys.exit(run(root.parse_args(["quality", *sys.argv[1:]])))
     except StyleForgeError as exc:
-        sys.exit(f"styleforge: {exc}")
+        sys.exit(f"styleforge: {exc}\n{advice_for(exc)}")

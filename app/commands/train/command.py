@@ -19,7 +19,7 @@ from app.commands.train.flags import add_flags
 from app.commands.train.output import Output, output_from_args, save_weights, training_metadata
 from app.commands.train.preview_image import PreviewImage
 from app.commands.train.reporters import Reporter, make_reporter
-from app.errors import StyleForgeError
+from app.errors import StyleForgeError, advice_for
 from app.exit_status import DONE
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.network_config import CONFIGS, FULL, NetworkConfig, network_config
@@ -354,4 +354,4 @@ if __name__ == "__main__":  # for machines with only the packages that training 
     try:
         sys.exit(run(root.parse_args(["train", *sys.argv[1:]])))
     except StyleForgeError as exc:
-        sys.exit(f"styleforge: {exc}")
+        sys.exit(f"styleforge: {exc}\n{advice_for(exc)}")

@@ -10,10 +10,16 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 
 from app.errors import Problem
 from app.live.session import Session
-from app.ui.controllers.drop_parser import Drop, parse_drop
+from app.ui.controllers.drop_parser import DROPPABLE, Drop, parse_drop
 from app.ui.controllers.source_opener import SourceOpener
 from app.ui.controllers.style_installer import StyleInstaller
 from app.ui.viewport.viewport import Viewport
+
+DROP_ADVICE = f"{DROPPABLE} can be dropped or pasted."
+NOTHING_TO_PASTE = Problem(
+    "There is nothing on the clipboard to paste",
+    advice="Copy a picture, a file or an address in another program first.",
+)
 
 
 class DropHandler:
@@ -68,7 +74,7 @@ class DropHandler:
         elif data.hasUrls() or data.hasText():
             self._open(parse_drop(data))
         else:
-            self._session.problem.emit(Problem("There is nothing on the clipboard to paste"))
+            self._session.problem.emit(NOTHING_TO_PASTE)
 
     def _open(self, drop: Drop) -> None:
         if drop.weights is not None:
@@ -80,7 +86,7 @@ class DropHandler:
         elif drop.spec is not None:
             self._session.open(drop.spec)
         else:
-            self._session.problem.emit(Problem(f"{drop.title}. {drop.detail}"))
+            self._session.problem.emit(Problem(f"{drop.title}. {drop.detail}", advice=DROP_ADVICE))
 
 
 def accept_as_copy(event: QDropEvent) -> None:

@@ -12,13 +12,14 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from app.errors import Problem
 from app.live.session import Session
 from app.ui.actions import set_available, tip_of
-from app.ui.controllers.drop_handler import accept_as_copy
+from app.ui.controllers.drop_handler import DROP_ADVICE, NOTHING_TO_PASTE, accept_as_copy
 from app.ui.controllers.drop_parser import parse_style_drop
 from app.ui.file_dialogs import OPEN_PICTURE, FileDialogs
 from app.ui.widgets.style_gallery import StyleGallery
 
 MAKERS = ("style_picture", "paste_style")  # the actions that make a style of a picture
 PASTED_SIDE = 1024  # most pixels of the long side of a pasted picture; a pack keeps fewer
+NO_NETWORK_ADVICE = "Styles that are in the gallery work; Ctrl+T trains one from a picture."
 PASTED = "Pasted picture"  # title of a style of a picture that has no name
 
 
@@ -74,7 +75,7 @@ class PictureStyles(QObject):
     def take(self, *pictures: Path) -> None:
         """Make a style of each picture; the last one is chosen."""
         if self._reason:
-            self._session.problem.emit(Problem(self._reason))
+            self._session.problem.emit(Problem(self._reason, advice=NO_NETWORK_ADVICE))
             return
         for picture in pictures:
             self._session.install_picture(picture)
@@ -84,7 +85,7 @@ class PictureStyles(QObject):
         clipboard = QGuiApplication.clipboard()
         data = clipboard.mimeData() or QMimeData()  # None for an empty clipboard
         if not (data.hasImage() or data.hasUrls() or data.hasText()):
-            self._session.problem.emit(Problem("There is nothing on the clipboard to paste"))
+            self._session.problem.emit(NOTHING_TO_PASTE)
         else:
             self._take_data(data, clipboard.image())
 
@@ -116,12 +117,12 @@ class PictureStyles(QObject):
         elif drop.image and not image.isNull():
             self._take_image(image)
         else:
-            self._session.problem.emit(Problem(f"{drop.title}. {drop.detail}."))
+            self._session.problem.emit(Problem(f"{drop.title}. {drop.detail}.", advice=DROP_ADVICE))
 
     def _take_image(self, image: QImage) -> None:
         """Make a style of a picture that is no file; a job writes it to one."""
         if self._reason:
-            self._session.problem.emit(Problem(self._reason))
+            self._session.problem.emit(Problem(self._reason, advice=NO_NETWORK_ADVICE))
             return
         self._count += 1
         path = Path(self._pasted.path()) / f"Pasted {self._count}.png"

@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QHideEvent, QPainter, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
+from app.ui.theme.motion import moves
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import INK, REDRAW_MS, SHADE
 from app.ui.widgets.status_bar import clock
@@ -30,6 +31,7 @@ class RecordingLight(QWidget):
         super().__init__(parent)
         self._told, self._text, self._picture = told, "", parent
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setObjectName("recording")
         self.setAccessibleName("Recording")
         self._timer = QTimer(self, interval=REDRAW_MS)
         self._timer.timeout.connect(self._refresh)
@@ -71,7 +73,7 @@ class RecordingLight(QWidget):
         painter.setBrush(SHADE)
         painter.drawRoundedRect(self.rect(), RADIUS, RADIUS)
         red = QColor(RED)
-        if int(time.monotonic() / BLINK_S) % 2:
+        if moves(self) and int(time.monotonic() / BLINK_S) % 2:
             red.setAlpha(110)
         painter.setBrush(red)
         painter.drawEllipse(QRect(SPACE, (self.height() - _DOT) // 2, _DOT, _DOT))

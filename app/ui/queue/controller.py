@@ -37,6 +37,9 @@ from utils.text import printable
 LOOK_MS = 1000  # between looks at the queue's files, which other processes may change
 DIRECTORY = QFileDialog.FileMode.Directory
 SAME_FOLDER = "The results cannot go into the watched folder: they would be queued in turn"
+GONE_ADVICE = "It was moved or deleted; run the job again to make a new one."
+NO_PROGRAM_ADVICE = "Choose a program for such files in the system's settings."
+LEFT_OUT_ADVICE = "The others were added. Convert this one with another program first."
 
 
 class QueueController(QObject):
@@ -246,7 +249,7 @@ class QueueController(QObject):
         def done(result: tuple[list[int], list[Path]]) -> None:
             numbers, left_out = result
             if left_out:
-                self._session.problem.emit(Problem(_left_out(left_out)))
+                self._session.problem.emit(Problem(_left_out(left_out), advice=LEFT_OUT_ADVICE))
             if self.page is not None:
                 self.page.list.choose(numbers)
 
@@ -288,7 +291,7 @@ class QueueController(QObject):
         def chosen(names: list[str]) -> None:
             folder = Path(names[0])
             if self.watching.folder == folder:
-                self._session.problem.emit(Problem(SAME_FOLDER))
+                self._session.problem.emit(Problem(SAME_FOLDER, advice="Choose another folder."))
                 return
             self._keep(queue_folder=str(folder))
             self._update_adding()
@@ -311,7 +314,7 @@ class QueueController(QObject):
 
     def _watch(self, folder: Path | None) -> None:
         if folder is not None and folder == self._output():
-            self._session.problem.emit(Problem(SAME_FOLDER))
+            self._session.problem.emit(Problem(SAME_FOLDER, advice="Choose another folder."))
             return
         self.watching.watch(folder)
         self._keep(watched_folder="" if folder is None else str(folder))
@@ -375,9 +378,13 @@ class QueueController(QObject):
 
         def opened(there: bool) -> None:
             if not there:
-                self._session.problem.emit(Problem(f"'{name}' is not there any more"))
+                self._session.problem.emit(
+                    Problem(f"'{name}' is not there any more", advice=GONE_ADVICE)
+                )
             elif not QDesktopServices.openUrl(QUrl.fromLocalFile(str(where))):
-                self._session.problem.emit(Problem(f"No program opens '{name}'"))
+                self._session.problem.emit(
+                    Problem(f"No program opens '{name}'", advice=NO_PROGRAM_ADVICE)
+                )
 
         self._session.run(where.exists, opened, doing=f"open {name}")
 

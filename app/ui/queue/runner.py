@@ -10,7 +10,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.errors import Problem
+from app.errors import ASK_FOR_HELP, Problem
 from app.processes.command_process import CommandProcess, ProcessExit
 from app.ui.queue.forecast import Forecast
 from app.ui.queue.rows import Progress
@@ -197,5 +197,7 @@ class QueueRunner(QObject):
         # With jobs begun, an exit status of 1 says that one of them failed, which its row tells.
         if exit.outcome == "failed" and not stopped and (exit.crashed or not begun):
             why = exit.reason or "its process could not begin"
-            self.problem.emit(Problem(f"Could not run the queue: {why}", exit.details))
+            self.problem.emit(
+                Problem(f"Could not run the queue: {why}", exit.details, ASK_FOR_HELP)
+            )
         self.ended.emit(not stopped and bool(begun))

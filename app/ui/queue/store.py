@@ -15,6 +15,7 @@ from app.batch.overview import JobView, Overview
 from app.errors import Problem
 
 CLOSE_S = 5.0  # for a change under way when the program ends; each file is written or not at all
+DAMAGED_ADVICE = "The other jobs run; delete the file, and add what it was for again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ class QueueStore(QObject):
             for sentence in damaged:
                 if sentence not in self._told:
                     self._told.add(sentence)
-                    self.problem.emit(Problem(f"The queue: {sentence}"))
+                    self.problem.emit(Problem(f"The queue: {sentence}", advice=DAMAGED_ADVICE))
             self.read.emit(views)
             change.done(result)
 

@@ -12,6 +12,7 @@ from app.engine.result import StyledFrame
 from app.live.session import Session
 from app.options import Part
 from app.settings import Settings
+from app.ui.theme.motion import system_is_still
 
 FADE_S = 2.0  # at most half of the time between two changes
 PATIENCE_S = 8.0  # for the first result of a mix, whose networks may have to be loaded
@@ -109,7 +110,9 @@ class Slideshow(QObject):
         if following == now:
             return
         mixable = {style.key for style in self._session.library.mixable_with(now)}
-        if self._settings().reduced_motion or following not in mixable:
+        settings = self._settings()
+        cuts = settings.slideshow_cuts or settings.reduce_motion or system_is_still()
+        if cuts or following not in mixable:
             self._choose(((following, 1.0),))
             return
         self._target, self._from = following, ((now, 1.0),)

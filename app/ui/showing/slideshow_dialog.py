@@ -53,10 +53,10 @@ class SlideshowDialog(QDialog):
         self.styles.setAccessibleName("Styles of the slideshow")
         self.styles.setToolTip("Tick the styles that are shown")
         self.styles.itemChanged.connect(lambda _: self._pick_styles())
-        self.cut = QCheckBox("&Cut in place of fading (reduced motion)")
+        self.cut = QCheckBox("&Cut in place of fading")
         self.cut.setAccessibleName("Cut in place of fading")
         self.cut.setToolTip("Change from one style to the next at once, without a fade")
-        self.cut.clicked.connect(lambda on: self.picked.emit("reduced_motion", on))
+        self.cut.clicked.connect(lambda on: self.picked.emit("slideshow_cuts", on))
         self._lay_out()
         WindowGeometry(self)
 
@@ -77,7 +77,7 @@ class SlideshowDialog(QDialog):
             item.setData(_KEY, style.key)
             on = not chosen or style.key in chosen
             item.setCheckState(Qt.CheckState.Checked if on else Qt.CheckState.Unchecked)
-        self.cut.setChecked(settings.reduced_motion)
+        self.cut.setChecked(settings.slideshow_cuts)
         for widget in (self.seconds, self.styles):
             widget.blockSignals(False)
 

@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor, QFontInfo, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.ui.incremental_work import IncrementalWork
+from app.ui.theme.motion import STILL_SHEET, system_is_still
 from app.ui.theme.tokens import DARK, LIGHT, RADIUS, Tokens
 
 CHOICES = ("system", "light", "dark")
@@ -25,10 +26,18 @@ class Theme(QObject):
 
     changed = Signal(object)
 
-    def __init__(self, app: QApplication, window: QWidget, choice: str = "system") -> None:
+    def __init__(
+        self,
+        app: QApplication,
+        window: QWidget,
+        choice: str = "system",
+        *,
+        reduce_motion: bool = False,
+    ) -> None:
         super().__init__(window)
         self._app, self._window = app, window
         self._choice = "system"
+        self._reduce_motion = reduce_motion
         self._sheet = ""
         self._widgets: list[QWidget] = []
         self._restyling = IncrementalWork(self)
@@ -76,6 +85,16 @@ class Theme(QObject):
         hints.setColorScheme(schemes.get(choice, Qt.ColorScheme.Unknown))
         self._apply()
 
+    @property
+    def reduce_motion(self) -> bool:
+        """Whether nothing moves by itself, although the system may not ask for that."""
+        return self._reduce_motion
+
+    @reduce_motion.setter
+    def reduce_motion(self, on: bool) -> None:
+        self._reduce_motion = on
+        self._apply()
+
     def _apply(self) -> None:
         scheme = self._app.styleHints().colorScheme()
         if self._choice == "system":
@@ -85,6 +104,8 @@ class Theme(QObject):
         self.tokens = DARK if dark else LIGHT
         self._app.setPalette(palette(self.tokens))
         sheet = style_sheet(self.tokens, QFontInfo(self._app.font()).pointSizeF())
+        if self._reduce_motion or system_is_still():
+            sheet += STILL_SHEET
         if sheet != self._sheet:  # skip restyling if nothing changed
             self._sheet = sheet
             # In steps: restyling everything at once would block the window too long.
@@ -179,8 +200,9 @@ QLabel[role="title"] {{ font-size: {points * 1.35:.1f}pt; font-weight: 600; }}
 QLabel[role="key"] {{ background: {t.raised}; border: 1px solid {t.line}; border-radius: 4px;
     padding: 2px 6px; }}
 QToolButton, QPushButton {{ background: {t.raised}; color: {t.text}; border: 2px solid {t.raised};
-    border-radius: {RADIUS}px; padding: 4px 10px; min-height: 20px; }}
-QToolButton {{ padding: 4px 6px; }}
+    border-radius: {RADIUS}px; padding: 4px 10px; min-height: 28px; }}
+QToolButton {{ padding: 4px 7px; }}
+#status QToolButton {{ padding: 0px 6px; min-height: 20px; }}
 #toolbar QToolButton, #transport QToolButton {{ background: transparent;
     border-color: transparent; }}
 QToolButton:hover, QPushButton:hover, #toolbar QToolButton:hover, #transport QToolButton:hover
@@ -197,13 +219,13 @@ QToolButton:checked:focus, #toolbar QToolButton:checked:focus {{ border-color: {
 #segments QToolButton:checked:focus {{ border-color: {t.text}; }}
 QToolButton::menu-indicator {{ image: none; }}
 #segments {{ background: {t.raised}; border-radius: {RADIUS + 2}px; }}
-#segments QToolButton {{ padding: 1px 10px; }}
+#segments QToolButton {{ padding: 4px 10px; }}
 QPushButton[role="primary"], QToolButton[role="primary"] {{ background: {t.accent};
     color: {t.on_accent}; border-color: {t.accent}; }}
 QPushButton[role="primary"]:focus, QToolButton[role="primary"]:focus {{ border-color: {t.text}; }}
 #queue {{ background: {t.window}; }}
 QComboBox, QLineEdit {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.outline};
-    border-radius: {RADIUS}px; padding: 5px 8px; min-height: 20px;
+    border-radius: {RADIUS}px; padding: 5px 8px; min-height: 28px;
     selection-background-color: {t.accent}; selection-color: {t.on_accent}; }}
 QComboBox:focus, QComboBox:on, QLineEdit:focus {{ border: 2px solid {t.accent};
     padding: 4px 7px; }}
@@ -218,7 +240,7 @@ QMenu::item {{ padding: 6px 24px 6px 12px; border-radius: 4px; }}
 QMenu::item:selected {{ background: {t.accent}; color: {t.on_accent}; }}
 QMenu::item:disabled {{ color: {t.disabled}; }}
 QMenu::separator {{ height: 1px; background: {t.line}; margin: 4px 8px; }}
-QSlider {{ min-height: 24px; }}
+QSlider {{ min-height: 40px; }}
 QSlider::groove:horizontal {{ height: 4px; background: {t.outline}; border-radius: 2px; }}
 QSlider::sub-page:horizontal {{ background: {t.accent}; border-radius: 2px; }}
 QSlider::handle:horizontal {{ background: {t.accent}; border: 2px solid {t.panel}; width: 14px;
@@ -226,12 +248,18 @@ QSlider::handle:horizontal {{ background: {t.accent}; border: 2px solid {t.panel
 QSlider::sub-page:horizontal:disabled, QSlider::handle:horizontal:disabled
     {{ background: {t.outline}; }}
 QSlider::handle:horizontal:focus {{ border-color: {t.text}; }}
-QCheckBox {{ spacing: 8px; padding: 4px 0; }}
+QCheckBox {{ spacing: 8px; padding: 4px 0; min-height: 32px; }}
 QCheckBox::indicator {{ width: 16px; height: 16px; border: 1px solid {t.outline};
     border-radius: 4px; background: {t.raised}; }}
 QCheckBox::indicator:checked {{ background: {t.accent}; border-color: {t.accent};
     image: url("{check}"); }}
 QCheckBox::indicator:focus {{ width: 14px; height: 14px; border: 2px solid {t.text}; }}
+QTabBar::tab {{ background: transparent; color: {t.muted}; padding: 8px 16px;
+    border: 2px solid transparent; border-radius: {RADIUS}px; margin: 4px 0 4px 4px; }}
+QTabBar::tab:hover {{ background: {t.hover}; color: {t.text}; }}
+QTabBar::tab:selected {{ background: {t.raised}; color: {t.text}; }}
+QTabBar::tab:selected:focus {{ border-color: {t.accent}; }}
+QTextBrowser {{ background: {t.window}; color: {t.text}; }}
 QListView {{ background: transparent; border: none; outline: none; }}
 QScrollBar:horizontal {{ background: transparent; height: 10px; margin: 0; }}
 QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}

@@ -36,6 +36,7 @@ class TrainingLauncher(QObject):
     """
 
     progress_text_changed = Signal(str)  # progress as text; empty if nothing is trained
+    report_requested = Signal()  # on a problem of the studio
     ready_to_close = Signal()  # the user asked to quit, and the checkpoint is written
 
     def __init__(
@@ -69,6 +70,7 @@ class TrainingLauncher(QObject):
             self.window = TrainingWindow(
                 self._session, self._source_pixels, self._keep, self._picker, self._parent
             )
+            self.window.problems.report_requested.connect(self.report_requested)
             self.window.restore(settings.photographs, settings.vgg)
         if picture is not None:
             self.window.use_picture(picture, title)

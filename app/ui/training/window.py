@@ -191,8 +191,8 @@ class TrainingWindow(QDialog):
             named = f"'{run.title}'" if run else "another style"
             self.problems.add(
                 Problem(
-                    f"'{title}' cannot be trained while the training of {named} is not finished; "
-                    "finish or delete that run first"
+                    f"'{title}' cannot be trained while the training of {named} is not finished",
+                    advice="Finish or delete that run first.",
                 )
             )
 

@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from app.engine.result import StyledFrame
-from app.errors import Problem, StyleForgeError
+from app.errors import ADVICE, Problem, StyleForgeError
 from app.live.session import Session
 from app.settings import Settings
 from app.ui.virtual_camera.dialog import CameraDialog
@@ -164,7 +164,9 @@ class CameraSwitch(QObject):
             return  # of a camera that is closed, or an older one
         if status.state is State.FAILED:
             self.close()
-            self._session.problem.emit(Problem(f"The virtual camera {status}"))
+            self._session.problem.emit(
+                Problem(f"The virtual camera {status}", advice=ADVICE["VirtualCameraError"])
+            )
             return
         self._show(str(status))
 

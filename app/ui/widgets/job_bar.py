@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QWidget
 
+from app.ui.theme.motion import moves
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import breakable
 from app.ui.widgets.message_bars import bar_layout, make_button, message_label
@@ -16,6 +17,7 @@ class JobBar(QFrame):
     """Shows what is being done; hidden while nothing is. `canceled` is emitted for the user."""
 
     canceled = Signal()
+    _tells_share = False  # the steps of a job differ too much
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -23,7 +25,6 @@ class JobBar(QFrame):
         self.setAccessibleName("Work in progress")
         self._label = message_label(self)
         self.progress = QProgressBar(self)
-        self.progress.setRange(0, 0)  # its steps differ too much for a share
         self.progress.setTextVisible(False)
         self.progress.setFixedSize(20 * SPACE, SPACE)
         self.progress.setAccessibleName("Progress")
@@ -57,6 +58,8 @@ class JobBar(QFrame):
             self._delay.start()
 
     def _show(self) -> None:
+        if not self._tells_share:  # it is busy, or empty where nothing may move
+            self.progress.setRange(0, 0 if moves(self.progress) else 1)
         self.show()
 
     def _cancel(self) -> None:
@@ -68,6 +71,7 @@ class FilmBar(JobBar):
     """Shows how much of a film is exported. `paused` is emitted for the user."""
 
     paused = Signal(bool)
+    _tells_share = True
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -96,6 +100,8 @@ class FilmBar(JobBar):
 
 class PaintingBar(JobBar):
     """Shows how much of a large picture is painted."""
+
+    _tells_share = True
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from app.errors import Problem
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import breakable
+
+log = logging.getLogger(__name__)
 
 NOTICE_MS = 8000
 Button = tuple[str, str, Callable[[], object]]  # its label, its tooltip, what a click calls
@@ -20,8 +23,11 @@ MAX_SUMMARY = 400  # characters shown of a problem; "Copy details" copies all of
 class ProblemBar(QFrame):
     """Shows the oldest problem that is not dismissed; hidden while there is none.
 
-    A problem that is already in the queue is not added again.
+    A problem that is already in the queue is not added again. `report_requested` is emitted when
+    the user wants a report on what went wrong; every problem is in the log.
     """
+
+    report_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -33,12 +39,27 @@ class ProblemBar(QFrame):
         self._copy = make_button(
             "Copy &details", "Copy the whole message for a bug report", self.copy_details
         )
+        self._report = make_button(
+            "Copy a &report",
+            "Copy a report to ask for help with: machine, settings and last messages",
+            self.report_requested.emit,
+        )
         self._dismiss = make_button("Dis&miss", "Close this message (Esc)", self.dismiss)
-        row = bar_layout(self)
+        row = self._row = bar_layout(self)
         row.addWidget(self._text, 1)
-        for widget in (self._count, self._copy, self._dismiss):
-            row.addWidget(widget)
+        buttons = self._buttons = QHBoxLayout()
+        buttons.setSpacing(SPACE)
+        buttons.addStretch(1)
+        for widget in (self._count, self._copy, self._report, self._dismiss):
+            buttons.addWidget(widget)
+        row.addLayout(buttons)
         self.hide()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the buttons below the text where they would leave it less than half of the bar."""
+        wide = 2 * self._buttons.sizeHint().width() < event.size().width()
+        direction = QHBoxLayout.Direction
+        self._row.setDirection(direction.LeftToRight if wide else direction.TopToBottom)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -49,6 +70,7 @@ class ProblemBar(QFrame):
         """Queue a problem."""
         if problem not in self._problems:
             self._problems.append(problem)
+            log.info("problem: %s\n%s", problem.summary, problem.details)
             self._refresh()
 
     def dismiss(self) -> None:
@@ -61,15 +83,17 @@ class ProblemBar(QFrame):
         """Copy the shown problem with its details to the clipboard."""
         if self._problems:
             problem = self._problems[0]
-            text = f"{problem.summary}\n\n{problem.details}".rstrip() + "\n"
+            told = problem.summary, problem.advice, problem.details
+            text = "\n\n".join(filter(None, told)).rstrip() + "\n"
             QGuiApplication.clipboard().setText(text)
 
     def _refresh(self) -> None:
         if self._problems:
             summary = self._problems[0].summary
             shown = summary if len(summary) <= MAX_SUMMARY else f"{summary[:MAX_SUMMARY]}..."
-            self._text.setText(breakable(shown))
-            self.setAccessibleDescription(self._problems[0].summary)
+            advice = self._problems[0].advice
+            self._text.setText(breakable(f"{shown}\n{advice}".rstrip()))
+            self.setAccessibleDescription(f"{summary} {advice}".rstrip())
             count = len(self._problems)
             self._count.setText(f"1 of {count}")
             self._count.setVisible(count > 1)

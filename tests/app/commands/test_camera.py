@@ -19,6 +19,7 @@ from app.commands.camera import stream
 from app.commands.camera.reporters import make_reporter
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine
+from app.errors import ADVICE
 from app.frame import Frame
 from app.sources import open_source
 from app.sources.camera import CameraName
@@ -195,7 +196,7 @@ def test_without_a_camera_the_command_says_so_and_reads_no_source(style, film, c
     err = capsys.readouterr().err
     assert "virtual camera" in err
     assert tmp.name not in err
-    assert len(err.splitlines()) == 1
+    assert len(err.splitlines()) == 2
 
 
 def test_a_source_that_cannot_be_opened_closes_the_camera(style, cameras, tmp_path, capsys):
@@ -212,7 +213,7 @@ def test_the_virtual_camera_is_refused_as_its_own_source(
     monkeypatch.setattr("app.commands.camera.command.list_cameras", lambda: listed)
     assert camera("camera:", "--camera", device) == 1
     said = f"styleforge: the camera '{NAME}' is the virtual camera itself; name another one with"
-    assert capsys.readouterr().err.splitlines()[-1] == f"{said} --source"
+    assert capsys.readouterr().err.splitlines()[-2] == f"{said} --source"
     assert cameras.opened[0].closed.is_set()
 
 
@@ -223,8 +224,9 @@ def test_a_camera_that_fails_ends_the_command_with_its_reason(style, film, camer
 
     cameras.before_send = fail
     assert camera(film) == 1
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert last == f"styleforge: the virtual camera {NAME} failed: the device is gone"
+    error, advice = capsys.readouterr().err.splitlines()[-2:]
+    assert error == f"styleforge: the virtual camera {NAME} failed: the device is gone"
+    assert advice == ADVICE["StreamError"]
 
 
 def test_a_frame_that_fails_ends_the_command(style, film, cameras, monkeypatch, capsys):

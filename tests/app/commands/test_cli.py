@@ -15,6 +15,7 @@ import pytest
 
 from app import cli
 from app.cli import COMMANDS, main
+from app.errors import ADVICE, DISK_FULL
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 
@@ -123,7 +124,7 @@ def test_no_stream_that_is_closed_or_full_ends_in_a_traceback(streams, status, b
         check=False,
     )
     assert done.returncode == status
-    expected = "styleforge: No space left on device\n" if "full" in streams else ""
+    expected = f"styleforge: No space left on device\n{DISK_FULL}\n" if "full" in streams else ""
     assert done.stderr == expected
 
 
@@ -187,7 +188,7 @@ def test_an_error_is_shown_in_a_box_where_windows_started_it_without_a_terminal(
     assert without_terminal(monkeypatch, "win32", "stylize", "/no/such.png", "-o", "out.png") == 1
     ((owner, text, title, kind),) = boxes
     assert (owner, title, kind) == (None, "StyleForge", 0x10)
-    assert text == "styleforge: '/no/such.png' does not exist"
+    assert text == f"styleforge: '/no/such.png' does not exist\n{ADVICE['StylizeError']}"
 
 
 def test_no_box_is_shown_elsewhere_or_where_nothing_failed(boxes, monkeypatch):

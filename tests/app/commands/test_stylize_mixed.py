@@ -169,7 +169,7 @@ def test_quiet_says_errors_of_films_alone_and_verbose_a_line_for_each(
     assert (told.out, told.err) == ("", "")
     (album / "broken.mp4").write_bytes(film.read_bytes()[:900])
     assert stylized(album / "broken.mp4", "-o", tmp_path / "broken.mp4", "-q") == 1
-    assert capsys.readouterr().err.count("\n") == 1
+    assert capsys.readouterr().err.count("\n") == 2
     assert stylized(film, "-o", tmp_path / "normal.mp4") == 0
     assert " -> " not in capsys.readouterr().err
     assert stylized(film, "-o", tmp_path / "verbose.mp4", "-v") == 0

@@ -19,6 +19,7 @@ from app.commands.stylize.pipeline import Outcome, Pipeline
 from app.commands.stylize.styling import Styling
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine
+from app.errors import ADVICE
 from tests.app.commands.conftest import stylized
 from tests.conftest import picture
 from utils.images.metadata import read_metadata
@@ -201,6 +202,7 @@ def test_remarks_and_errors_have_one_order(style, tmp_path, capsys):
         assert stylized(tmp_path / "*.p?[gm]", "-o", tmp_path / "out", "--overwrite") == 1
         told.append(capsys.readouterr().err.splitlines())
     assert told[0] == told[1]
+    assert told[0].pop(2) == ADVICE["StylizeError"]  # below the first error
     named = [next(n for n in "01234" if f"{n}.p" in line) for line in told[0][:-1]]
     assert named == ["0", "1", "2", "3", "4"]
 

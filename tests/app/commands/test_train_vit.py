@@ -120,7 +120,7 @@ def test_what_cannot_be_done_is_said_in_a_sentence(flags, capsys, more, says):
     err = capsys.readouterr().err
     assert says in err
     assert err.startswith("styleforge: ")
-    assert err.count("\n") == 1
+    assert err.count("\n") == 2
 
 
 def test_a_run_is_not_overwritten_by_another(flags, capsys):

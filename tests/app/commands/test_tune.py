@@ -11,6 +11,7 @@ import torch
 
 from app.cli import main
 from app.commands import doctor, tune
+from app.errors import ADVICE
 from kernels.jit import build
 from kernels.network import dispatch, tuned
 from kernels.tuning.batch import Case
@@ -60,7 +61,8 @@ def wanted(card, monkeypatch) -> list[Wanted]:
 def test_without_a_gpu_one_sentence_says_so(capsys):
     assert main(["tune", "--device", "cpu"]) == 1
     err = capsys.readouterr().err
-    assert err == "styleforge: kernels are tuned on an NVIDIA GPU, and none is used here\n"
+    said = "styleforge: kernels are tuned on an NVIDIA GPU, and none is used here\n"
+    assert err == f"{said}{ADVICE['TuneError']}\n"
 
 
 def test_progress_winners_and_what_becomes_of_them_are_told(wanted, capsys):

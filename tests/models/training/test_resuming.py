@@ -18,6 +18,7 @@ from filelock import FileLock
 
 from app.cli import main
 from app.commands.train import command as command_module
+from app.errors import DISK_FULL
 from app.processes.command_process import ROOT
 from app.styles.pack import load_pack
 from models.checkpoints import load_checkpoint
@@ -94,7 +95,7 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on_once_there_is_room(
     with small_files(1_000_000):
         assert main(begun.argv) == 1
     said = capsys.readouterr().err
-    assert said.count("\n") == 1
+    assert said.count("\n") == 2
     assert f"the checkpoint '{begun.checkpoint}' of iteration 2 could not be written" in said
     assert begun.seen() == ["great_wave.preview.png"]
 
@@ -104,7 +105,7 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on_once_there_is_room(
     with small_files(1_000_000):
         assert begun.go_on() == 1
     said = capsys.readouterr().err
-    assert said.count("\n") == 1
+    assert said.count("\n") == 2
     assert "of iteration 4 could not be written (File too large); the one written before" in said
     assert begun.checkpoint.read_bytes() == kept
     assert not [name for name in begun.seen() if name.startswith(".")]
@@ -127,7 +128,7 @@ def test_a_disk_too_full_for_the_pack_costs_no_step(
         patch.setattr(command_module, "write_pack", full)
         assert main(begun.argv) == 1
     said = capsys.readouterr()
-    assert said.err.count("\n") == 1
+    assert said.err.count("\n") == 2
     assert "the style pack" in said.err
     assert "could not be written (File too large)" in said.err
     assert begun.seen() == [
@@ -152,7 +153,7 @@ def test_a_log_that_finds_no_room_stops_the_run_with_a_checkpoint(begun: Begun) 
             text=True,
         )
     assert ended.returncode == 1
-    assert ended.stderr == "styleforge: No space left on device\n"
+    assert ended.stderr == f"styleforge: No space left on device\n{DISK_FULL}\n"
 
 
 # A process that was killed
@@ -242,7 +243,7 @@ def test_a_second_process_is_refused_and_a_dead_one_is_not_waited_for(
         assert begun.go_on() == 1
     said = capsys.readouterr()
     assert "Waiting for another process that trains this style" in said.out
-    assert said.err.count("\n") == 1
+    assert said.err.count("\n") == 2
     assert "great_wave' is being trained by another process" in said.err
     assert lock.is_file()
     assert begun.go_on() == 0
@@ -322,7 +323,7 @@ def test_if_both_checkpoints_are_damaged_one_sentence_says_so_and_neither_is_tou
     capsys.readouterr()
     assert begun.go_on() == 1
     said = capsys.readouterr().err
-    assert said.count("\n") == 1
+    assert said.count("\n") == 2
     assert f"'{begun.checkpoint}' is not a training checkpoint, or is damaged" in said
     assert begun.seen() == before
 

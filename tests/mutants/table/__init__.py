@@ -26,6 +26,7 @@ from tests.mutants.table import (
     serve,
     showing,
     sound,
+    support,
     training,
     tuning,
     virtual_camera,
@@ -60,4 +61,5 @@ MUTANTS = (
     *queue_window.MUTANTS,
     *library.MUTANTS,
     *losses_and_optimizers.MUTANTS,
+    *support.MUTANTS,
 )

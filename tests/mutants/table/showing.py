@@ -115,7 +115,7 @@ MUTANTS = (
     Mutant(
         "reduced motion is ignored",
         "app/ui/showing/slideshow.py",
-        "if self._settings().reduced_motion or following not in mixable:",
+        "if cuts or following not in mixable:",
         "if following not in mixable:",
         (f"{_SLIDES}::test_with_reduced_motion_it_cuts",),
     ),

@@ -23,6 +23,7 @@ from app.commands.stylize.jobs import Job
 from app.commands.stylize.pipeline import Outcome
 from app.commands.stylize.reporters.reporter import Reporter
 from app.commands.stylize.reporters.tally import FilmOutcome, Tally, in_words
+from app.errors import ADVICE
 from app.export.film.job import FilmProgress
 from app.export.film.report import FilmReport
 from utils.text import printable
@@ -55,6 +56,7 @@ class TerminalReporter(Reporter):
             console=self._console,
             disable=not self._console.is_terminal or loudness is Loudness.QUIET,
         )
+        self._advised = False
         self._bands: TaskID | None = None
         self._all: TaskID | None = None
         self._films: dict[Path, TaskID] = {}  # under way, by their files
@@ -68,8 +70,11 @@ class TerminalReporter(Reporter):
         self._progress.stop()
 
     def problem(self, text: str) -> None:
-        """Print the sentence."""
+        """Print the sentence, and below the first one what to do."""
         self._console.print(f"styleforge: {text}")
+        if not self._advised:
+            self._console.print(ADVICE["StylizeError"])
+            self._advised = True
 
     def note(self, text: str) -> None:
         """Print the sentence, if not quiet."""

@@ -293,7 +293,7 @@ def test_what_cannot_be_measured_is_told_before(place, monkeypatch, capsys, more
     assert main(arguments(place, *more)) == 1
     printed = capsys.readouterr()
     assert says in printed.err
-    assert printed.err.count("\n") == 1
+    assert printed.err.count("\n") == 2
     assert not (place / "quality.json").exists()
 
 

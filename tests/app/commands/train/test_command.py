@@ -148,7 +148,7 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(
     assert main(change(command(folder, style_file, vgg_file, Path("out")))) == 1
     said = capsys.readouterr().err
     assert told in said
-    assert said.count("\n") == 1
+    assert said.count("\n") == 2
     assert list((tmp_path / "here").iterdir()) == []
 
 

@@ -45,6 +45,18 @@ def test_the_details_of_a_problem_can_be_copied(problems):
     assert QGuiApplication.clipboard().text() == "Could not open 'a.jpg'\n\nTraceback: line 1\n"
 
 
+def test_a_problem_says_what_to_do_next(problems):
+    problems.add(Problem("Could not open 'a.jpg'", "Traceback", "Open another one."))
+    assert any(
+        label.text() == "Could not open 'a.jpg'\nOpen another one."
+        for label in problems.findChildren(QLabel)
+    )
+    assert problems.accessibleDescription() == "Could not open 'a.jpg' Open another one."
+    problems.copy_details()
+    said = "Could not open 'a.jpg'\n\nOpen another one.\n\nTraceback\n"
+    assert QGuiApplication.clipboard().text() == said
+
+
 def test_a_notice_goes_by_itself_and_a_state_stays(qtbot, monkeypatch):
     monkeypatch.setattr("app.ui.widgets.message_bars.NOTICE_MS", 30)
     parent = QWidget()

@@ -67,7 +67,7 @@ def test_the_time_between_changes_is_the_one_that_was_chosen(streaming, showing)
 
 
 def test_after_the_last_style_the_first_one_comes_again(streaming, showing, session):
-    streaming._update_settings(reduced_motion=True)
+    streaming._update_settings(slideshow_cuts=True)
     shown = []
     press(streaming, "slideshow")
     for _ in range(4):
@@ -76,8 +76,9 @@ def test_after_the_last_style_the_first_one_comes_again(streaming, showing, sess
     assert shown == ["mosaic", "udnie", "candy", "mosaic"]
 
 
-def test_with_reduced_motion_it_cuts(streaming, showing, session):
-    streaming._update_settings(reduced_motion=True)
+@pytest.mark.parametrize("setting", ["slideshow_cuts", "reduce_motion"])
+def test_with_reduced_motion_it_cuts(streaming, showing, session, setting):
+    streaming._update_settings(**{setting: True})
     press(streaming, "slideshow")
     assert not showing.fading
     assert session.config.parts == (("mosaic", 1.0),)
@@ -97,7 +98,7 @@ def test_a_mix_that_the_engine_refuses_becomes_a_cut(streaming, showing, session
 
 
 def test_only_the_chosen_styles_are_shown(streaming, showing, session):
-    streaming._update_settings(slideshow_styles="udnie\ncandy", reduced_motion=True)
+    streaming._update_settings(slideshow_styles="udnie\ncandy", slideshow_cuts=True)
     assert showing.styles() == ["candy", "udnie"]
     press(streaming, "slideshow")
     assert session.config.style == "udnie"
@@ -186,7 +187,7 @@ def test_what_is_chosen_is_remembered(window, dialog, saved):
     window.close()
     assert saved[-1].slideshow_styles == "candy\nudnie"
     assert saved[-1].slideshow_seconds == 25.0
-    assert saved[-1].reduced_motion
+    assert saved[-1].slideshow_cuts
 
 
 def test_all_styles_ticked_are_all_that_there_will_be(window, dialog):

@@ -1,0 +1,1 @@
+"""What is kept to find out why something went wrong: the log file, and reports."""

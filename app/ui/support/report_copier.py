@@ -1,0 +1,65 @@
+"""Puts a report on a fault on the clipboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction, QGuiApplication
+
+from app.background_jobs import RunJob
+from app.diagnostics.report_process import ReportError, make_report
+from app.errors import Problem
+
+COLLECTING = "Checking this machine for the report; this takes some seconds"
+COPIED = (
+    "The report is on the clipboard: this machine, the settings and the last messages, without "
+    "names of your files. Paste it where you ask for help"
+)
+
+
+class ReportCopier(QObject):
+    """Makes reports in the background; `action` is disabled meanwhile.
+
+    Args:
+        run: Runs work on another thread.
+        save_settings: Writes the settings that are changed, for the report to have them.
+        show_notice: Shows a sentence.
+        show_problem: Shows why there is no report.
+        action: Starts a report.
+    """
+
+    def __init__(
+        self,
+        run: RunJob,
+        save_settings: Callable[[], object],
+        show_notice: Callable[[str], object],
+        show_problem: Callable[[Problem], object],
+        action: QAction,
+    ) -> None:
+        super().__init__(action)
+        self._run, self._save_settings = run, save_settings
+        self._show_notice, self._show_problem = show_notice, show_problem
+        self._action = action
+
+    def copy(self) -> None:
+        """Make a report and copy it."""
+        self._action.setEnabled(False)
+        self._show_notice(COLLECTING)
+        self._save_settings()
+        self._run(_report, self._done, doing="make a report")
+
+    def _done(self, made: str | Problem) -> None:
+        self._action.setEnabled(True)
+        if isinstance(made, Problem):
+            self._show_problem(made)
+        else:
+            QGuiApplication.clipboard().setText(made)
+            self._show_notice(COPIED)
+
+
+def _report() -> str | Problem:
+    try:
+        return make_report()
+    except (ReportError, OSError) as exc:
+        return Problem.of(exc, doing="make a report")

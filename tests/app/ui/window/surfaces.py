@@ -1,0 +1,154 @@
+"""Opens every page and dialog of the window, for tests that walk all controls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from PySide6.QtGui import QAccessible, QAccessibleInterface
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractSlider,
+    QApplication,
+    QComboBox,
+    QLineEdit,
+    QTabBar,
+    QTextEdit,
+    QWidget,
+)
+
+from app.errors import Problem
+from app.frame import SourceInfo
+from app.ui.film.dialog import FilmDialog
+from app.ui.main_window import MainWindow
+from app.ui.virtual_camera.dialog import CameraDialog
+
+KINDS = (
+    QAbstractButton,
+    QComboBox,
+    QAbstractSlider,
+    QLineEdit,
+    QAbstractItemView,
+    QTabBar,
+    QTextEdit,
+)
+
+
+def _welcome(window: MainWindow) -> QWidget:
+    window.welcome.offer()
+    return window
+
+
+def _messages(window: MainWindow) -> QWidget:
+    """Every bar and the whole panel."""
+    window.problems.add(Problem("Could not open it", "trace", "Open another one."))
+    window.notices.show_offer("Trained", "&Use it", "Use the style", print)
+    window.questions.ask("Install it?", "&Install", print, label="&Title:")
+    window.job.show_progress("Installing")
+    window.painting.show_share(0.5)
+    window.film.show_export("12 frames", 0.5)
+    window.playback_bar.show_source(SourceInfo("film", 8, 8, 25.0, 9.0))
+    if not window.workspace.panel_shown:
+        window.actions_by_key["panel"].trigger()
+    if not window.panel.advanced.isVisible():
+        window.actions_by_key["advanced"].trigger()
+    return window
+
+
+def _queue(window: MainWindow) -> QWidget:
+    window.actions_by_key["queue"].trigger()
+    assert window.queue.page is not None
+    return window.queue.page
+
+
+def _keys(window: MainWindow) -> QWidget:
+    window.actions_by_key["help"].trigger()
+    assert window._help is not None
+    return window._help
+
+
+def _answers(window: MainWindow) -> QWidget:
+    window.actions_by_key["questions"].trigger()
+    assert window._help is not None
+    return window._help
+
+
+def _studio(window: MainWindow) -> QWidget:
+    window.actions_by_key["train"].trigger()
+    studio = window.training_launcher.window
+    assert studio is not None
+    studio.form.advanced_button.setChecked(True)
+    studio.problems.add(Problem("Could not train it", "trace", "Resume it."))
+    return studio
+
+
+def _film(window: MainWindow) -> QWidget:
+    dialog = FilmDialog(window, print)
+    dialog.show()
+    return dialog
+
+
+def _camera(window: MainWindow) -> QWidget:
+    dialog = CameraDialog(window._settings, window)
+    dialog.show()
+    return dialog
+
+
+SURFACES: dict[str, Callable[[MainWindow], QWidget]] = {
+    "first page": _welcome,
+    "messages and panel": _messages,
+    "queue": _queue,
+    "keys": _keys,
+    "answers": _answers,
+    "studio": _studio,
+    "film": _film,
+    "camera": _camera,
+}
+
+
+def opened(window: MainWindow, name: str) -> QWidget:
+    """Open a surface and wait until it is laid out."""
+    surface = SURFACES[name](window)
+    QTest.qWait(350)  # bars of work wait for 300 ms
+    surface.window().activateWindow()
+    QApplication.processEvents()
+    return surface
+
+
+def controls(surface: QWidget) -> list[QWidget]:
+    """Everything on a surface that can be operated now."""
+    found = [each for kind in KINDS for each in surface.findChildren(kind)]
+    return [
+        each
+        for each in found
+        if each.isVisible() and each.isEnabled() and not _is_qts(each) and each.width() > 0
+    ]
+
+
+def _is_qts(widget: QWidget) -> bool:
+    """Whether Qt put it inside of a control: a list of a drop-down, a scroll bar, a tab's arrow."""
+    if widget.objectName().startswith("qt_"):
+        return True
+    parent = widget.parentWidget()
+    while parent is not None:
+        if isinstance(parent, (QComboBox, QTabBar)) or parent.objectName().startswith("qt_scroll"):
+            return True
+        parent = parent.parentWidget()
+    return False
+
+
+def accessible(widget: QWidget) -> QAccessibleInterface:
+    """What a screen reader is told of `widget`."""
+    interface = QAccessible.queryAccessibleInterface(widget)
+    assert interface is not None
+    return interface
+
+
+def descendants(interface: QAccessibleInterface) -> Iterator[QAccessibleInterface]:
+    """Everything that is not invisible below `interface`, and itself."""
+    yield interface
+    for index in range(interface.childCount()):
+        child = interface.child(index)
+        if child is not None and child.isValid() and not child.state().invisible:
+            yield from descendants(child)

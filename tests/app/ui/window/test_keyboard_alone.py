@@ -1,0 +1,52 @@
+"""The window is operated by the keyboard alone: Tab comes to every control of every page."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QButtonGroup, QWidget
+
+from tests.app.ui.window.surfaces import SURFACES, controls, opened
+
+
+@pytest.mark.parametrize("name", SURFACES)
+def test_tab_comes_to_every_control_and_back_again(streaming, name):
+    surface = opened(streaming, name)
+    wanted = {each for each in controls(surface) if not _is_reached_by_arrows(each)}
+    assert wanted
+    first = next(iter(wanted))
+    first.setFocus()
+    for key in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab):
+        reached: set[QWidget] = set()
+        for _ in range(200):
+            focused = QApplication.focusWidget()
+            assert focused is not None
+            if focused is first and reached:
+                break
+            reached.add(focused)
+            QTest.keyClick(focused, key)
+        missed = [(type(each).__name__, each.accessibleName()) for each in wanted - reached]
+        assert missed == [], key
+
+
+def _is_reached_by_arrows(widget: QWidget) -> bool:
+    """A button of an exclusive group beside the one that is checked."""
+    if not isinstance(widget, QAbstractButton):
+        return False
+    group = widget.group()
+    return isinstance(group, QButtonGroup) and group.exclusive() and not widget.isChecked()
+
+
+def test_the_focus_is_seen(streaming, qtbot):
+    """Each control looks different with the focus."""
+    surface = opened(streaming, "messages and panel")
+    for control in controls(surface):
+        if control.visibleRegion().isEmpty():
+            continue
+        streaming.viewport.setFocus()
+        QApplication.processEvents()
+        before = control.grab().toImage()
+        control.setFocus(Qt.FocusReason.TabFocusReason)
+        QApplication.processEvents()
+        assert control.grab().toImage() != before, control.accessibleName()

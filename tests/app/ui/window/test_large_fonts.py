@@ -1,0 +1,79 @@
+"""Letters of twice the size: nothing that is written is cut off."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QAbstractButton, QLabel, QScrollArea, QSizePolicy, QWidget
+
+from app.settings import Settings
+from app.ui.main_window import MainWindow
+from tests.app.ui.window.surfaces import SURFACES, opened
+
+BORDERS = 4  # px, of a button, above and below its letters
+
+
+@pytest.fixture
+def large(qapp, session, picture, qtbot):
+    """The window with a picture open, and letters of 200 %."""
+    before = qapp.font()
+    twice = QFont(before)
+    twice.setPointSizeF(2 * before.pointSizeF())
+    qapp.setFont(twice)
+    window = MainWindow(session, Settings(), lambda _: None)
+    qtbot.addWidget(window)
+    window.resize(1280, 800)
+    window.show()
+    qtbot.waitExposed(window)
+    with qtbot.waitSignal(session.styled, timeout=5000):
+        session.open(str(picture))
+    qtbot.waitUntil(lambda: window.viewport.styled is not None)
+    yield window
+    window.theme.choice = "system"
+    qapp.setFont(before)
+
+
+@pytest.mark.parametrize("name", SURFACES)
+def test_no_label_and_no_button_is_cut_off(large, name):
+    surface = opened(large, name)
+    cut = [
+        (type(each).__name__, each.text(), each.size().toTuple(), needed)
+        for each in (*surface.findChildren(QLabel), *surface.findChildren(QAbstractButton))
+        if each.isVisible() and each.text() and not _may_elide(each)
+        if (needed := _missing(each))
+    ]
+    assert cut == []
+    wide = [
+        area.accessibleName()
+        for area in surface.findChildren(QScrollArea)
+        if area.isVisible()
+        and (content := area.widget()) is not None
+        and content.width() > area.viewport().width()
+    ]
+    assert wide == [], "they would have to be scrolled sideways"
+
+
+def test_an_error_has_half_of_the_bar_at_least_and_its_buttons_below(large):
+    opened(large, "messages and panel")
+    bar = large.problems
+    assert 2 * bar._text.width() > bar.width()
+    assert bar._dismiss.y() > bar._text.geometry().bottom()
+
+
+def _may_elide(widget: QWidget) -> bool:
+    """Whether it shows what there is room for, and all of it in its tooltip."""
+    policy = widget.sizePolicy().horizontalPolicy()
+    return policy in (QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Maximum)
+
+
+def _missing(widget: QLabel | QAbstractButton) -> tuple[int, int] | None:
+    """Return the size that it needs, if that is more than it has."""
+    if isinstance(widget, QLabel) and widget.wordWrap():
+        width = widget.minimumSizeHint().width()
+        height = widget.heightForWidth(widget.width())
+    else:  # a hint of a button's height is at least the 40 px of a target, of whatever letters
+        width = widget.sizeHint().width()
+        button = isinstance(widget, QAbstractButton)
+        height = widget.fontMetrics().height() + (BORDERS if button else 0)
+    fits = widget.width() >= width and widget.height() >= height
+    return None if fits else (width, height)

@@ -1,0 +1,68 @@
+"""What is clicked is large enough, and everything is reached in a window of 900 x 600."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QAbstractScrollArea,
+    QScrollArea,
+    QTextEdit,
+    QWidget,
+)
+
+from tests.app.ui.window.surfaces import SURFACES, controls, opened
+
+LARGE, INLINE = 40, 24  # px, at the usual size of letters
+
+# Within a line of text, or over the picture: 24 px (WCAG 2.2, 2.5.8).
+INLINE_NAMES = {"What runs, and why", "Frames a second"}
+
+
+@pytest.mark.parametrize("name", SURFACES)
+def test_what_is_clicked_is_40_pixels_high(streaming, name):
+    streaming.resize(1280, 800)
+    surface = opened(streaming, name)
+    small = [
+        (each.accessibleName(), each.width(), each.height())
+        for each in controls(surface)
+        if not isinstance(each, (QAbstractItemView, QTextEdit))
+        and min(each.width(), each.height())
+        < (INLINE if each.accessibleName() in INLINE_NAMES else LARGE)
+    ]
+    assert small == []
+
+
+@pytest.mark.parametrize("name", SURFACES)
+def test_everything_is_reached_at_900_by_600(streaming, name, qtbot):
+    streaming.resize(900, 600)
+    surface = opened(streaming, name)
+    if surface.isWindow():
+        surface.resize(900, 600)
+    qtbot.wait(50)
+    assert surface.window().width() <= 900
+    assert surface.window().height() <= 600
+    outside = [each.accessibleName() for each in controls(surface) if not _is_reached(each)]
+    assert outside == []
+
+
+def _is_reached(widget: QWidget) -> bool:
+    """Whether all of it is seen, once what scrolls around it is scrolled to it."""
+    area = widget.parentWidget()
+    while area is not None and not area.isWindow():
+        if isinstance(area, QScrollArea):
+            area.ensureWidgetVisible(widget, 0, 0)
+        area = area.parentWidget()
+    place = widget.rect().translated(widget.mapTo(widget.window(), QPoint()))
+    area = widget.parentWidget()
+    while area is not None:
+        if isinstance(area, QAbstractScrollArea) or area.isWindow():
+            view = area.viewport() if isinstance(area, QAbstractScrollArea) else area
+            seen = view.rect().translated(view.mapTo(view.window(), QPoint()))
+            if not seen.contains(place):
+                return False
+        if area.isWindow():
+            break
+        area = area.parentWidget()
+    return True
