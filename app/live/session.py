@@ -21,6 +21,7 @@ from app.engine.result import StyledFrame
 from app.errors import Problem
 from app.frame import FrameSource, SourceInfo
 from app.live.latest_value import LatestValue
+from app.live.previews.requests import PreviewRequests
 from app.live.stream_metrics import StreamMetrics
 from app.live.style_jobs import StyleJobs
 from app.live.worker import Worker
@@ -66,6 +67,7 @@ class Session(QObject):
         engine: Used by the engine's thread only.
         studio: The controller of trainings.
         style_jobs: The long work on styles.
+        previews: Asks for the picture in other styles.
         refresh_rate: Of the screen, in Hz. Results that come faster are not given to the window:
             it gets the newest when it can be seen; while held, every one.
     """
@@ -133,6 +135,9 @@ class Session(QObject):
         self._jobs = Jobs(self)
         self.style_jobs = StyleJobs(library, self._jobs, self)
         self.style_jobs.problem.connect(self.problem)
+        self.previews = PreviewRequests(
+            library, self._jobs, self.style_jobs, lambda: self.still or self._paused, self
+        )
         self._sent: EngineConfig | None = None  # the newest that the worker was given
         self._preparing: tuple[str, ...] | None = None  # styles
         self._latest = LatestValue()
@@ -174,6 +179,8 @@ class Session(QObject):
         worker.silence_changed.connect(self._silenced)
         worker.progress.connect(self.progress)
         worker.config_rejected.connect(self._refused)
+        self.previews.wanted.connect(worker.want_previews)
+        worker.previewed.connect(self.previews.take)
 
     # Config
 
@@ -536,6 +543,7 @@ class Session(QObject):
     def _forget(self, key: str) -> None:
         """Drop what is known of a style that was removed or replaced."""
         self.style_jobs.forget(key)
+        self.previews.forget(key)
         self._evict.emit(key)
 
     def shutdown(self) -> None:

@@ -17,6 +17,7 @@ from app.ui.controllers.style_installer import StyleInstaller
 from app.ui.controllers.style_menu import STYLE_ACTIONS, StyleMenu
 from app.ui.controllers.style_mixer import StyleMixer
 from app.ui.file_dialogs import FileDialogs
+from app.ui.gallery.card_previews import CardPreviews
 from app.ui.widgets.style_gallery import StyleGallery
 
 _CHOOSERS = tuple(f"style_{n}" for n in range(1, STYLE_KEYS + 1))
@@ -50,6 +51,7 @@ class GalleryController(QObject):
 
     Attributes:
         pictures: Makes styles of pictures.
+        previews: Shows the user's picture on the cards.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class GalleryController(QObject):
         gallery.additions = [actions[key] for key in _ADDITIONS]
         gallery.chosen.connect(mixer.choose_style)
         gallery.mixed.connect(mixer.toggle_mix)
+        self.previews = CardPreviews(session, gallery)
         session.config_changed.connect(self._show_config)
         session.styles_changed.connect(self.show_styles)
         self._acts: dict[str, Callable[[], object]] = {

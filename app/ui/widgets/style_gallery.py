@@ -272,6 +272,18 @@ class StyleGallery(QFrame):
         menu = self.context_menu(str(index.data(KEY))) if index.isValid() else self.additions_menu()
         menu.popup(self.view.viewport().mapToGlobal(place))
 
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the styles, in their order."""
+        return [self.key_at(row) for row in range(self.model.rowCount())]
+
+    def keys_in_view(self) -> list[str]:
+        """The keys of the styles that are seen without scrolling, in their order."""
+        area = self.view.viewport().rect()
+        rows = range(self.model.rowCount())
+        seen = [r for r in rows if area.intersects(self.view.visualRect(self.model.index(r)))]
+        return [self.key_at(row) for row in seen]
+
     def key_at(self, row: int) -> str:
         """Return the key of the style in `row`; empty if there is none."""
         index = self.model.index(row)

@@ -39,6 +39,33 @@ class StyleModel(QAbstractListModel):
         self._styles: tuple[Style, ...] = ()
         self._pixmaps: dict[Path, QPixmap] = {}
         self._shares: dict[str, int] = {}
+        self._previews: dict[str, QPixmap] = {}  # the user's picture, by key
+        self._refusals: dict[str, str] = {}  # why there is no preview, by key
+
+    def set_preview(self, key: str, preview: QPixmap, reason: str = "") -> None:
+        """Show the user's picture in a style in place of its thumbnail.
+
+        Args:
+            key: Of the style.
+            preview: The picture; a null one for the thumbnail.
+            reason: Why there is none, as a sentence.
+        """
+        if preview.isNull():
+            self._previews.pop(key, None)
+            self._refusals[key] = reason
+        else:
+            self._previews[key] = preview
+            self._refusals.pop(key, None)
+        if (row := self.row_of(key)) >= 0:
+            roles = [Qt.ItemDataRole.DecorationRole, Qt.ItemDataRole.ToolTipRole]
+            self.dataChanged.emit(self.index(row), self.index(row), roles)
+
+    def clear_previews(self) -> None:
+        """Show the thumbnails of all styles again."""
+        self._previews.clear()
+        self._refusals.clear()
+        last = self.index(max(0, len(self._styles) - 1))
+        self.dataChanged.emit(self.index(0), last, [Qt.ItemDataRole.DecorationRole])
 
     def set_shares(self, shares: dict[str, int]) -> None:
         """Set the percentages of the mixed styles by key; empty if there is no mix."""
@@ -51,6 +78,8 @@ class StyleModel(QAbstractListModel):
         """Replace the styles, and load missing thumbnails."""
         self.beginResetModel()
         self._styles = styles
+        kept = {style.key for style in styles}
+        self._previews = {key: each for key, each in self._previews.items() if key in kept}
         self.endResetModel()
         for style in styles:
             if style.thumbnail and style.thumbnail not in self._pixmaps:
@@ -78,9 +107,12 @@ class StyleModel(QAbstractListModel):
             share = self._shares.get(style.key)
             return f"{style.title}{hint}" + (f", {share} % of the mix" if share is not None else "")
         if role == Qt.ItemDataRole.ToolTipRole:
-            return "\n".join(part for part in (style.title, style.credit, style.licence) if part)
+            refusal = self._refusals.get(style.key)
+            why = f"It cannot paint your picture: {refusal}" if refusal else ""
+            return "\n".join(filter(None, (style.title, style.credit, style.licence, why)))
         if role == Qt.ItemDataRole.DecorationRole:
-            return self._pixmaps.get(style.thumbnail) if style.thumbnail else None
+            shipped = self._pixmaps.get(style.thumbnail) if style.thumbnail else None
+            return self._previews.get(style.key, shipped)
         if role == SHARE:
             return self._shares.get(style.key)
         return style.key if role == KEY else None

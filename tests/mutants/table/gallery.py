@@ -1,0 +1,63 @@
+"""Mutants of the gallery of styles."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_PAINTER = "tests/app/live/previews/test_painter.py::"
+_CARDS = "tests/app/ui/window/test_card_previews.py::"
+
+MUTANTS = (
+    Mutant(
+        "previews take as much time as the stream",
+        "app/live/previews/budget.py",
+        "self._due = ended + seconds * (1 / SHARE - 1)",
+        "self._due = ended + seconds",
+        (f"{_PAINTER}test_a_stream_loses_at_most_two_percent_of_its_frames",),
+    ),
+    Mutant(
+        "a stream begins with a preview in place of a frame",
+        "app/live/previews/budget.py",
+        "self._due = now + FIRST_REST_S",
+        "self._due = now",
+        (f"{_PAINTER}test_a_stream_has_its_first_seconds_for_itself",),
+    ),
+    Mutant(
+        "previews of the picture before stay on the cards",
+        "app/live/previews/painter.py",
+        "made[s].picture != self._number",
+        "False",
+        (f"{_PAINTER}test_another_picture_and_another_look_are_painted_anew",),
+    ),
+    Mutant(
+        "networks of previews stay in memory",
+        "app/live/previews/painter.py",
+        "            if not between.moving:\n                self._engine = None",
+        "            pass",
+        (f"{_PAINTER}test_networks_are_let_go_when_every_preview_is_painted",),
+    ),
+    Mutant(
+        "previews interrupt a picture that is being computed",
+        "app/live/previews/painter.py",
+        "elif not between.idle:",
+        "elif False:",
+        (f"{_PAINTER}test_nothing_is_painted_while_the_picture_is_computed",),
+    ),
+    Mutant(
+        "a comparison is measured while previews are painted",
+        "app/live/frame_loop.py",
+        "self._held or config.compare:",
+        "self._held:",
+        (
+            "tests/app/live/test_frame_loop.py::"
+            "test_the_thread_is_free_between_frames_but_not_in_comparisons_and_recordings",
+        ),
+    ),
+    Mutant(
+        "cards of a hidden gallery are painted",
+        "app/ui/gallery/card_previews.py",
+        "self._gallery.keys_in_view() if self._gallery.isVisible() else []",
+        "self._gallery.keys_in_view()",
+        (f"{_CARDS}test_a_hidden_gallery_asks_for_nothing",),
+    ),
+)
