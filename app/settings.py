@@ -49,6 +49,7 @@ class Settings(Parameters):
         layers: whether they tell the time of every layer of the network.
         advanced: whether the panel shows its advanced settings.
         theme: "system", "light" or "dark".
+        try_styles: whether a style is tried when the pointer rests on its card.
         mirror: whether the picture on screen is mirrored.
         camera_size: of the virtual camera, one of CAMERA_SIZES.
         camera_rate: its pictures per second.
@@ -92,6 +93,7 @@ class Settings(Parameters):
     record_sound: str = "none"
     show_gallery: bool = True
     show_panel: bool = True
+    try_styles: bool = True
     mirror: bool = False
     camera_size: str = "1280x720"
     camera_rate: int = 30

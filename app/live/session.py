@@ -77,6 +77,7 @@ class Session(QObject):
     problem = Signal(object)  # Problem
     notice = Signal(str)  # one sentence that is no error
     config_changed = Signal(object)  # EngineConfig
+    tried_changed = Signal(str)  # the key of the style that is tried; empty when none is
     source_changed = Signal(object)  # SourceInfo, or None when nothing is open
     source_status = Signal(str)  # a temporary fault of the source; empty when there is none
     opening_changed = Signal(str)  # "Opening ..." while a source is opened, empty after
@@ -126,7 +127,8 @@ class Session(QObject):
         self._paused = False
         self._position = 0.0
         self._silence: str | None = None
-        self._held = self._layers_timed = False
+        self._tried = ""
+        self._held = self._layers_timed = self._shared = False
         self._deliver_at = 0.0
         self._later = QTimer(self, singleShot=True, timerType=Qt.TimerType.PreciseTimer)
         self._later.timeout.connect(self._on_time)
@@ -191,14 +193,58 @@ class Session(QObject):
 
     @config.setter
     def config(self, config: EngineConfig) -> None:
+        self._end_trial()
         if config != self._config:
             self._config = config
             self._send()
             self.config_changed.emit(config)
+        elif config != self._worker.loop.wanted:  # a style was tried
+            self._send()
+
+    @property
+    def tried(self) -> str:
+        """The key of the style that is tried; "" while none is."""
+        return self._tried
+
+    @property
+    def _shown(self) -> EngineConfig:
+        """The config of what is shown: the choice, or the style that is tried."""
+        return self._config.mixed([(self._tried, 1.0)]) if self._tried else self._config
+
+    def trial_refusal(self, key: str) -> str:
+        """Why a style cannot be tried now, as a sentence; empty if it can."""
+        if self._info is None:
+            return "There is no picture to try a style on"
+        if self._held:
+            return "While a film is recorded, no style is tried, since it would be in the film"
+        if self._shared:
+            return "While the virtual camera shows the stream, no style is tried"
+        if self._config.compare:
+            return "During a speed test, no style is tried"
+        if self.style_jobs.unprepared((key,)):
+            return "This style is not prepared yet; choose it once, and it can be tried"
+        return ""
+
+    def try_style(self, key: str) -> None:
+        """Show a style without choosing it, until the config is set or another one is tried.
+
+        Args:
+            key: Of a style without a `trial_refusal`; "" to show the choice again.
+        """
+        if key != self._tried:
+            self._tried = key
+            self._send()
+            self.tried_changed.emit(key)
+
+    def _end_trial(self) -> None:
+        """Forget the style that is tried, for what follows is sent to the worker anyway."""
+        if self._tried:
+            self._tried = ""
+            self.tried_changed.emit("")
 
     def _send(self) -> None:
         """Give the worker the config, as soon as its styles are prepared."""
-        config = self._config
+        config = self._shown
         if keys := self.style_jobs.unprepared(config.styles):
             if keys == self._preparing:
                 return
@@ -215,13 +261,16 @@ class Session(QObject):
 
             self.style_jobs.prepare(keys, prepared, failed)
             return
-        self._sent = config
+        self._sent = self._config
         self._worker.loop.wanted = config
         self._configure.emit(config)
 
     @Slot(object)
     def _refused(self, kept: EngineConfig | None) -> None:
         """Return to the config in force; if there is none yet, to one that works everywhere."""
+        if self._tried:
+            self.try_style("")
+            return
         if kept is None:
             kept = replace(self._config, device="auto", mix=None, mix_more=())
             if kept == self._config and self.library.styles:
@@ -333,11 +382,16 @@ class Session(QObject):
             width: In pixels; 0 where nobody but the display takes the results.
             height: The same.
         """
+        self._shared = width > 0
+        if self._shared:
+            self.try_style("")
         self._set_least_size.emit(width, height)
 
     def hold(self, held: bool) -> None:
         """Keep the automatic size and network while `held` (a recording), and give results the
         frame's size."""
+        if held:
+            self.try_style("")
         self._held = held
         self._hold.emit(held)
 
@@ -420,7 +474,7 @@ class Session(QObject):
         self._later.stop()
         self._deliver_at = time.perf_counter() + SHARE / self.refresh_rate
         result = self._latest.take()
-        if result is not None and same_choice(result.config, self._config):
+        if result is not None and same_choice(result.config, self._shown):
             self.styled.emit(result)
 
     def on_painted(self, styled: StyledFrame, paint_ms: float = 0.0) -> None:

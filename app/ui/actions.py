@@ -285,6 +285,22 @@ ACTIONS: tuple[ActionEntry, ...] = (
         "Style",
     ),
     ActionEntry(
+        "try_style",
+        "Try the next style",
+        ("T",),
+        "Show the picture in the next style without choosing it; Enter chooses it, Esc returns",
+        "Style",
+        repeats=True,
+    ),
+    ActionEntry(
+        "try_on_hover",
+        "Try styles by pointing at them",
+        ("Shift+G",),
+        "Show the picture in a style while the pointer rests on its card",
+        "Style",
+        checkable=True,
+    ),
+    ActionEntry(
         "install_style",
         "Install a style...",
         ("Ctrl+I",),

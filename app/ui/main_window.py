@@ -202,6 +202,9 @@ class MainWindow(QMainWindow):
             self.opener,
             self.file_dialogs,
             lambda *style: self.training_launcher.open(self._settings, *style),
+            lambda: self._settings,
+            self._update_settings,
+            self.viewport.set_style_title,
             self.actions_by_key,
             self,
         )
@@ -528,6 +531,8 @@ class MainWindow(QMainWindow):
     def _back(self) -> None:
         if self.isFullScreen():
             self._toggle_full_screen()
+        elif self.styles.trial.key:
+            self.styles.trial.stop()
         elif self.questions.isVisible():
             self.questions.dismiss()
             self.viewport.setFocus()

@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from app.live.session import Session
+from app.settings import Settings
 from app.ui.actions import STYLE_KEYS
 from app.ui.controllers.picture_styles import PictureStyles
 from app.ui.controllers.source_opener import SourceOpener
@@ -18,6 +19,7 @@ from app.ui.controllers.style_menu import STYLE_ACTIONS, StyleMenu
 from app.ui.controllers.style_mixer import StyleMixer
 from app.ui.file_dialogs import FileDialogs
 from app.ui.gallery.card_previews import CardPreviews
+from app.ui.gallery.style_trial import StyleTrial
 from app.ui.widgets.style_gallery import StyleGallery
 
 _CHOOSERS = tuple(f"style_{n}" for n in range(1, STYLE_KEYS + 1))
@@ -30,6 +32,8 @@ GALLERY_ACTIONS = (
     "previous_style",
     "mix",
     "mix_next",
+    "try_style",
+    "try_on_hover",
     *_ADDITIONS,
     *STYLE_ACTIONS,
 )
@@ -46,12 +50,16 @@ class GalleryController(QObject):
         opener: Asks for files of styles.
         picker: Makes file dialogs.
         train: Opens the studio with a style picture and a title.
+        settings: Gives the settings.
+        keep: Changes settings.
+        show_title: Shows the title of the style over the picture.
         actions: The actions of the window, by key.
         parent: The window.
 
     Attributes:
         pictures: Makes styles of pictures.
         previews: Shows the user's picture on the cards.
+        trial: Tries styles on the picture.
     """
 
     def __init__(
@@ -63,6 +71,9 @@ class GalleryController(QObject):
         opener: SourceOpener,
         picker: FileDialogs,
         train: Callable[[Path, str], object],
+        settings: Callable[[], Settings],
+        keep: Callable[..., object],
+        show_title: Callable[[str], object],
         actions: Mapping[str, QAction],
         parent: QWidget,
     ) -> None:
@@ -78,6 +89,15 @@ class GalleryController(QObject):
         gallery.chosen.connect(mixer.choose_style)
         gallery.mixed.connect(mixer.toggle_mix)
         self.previews = CardPreviews(session, gallery)
+        self.trial = StyleTrial(
+            session,
+            gallery,
+            lambda: settings().try_styles,
+            mixer.choose_style,
+            lambda title: show_title(title or mixer.label()),
+        )
+        self._hover_action, self._keep = actions["try_on_hover"], keep
+        self._hover_action.setChecked(settings().try_styles)
         session.config_changed.connect(self._show_config)
         session.styles_changed.connect(self.show_styles)
         self._acts: dict[str, Callable[[], object]] = {
@@ -86,6 +106,8 @@ class GalleryController(QObject):
             "previous_style": lambda: mixer.choose_style(gallery.neighbor(-1)),
             "mix": mixer.toggle,
             "mix_next": mixer.mix_next,
+            "try_style": lambda: self.trial.step(1),
+            "try_on_hover": self._keep_hover,
             "style_picture": self.pictures.ask_picture,
             "paste_style": self.pictures.paste,
             "install_style": lambda: opener.ask_style(installer.ask_install),
@@ -95,6 +117,10 @@ class GalleryController(QObject):
     def act(self, key: str) -> None:
         """Do one of GALLERY_ACTIONS."""
         self._acts[key]()
+
+    def _keep_hover(self) -> None:
+        self._keep(try_styles=self._hover_action.isChecked())
+        self.trial.stop()
 
     def show_styles(self) -> None:
         """Show the styles of the library, with the chosen one marked."""

@@ -145,7 +145,8 @@ class StyleGallery(QFrame):
         self.view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.view.setAccessibleName("Styles")
         self.view.setToolTip(
-            "Click, arrow keys or 1 to 9 choose a style; Shift-click mixes it in. A picture that "
+            "Click, arrow keys or 1 to 9 choose a style; Shift-click mixes it in; the pointer "
+            "resting on it, or T, tries it. A picture that "
             "is dropped here, or pasted while the styles have the focus, becomes a style"
         )
         self.view.mix_clicked.connect(lambda index: self.mixed.emit(str(index.data(KEY))))
@@ -187,6 +188,10 @@ class StyleGallery(QFrame):
             self.view.setCurrentIndex(self.model.index(row))
             self._updating = False
             self.view.scrollTo(self.model.index(row))
+
+    def scroll_to(self, key: str) -> None:
+        """Bring the card of a style into view."""
+        self.view.scrollTo(self.model.index(self.model.row_of(key)))
 
     def show_mix(self, parts: Sequence[Part]) -> None:
         """Mark the styles of a mix with their shares, which add up to 1; one style for no mix."""

@@ -27,6 +27,7 @@ THUMBNAIL = QSize(96, 72)
 PADDING = 6
 KEY = Qt.ItemDataRole.UserRole
 SHARE = Qt.ItemDataRole.UserRole + 1  # share of the mix in percent; None if not part of it
+TRIED = Qt.ItemDataRole.UserRole + 2  # whether the style is tried
 _Index = QModelIndex | QPersistentModelIndex
 
 
@@ -41,6 +42,14 @@ class StyleModel(QAbstractListModel):
         self._shares: dict[str, int] = {}
         self._previews: dict[str, QPixmap] = {}  # the user's picture, by key
         self._refusals: dict[str, str] = {}  # why there is no preview, by key
+        self._tried = ""
+
+    def set_tried(self, key: str) -> None:
+        """Mark the style that is tried; "" for none."""
+        if key != self._tried:
+            self._tried = key
+            last = self.index(max(0, len(self._styles) - 1))
+            self.dataChanged.emit(self.index(0), last, [TRIED])
 
     def set_preview(self, key: str, preview: QPixmap, reason: str = "") -> None:
         """Show the user's picture in a style in place of its thumbnail.
@@ -105,7 +114,9 @@ class StyleModel(QAbstractListModel):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             hint = f", key {index.row() + 1}" if index.row() < STYLE_KEYS else ""
             share = self._shares.get(style.key)
-            return f"{style.title}{hint}" + (f", {share} % of the mix" if share is not None else "")
+            mixed = f", {share} % of the mix" if share is not None else ""
+            tried = ", being tried" if style.key == self._tried else ""
+            return f"{style.title}{hint}{mixed}{tried}"
         if role == Qt.ItemDataRole.ToolTipRole:
             refusal = self._refusals.get(style.key)
             why = f"It cannot paint your picture: {refusal}" if refusal else ""
@@ -113,6 +124,8 @@ class StyleModel(QAbstractListModel):
         if role == Qt.ItemDataRole.DecorationRole:
             shipped = self._pixmaps.get(style.thumbnail) if style.thumbnail else None
             return self._previews.get(style.key, shipped)
+        if role == TRIED:
+            return style.key == self._tried
         if role == SHARE:
             return self._shares.get(style.key)
         return style.key if role == KEY else None
@@ -170,10 +183,11 @@ class StyleDelegate(QStyledItemDelegate):
         place.moveCenter(area.center())
         place.moveTop(area.top() + PADDING)
         self._picture(painter, place, index)
-        mixed = index.data(SHARE) is not None
-        if chosen or mixed:
+        mixed, tried = index.data(SHARE) is not None, bool(index.data(TRIED))
+        if chosen or mixed or tried:
+            line = Qt.PenStyle.DotLine if tried else Qt.PenStyle.SolidLine
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(palette.highlight().color(), 3 if chosen else 1.5))
+            painter.setPen(QPen(palette.highlight().color(), 1.5 if mixed else 3, line))
             ring = QRectF(place).adjusted(-2.5, -2.5, 2.5, 2.5)
             painter.drawRoundedRect(ring, RADIUS + 2, RADIUS + 2)
         if state & QStyle.StateFlag.State_HasFocus:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _PAINTER = "tests/app/live/previews/test_painter.py::"
+_TRIAL = "tests/app/ui/window/test_style_trial.py::"
 _CARDS = "tests/app/ui/window/test_card_previews.py::"
 
 MUTANTS = (
@@ -59,5 +60,40 @@ MUTANTS = (
         "self._gallery.keys_in_view() if self._gallery.isVisible() else []",
         "self._gallery.keys_in_view()",
         (f"{_CARDS}test_a_hidden_gallery_asks_for_nothing",),
+    ),
+    Mutant(
+        "a trial changes the choice",
+        "app/live/session.py",
+        "self._sent = self._config",
+        "self._config = self._sent = config",
+        (f"{_TRIAL}test_a_trial_touches_neither_the_choice_nor_the_settings",),
+    ),
+    Mutant(
+        "results of a trial are not shown",
+        "app/live/session.py",
+        "same_choice(result.config, self._shown)",
+        "same_choice(result.config, self._config)",
+        (f"{_TRIAL}test_pointing_at_a_card_shows_its_style_after_a_moment",),
+    ),
+    Mutant(
+        "a trial is recorded",
+        "app/live/session.py",
+        'if held:\n            self.try_style("")',
+        "if held:\n            pass",
+        (f"{_TRIAL}test_nothing_is_tried_on_a_recording",),
+    ),
+    Mutant(
+        "a trial by the pointer cannot be turned off",
+        "app/ui/gallery/style_trial.py",
+        "if self._on_hover() and not pressed:",
+        "if not pressed:",
+        (f"{_TRIAL}test_pointing_tries_nothing_when_that_is_turned_off",),
+    ),
+    Mutant(
+        "a style stays on the picture after the pointer has left its card",
+        "app/ui/gallery/style_trial.py",
+        "(QEvent.Type.Leave, QEvent.Type.FocusOut, QEvent.Type.Hide)",
+        "(QEvent.Type.FocusOut, QEvent.Type.Hide)",
+        (f"{_TRIAL}test_leaving_the_card_brings_the_own_style_back",),
     ),
 )
