@@ -38,6 +38,7 @@ from app.ui.controllers.style_mixer import StyleMixer
 from app.ui.file_dialogs import FileDialogs
 from app.ui.film.exporter import ExportShown, FilmExporter
 from app.ui.film.options import FilmOptions
+from app.ui.gallery.style_gallery import StyleGallery
 from app.ui.help_dialog import HelpDialog
 from app.ui.incremental_work import IncrementalWork
 from app.ui.player.bar import PlaybackBar
@@ -63,7 +64,6 @@ from app.ui.widgets.message_bars import NoticeBar, ProblemBar
 from app.ui.widgets.message_stack import MessageStack
 from app.ui.widgets.prompt_bar import PromptBar
 from app.ui.widgets.status_bar import StatusBar
-from app.ui.widgets.style_gallery import StyleGallery
 from app.ui.widgets.toolbar import Toolbar, tool_button
 from app.ui.window_geometry import WindowGeometry
 from app.ui.workspace import Workspace

@@ -18,9 +18,10 @@ from app.ui.controllers.style_installer import StyleInstaller
 from app.ui.controllers.style_menu import STYLE_ACTIONS, StyleMenu
 from app.ui.controllers.style_mixer import StyleMixer
 from app.ui.file_dialogs import FileDialogs
+from app.ui.gallery.arranging import Arranging
 from app.ui.gallery.card_previews import CardPreviews
+from app.ui.gallery.style_gallery import StyleGallery
 from app.ui.gallery.style_trial import StyleTrial
-from app.ui.widgets.style_gallery import StyleGallery
 
 _CHOOSERS = tuple(f"style_{n}" for n in range(1, STYLE_KEYS + 1))
 _ADDITIONS = ("style_picture", "paste_style", "install_style")
@@ -34,6 +35,7 @@ GALLERY_ACTIONS = (
     "mix_next",
     "try_style",
     "try_on_hover",
+    "search_styles",
     *_ADDITIONS,
     *STYLE_ACTIONS,
 )
@@ -60,6 +62,7 @@ class GalleryController(QObject):
         pictures: Makes styles of pictures.
         previews: Shows the user's picture on the cards.
         trial: Tries styles on the picture.
+        arranging: Arranges the styles.
     """
 
     def __init__(
@@ -82,7 +85,10 @@ class GalleryController(QObject):
         self.pictures = PictureStyles(
             session, gallery, installer.ask_install, picker, actions, parent
         )
-        self._menu = StyleMenu(session, installer, train, picker, actions, parent)
+        self.arranging = Arranging(session, gallery, settings, keep)
+        self._menu = StyleMenu(
+            session, installer, train, picker, self.arranging, gallery.model, actions, parent
+        )
         gallery.entries = self._menu.entries
         gallery.mix_reason = mixer.unavailable_reason
         gallery.additions = [actions[key] for key in _ADDITIONS]
@@ -108,6 +114,7 @@ class GalleryController(QObject):
             "mix_next": mixer.mix_next,
             "try_style": lambda: self.trial.step(1),
             "try_on_hover": self._keep_hover,
+            "search_styles": lambda: self._search(actions["gallery"]),
             "style_picture": self.pictures.ask_picture,
             "paste_style": self.pictures.paste,
             "install_style": lambda: opener.ask_style(installer.ask_install),
@@ -118,13 +125,19 @@ class GalleryController(QObject):
         """Do one of GALLERY_ACTIONS."""
         self._acts[key]()
 
+    def _search(self, show_gallery: QAction) -> None:
+        if not self._gallery.isVisible():
+            show_gallery.trigger()
+        self._gallery.search.setFocus()
+        self._gallery.search.selectAll()
+
     def _keep_hover(self) -> None:
         self._keep(try_styles=self._hover_action.isChecked())
         self.trial.stop()
 
     def show_styles(self) -> None:
         """Show the styles of the library, with the chosen one marked."""
-        self._gallery.set_styles(self._session.library.styles, self._session.config.style)
+        self.arranging.show()
         self._show_config()
 
     def _show_config(self) -> None:

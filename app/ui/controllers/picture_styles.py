@@ -15,7 +15,7 @@ from app.ui.actions import set_available, tip_of
 from app.ui.controllers.drop_handler import accept_as_copy
 from app.ui.controllers.drop_parser import parse_style_drop
 from app.ui.file_dialogs import OPEN_PICTURE, FileDialogs
-from app.ui.widgets.style_gallery import StyleGallery
+from app.ui.gallery.style_gallery import StyleGallery
 
 MAKERS = ("style_picture", "paste_style")  # the actions that make a style of a picture
 PASTED_SIDE = 1024  # most pixels of the long side of a pasted picture; a pack keeps fewer

@@ -8,7 +8,7 @@ from PySide6.QtGui import QImage, QPixmap
 from app.frame import SourceInfo
 from app.live.previews.painter import Preview
 from app.live.session import Session
-from app.ui.widgets.style_gallery import StyleGallery
+from app.ui.gallery.style_gallery import StyleGallery
 
 ASK_MS = 100  # after the last change of what is in view
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 
 from app.live.session import Session
-from app.ui.widgets.style_gallery import StyleGallery
+from app.ui.gallery.style_gallery import StyleGallery
 from app.ui.widgets.style_list import KEY
 
 DELAY_MS = 250  # that the pointer rests on a card before its style is tried

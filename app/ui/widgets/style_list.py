@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ PADDING = 6
 KEY = Qt.ItemDataRole.UserRole
 SHARE = Qt.ItemDataRole.UserRole + 1  # share of the mix in percent; None if not part of it
 TRIED = Qt.ItemDataRole.UserRole + 2  # whether the style is tried
+FAVORITE = Qt.ItemDataRole.UserRole + 3  # whether the style is a favorite
+STAR = 20  # pixels of the side of the star in the upper right corner of a thumbnail
 _Index = QModelIndex | QPersistentModelIndex
 
 
@@ -43,6 +46,13 @@ class StyleModel(QAbstractListModel):
         self._previews: dict[str, QPixmap] = {}  # the user's picture, by key
         self._refusals: dict[str, str] = {}  # why there is no preview, by key
         self._tried = ""
+        self._favorites: frozenset[str] = frozenset()
+
+    def set_favorites(self, keys: Iterable[str]) -> None:
+        """Mark the favorite styles."""
+        self._favorites = frozenset(keys)
+        last = self.index(max(0, len(self._styles) - 1))
+        self.dataChanged.emit(self.index(0), last, [FAVORITE])
 
     def set_tried(self, key: str) -> None:
         """Mark the style that is tried; "" for none."""
@@ -87,8 +97,6 @@ class StyleModel(QAbstractListModel):
         """Replace the styles, and load missing thumbnails."""
         self.beginResetModel()
         self._styles = styles
-        kept = {style.key for style in styles}
-        self._previews = {key: each for key, each in self._previews.items() if key in kept}
         self.endResetModel()
         for style in styles:
             if style.thumbnail and style.thumbnail not in self._pixmaps:
@@ -116,14 +124,18 @@ class StyleModel(QAbstractListModel):
             share = self._shares.get(style.key)
             mixed = f", {share} % of the mix" if share is not None else ""
             tried = ", being tried" if style.key == self._tried else ""
-            return f"{style.title}{hint}{mixed}{tried}"
+            favorite = ", favorite" if style.key in self._favorites else ""
+            return f"{style.title}{hint}{favorite}{mixed}{tried}"
         if role == Qt.ItemDataRole.ToolTipRole:
             refusal = self._refusals.get(style.key)
             why = f"It cannot paint your picture: {refusal}" if refusal else ""
-            return "\n".join(filter(None, (style.title, style.credit, style.licence, why)))
+            group = f"Group: {style.group}" if style.group else ""
+            return "\n".join(filter(None, (style.title, style.credit, style.licence, group, why)))
         if role == Qt.ItemDataRole.DecorationRole:
             shipped = self._pixmaps.get(style.thumbnail) if style.thumbnail else None
             return self._previews.get(style.key, shipped)
+        if role == FAVORITE:
+            return style.key in self._favorites
         if role == TRIED:
             return style.key == self._tried
         if role == SHARE:
@@ -154,6 +166,20 @@ def read_thumbnail(path: Path) -> QImage:
     return image.copy(corner.width(), corner.height(), size.width(), size.height())
 
 
+def thumbnail_place(area: QRect) -> QRect:
+    """Where the thumbnail of the card in `area` is."""
+    place = QRect(area.topLeft(), THUMBNAIL)
+    place.moveCenter(area.center())
+    place.moveTop(area.top() + PADDING)
+    return place
+
+
+def star_place(area: QRect) -> QRect:
+    """Where the star of the card in `area` is, which makes its style a favorite."""
+    place = thumbnail_place(area)
+    return QRect(place.right() - STAR - 3, place.top() + 4, STAR, STAR)
+
+
 class StyleDelegate(QStyledItemDelegate):
     """Paints a style: thumbnail, number key, title, and its share of a mix.
 
@@ -179,10 +205,11 @@ class StyleDelegate(QStyledItemDelegate):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(palette.light())
             painter.drawRoundedRect(area, RADIUS, RADIUS)
-        place = QRect(area.topLeft(), THUMBNAIL)
-        place.moveCenter(area.center())
-        place.moveTop(area.top() + PADDING)
+        place = thumbnail_place(area)
         self._picture(painter, place, index)
+        hovered = bool(state & QStyle.StateFlag.State_MouseOver)
+        if hovered or index.data(FAVORITE):
+            _badge(painter, star_place(area), "\u2605" if index.data(FAVORITE) else "\u2606")
         mixed, tried = index.data(SHARE) is not None, bool(index.data(TRIED))
         if chosen or mixed or tried:
             line = Qt.PenStyle.DotLine if tried else Qt.PenStyle.SolidLine

@@ -6,6 +6,8 @@ from tests.mutants.mutant import Mutant
 
 _PAINTER = "tests/app/live/previews/test_painter.py::"
 _TRIAL = "tests/app/ui/window/test_style_trial.py::"
+_ARRANGING = "tests/app/ui/window/test_arranging.py::"
+_ARRANGEMENT = "tests/app/ui/gallery/test_arrangement.py::"
 _CARDS = "tests/app/ui/window/test_card_previews.py::"
 
 MUTANTS = (
@@ -95,5 +97,40 @@ MUTANTS = (
         "(QEvent.Type.Leave, QEvent.Type.FocusOut, QEvent.Type.Hide)",
         "(QEvent.Type.FocusOut, QEvent.Type.Hide)",
         (f"{_TRIAL}test_leaving_the_card_brings_the_own_style_back",),
+    ),
+    Mutant(
+        "favorites stand among the other styles",
+        "app/ui/gallery/arrangement.py",
+        "return style.key not in favorites, by_hand",
+        "return False, by_hand",
+        (f"{_ARRANGEMENT}test_favorites_come_first_in_the_order_by_hand",),
+    ),
+    Mutant(
+        "a search finds styles by one of its words",
+        "app/ui/gallery/arrangement.py",
+        "if all(word in",
+        "if any(word in",
+        (f"{_ARRANGEMENT}test_every_word_of_a_search_has_to_be_found_in_whatever_case",),
+    ),
+    Mutant(
+        "an order by hand is forgotten",
+        "app/ui/gallery/arranging.py",
+        "self._keep(style_order=text_of(moved(keys, key, before)))",
+        "moved(keys, key, before)",
+        (f"{_ARRANGING}test_keys_move_the_chosen_style",),
+    ),
+    Mutant(
+        "a card that is to be dragged is chosen",
+        "app/ui/gallery/cards_view.py",
+        "self._pressed, self._pressed_at = index, place",
+        "self.setCurrentIndex(index)",
+        (f"{_ARRANGING}test_a_press_alone_chooses_nothing_since_a_drag_may_follow",),
+    ),
+    Mutant(
+        "the last run of a training counts for all of it",
+        "app/styles/facts.py",
+        'sum(_numbers(runs, "iterations"))',
+        '_numbers(runs, "iterations")[-1]',
+        (f"{_ARRANGING}test_about_tells_painting_license_and_training",),
     ),
 )
