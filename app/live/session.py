@@ -29,7 +29,7 @@ from app.options import without
 from app.sound.device import Listener
 from app.sources import describe, list_cameras, open_source
 from app.styles.library import Library
-from app.styles.pack import MAX_NAME_LENGTH, Style
+from app.styles.pack import MAX_NAME_LENGTH, Style, StyleError
 from app.training.controller import TrainingController
 from kernels.ops.registry import STYLE, TRANSFORMER, KernelStatus, prepare
 from models.families.table import FAMILIES
@@ -551,6 +551,37 @@ class Session(QObject):
 
         name = printable(path.name, MAX_NAME_LENGTH)
         self.run(lambda: self.library.install(path, title), done, doing=f"install {name}")
+
+    def install_styles(self, paths: Sequence[Path]) -> None:
+        """Install several checkpoints, packs or files of styles, and choose the last one; what
+        cannot be installed becomes a problem each.
+
+        Args:
+            paths: The files or folders.
+        """
+
+        def work() -> tuple[list[Style], list[StyleError]]:
+            installed: list[Style] = []
+            refused: list[StyleError] = []
+            for path in paths:
+                try:
+                    installed.append(self.library.install(path))
+                except StyleError as exc:
+                    refused.append(exc)
+            return installed, refused
+
+        def done(outcome: tuple[list[Style], list[StyleError]]) -> None:
+            installed, refused = outcome
+            for style in installed:
+                self._forget(style.key)
+            if installed:
+                self.styles_changed.emit()
+                self.config = self._config.mixed([(installed[-1].key, 1.0)])
+                self.notice.emit(f"Installed {', '.join(style.title for style in installed)}")
+            for exc in refused:
+                self.problem.emit(Problem.of(exc, doing="install a style"))
+
+        self.run(work, done, doing="install the styles")
 
     def install_picture(self, path: Path, title: str = "") -> None:
         """Make a style of a picture, and choose it; `style_jobs` tells the progress.

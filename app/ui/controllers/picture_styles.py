@@ -111,6 +111,8 @@ class PictureStyles(QObject):
         drop = parse_style_drop(data)
         if drop.weights is not None:
             self._install(drop.weights)
+        elif drop.styles:
+            self._session.install_styles(drop.styles)
         elif drop.pictures:
             self.take(*drop.pictures)
         elif drop.image and not image.isNull():

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from app.live.session import Session
 from app.styles.facts import facts_of
 from app.styles.pack import Style
+from app.styles.style_file import ENDING
 from app.ui.actions import set_available, tip_of
 from app.ui.controllers.style_installer import StyleInstaller
 from app.ui.file_dialogs import SAVE_STYLE, FileDialogs
@@ -133,19 +134,23 @@ class StyleMenu:
             self._train(style.picture, style.title)
 
     def _export(self, style: Style) -> None:
-        """Ask for a folder and copy the style into it; the stream continues."""
-        self._picker.dialog(
+        """Ask for a file and write the style as one; the stream continues."""
+        dialog = self._picker.dialog(
             self._window,
-            "Export the style to a folder",
+            "Export the style",
             SAVE_STYLE,
-            QFileDialog.FileMode.Directory,
+            QFileDialog.FileMode.AnyFile,
             lambda names: self.export(style, Path(names[0])),
-        ).open()
+        )
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix(ENDING.removeprefix("."))
+        dialog.selectFile(f"{style.key}{ENDING}")
+        dialog.open()
 
-    def export(self, style: Style, folder: Path) -> None:
-        """Copy a style into a folder and tell where it is."""
+    def export(self, style: Style, path: Path) -> None:
+        """Write a style as one file and tell where it is."""
         self._session.run(
-            lambda: self._session.library.export(style.key, folder),
+            lambda: self._session.library.export_file(style.key, path),
             lambda target: self._session.notice.emit(f"Exported {style.title} to {target}"),
             doing=f"export {style.title}",
         )

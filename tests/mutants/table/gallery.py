@@ -8,6 +8,7 @@ _PAINTER = "tests/app/live/previews/test_painter.py::"
 _TRIAL = "tests/app/ui/window/test_style_trial.py::"
 _ARRANGING = "tests/app/ui/window/test_arranging.py::"
 _ARRANGEMENT = "tests/app/ui/gallery/test_arrangement.py::"
+_FILE = "tests/app/styles/test_style_file.py::"
 _CARDS = "tests/app/ui/window/test_card_previews.py::"
 
 MUTANTS = (
@@ -132,5 +133,43 @@ MUTANTS = (
         'sum(_numbers(runs, "iterations"))',
         '_numbers(runs, "iterations")[-1]',
         (f"{_ARRANGING}test_about_tells_painting_license_and_training",),
+    ),
+    Mutant(
+        "a file of a style may hold any other file",
+        "app/styles/style_file.py",
+        "if each not in names:",
+        "if False:",
+        (f"{_FILE}test_what_is_no_file_of_a_style_is_refused_in_one_sentence",),
+    ),
+    Mutant(
+        "a file of a style may unpack to any size",
+        "app/styles/style_file.py",
+        "if info.file_size > most:",
+        "if False:",
+        (f"{_FILE}test_what_is_no_file_of_a_style_is_refused_in_one_sentence",),
+    ),
+    Mutant(
+        "a file of a style may hold a pickle",
+        "app/styles/style_file.py",
+        "not str(value).lower().endswith(endings)",
+        "False",
+        (f"{_FILE}test_what_is_no_file_of_a_style_is_refused_in_one_sentence",),
+    ),
+    Mutant(
+        "an imported style loses its training facts",
+        "app/styles/library.py",
+        "                return self.move_in(folder)",
+        "                return self.install(folder)",
+        (f"{_FILE}test_a_style_goes_through_one_file_whole",),
+    ),
+    Mutant(
+        "one style that cannot be installed keeps the others from it",
+        "app/live/session.py",
+        "refused.append(exc)",
+        "raise",
+        (
+            "tests/app/ui/window/test_drop.py::"
+            "test_several_styles_are_dropped_at_once_and_a_damaged_one_stops_none",
+        ),
     ),
 )
