@@ -94,6 +94,7 @@ class GalleryController(QObject):
         gallery.additions = [actions[key] for key in _ADDITIONS]
         gallery.chosen.connect(mixer.choose_style)
         gallery.mixed.connect(mixer.toggle_mix)
+        gallery.dropped_on.connect(mixer.mix_onto)
         self.previews = CardPreviews(session, gallery)
         self.trial = StyleTrial(
             session,

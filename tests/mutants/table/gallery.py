@@ -172,4 +172,11 @@ MUTANTS = (
             "test_several_styles_are_dropped_at_once_and_a_damaged_one_stops_none",
         ),
     ),
+    Mutant(
+        "a card that is dropped on another starts a mix of the two alone",
+        "app/ui/controllers/style_mixer.py",
+        "if onto not in self._session.config.styles:",
+        "if True:",
+        ("tests/app/ui/window/test_mix.py::test_a_third_card_makes_a_triangle_of_a_mix",),
+    ),
 )
