@@ -50,6 +50,9 @@ class Settings(Parameters):
         advanced: whether the panel shows its advanced settings.
         theme: "system", "light" or "dark".
         reduce_motion: whether nothing moves by itself, whatever the system says.
+        try_styles: whether a style is tried when the pointer rests on its card.
+        style_order: keys of styles in the order made by hand, one a line; others follow.
+        favorite_styles: keys of the styles that come first, one a line.
         mirror: whether the picture on screen is mirrored.
         camera_size: of the virtual camera, one of CAMERA_SIZES.
         camera_rate: its pictures per second.
@@ -98,6 +101,9 @@ class Settings(Parameters):
     show_gallery: bool = True
     show_panel: bool = True
     show_strip: bool = True
+    try_styles: bool = True
+    style_order: str = ""
+    favorite_styles: str = ""
     mirror: bool = False
     camera_size: str = "1280x720"
     camera_rate: int = 30

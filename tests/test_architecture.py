@@ -24,6 +24,7 @@ ROOMS = SETTINGS["tool"]["importlinter"]["root_packages"]
 MODULES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 QT_ROOMS = (
     "app.ui",
+    "app.live.previews.requests",
     "app.live.session",
     "app.live.style_jobs",
     "app.live.worker",

@@ -1,4 +1,4 @@
-"""`styleforge styles`: lists, adds and removes styles."""
+"""`styleforge styles`: lists, adds, exports and removes styles."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from pathlib import Path
 from app.errors import ADVICE, MAX_MESSAGE_LENGTH
 from app.exit_status import DONE
 from app.styles.library import Library
+from app.styles.pack import MAX_NAME_LENGTH, StyleError
+from app.styles.style_file import ENDING
 from utils.text import printable
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the command `styles` with its actions list, add, add-picture and remove."""
-    parser = subparsers.add_parser("styles", help="list, add and remove styles")
+    """Add the command `styles` with its actions."""
+    parser = subparsers.add_parser("styles", help="list, add, export and remove styles")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", help="default: list")
     actions.add_parser("list", help="the styles there are (the default styles cannot be removed)")
     add = actions.add_parser("add", help="install checkpoints or style packs")
@@ -23,7 +25,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         nargs="+",
         type=Path,
         metavar="PATH",
-        help="a .safetensors or .pth checkpoint, or the folder of a style pack",
+        help="a .safetensors or .pth checkpoint, a .styleforge file, or the folder of a style pack",
     )
     add.add_argument("--title", default="", help="its name in the gallery (default: the file's)")
     picture = actions.add_parser(
@@ -43,14 +45,37 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="a file of `styleforge train-vit`, of which a copy is kept (default: the one of the "
         "networks that come with StyleForge that is for this machine)",
     )
+    export = actions.add_parser(
+        "export",
+        help="write styles as one .styleforge file each",
+        description="Write each style as one file, KEY.styleforge, from which it can be imported "
+        "on another machine.",
+    )
+    export.add_argument("keys", nargs="+", metavar="KEY", help="see `styleforge styles list`")
+    export.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path(),
+        metavar="FOLDER",
+        help="where the files are written (default: the current folder)",
+    )
+    into = actions.add_parser("import", help="install styles from .styleforge files")
+    into.add_argument("paths", nargs="+", type=Path, metavar="FILE", help="a .styleforge file")
+    into.add_argument("--title", default="", help="its name in the gallery (default: the file's)")
     remove = actions.add_parser("remove", help="delete styles that were added")
     remove.add_argument("keys", nargs="+", metavar="KEY", help="see `styleforge styles list`")
 
 
 def run(args: argparse.Namespace) -> int:
-    """List, add or remove styles; returns 1 if a listed pack is broken, 0 otherwise."""
+    """List, add, export or remove styles; returns 1 if a listed pack is broken, 0 otherwise."""
     library = Library.default()
-    if args.action == "add":
+    if args.action == "import":
+        for path in args.paths:
+            if path.suffix.lower() != ENDING:
+                name = printable(path.name, MAX_NAME_LENGTH)
+                raise StyleError(f"'{name}' is no {ENDING} file; `styles add` takes other files")
+    if args.action in ("add", "import"):
         for path in args.paths:
             style = library.install(path, args.title)
             sys.stdout.write(f"Added {style.title} as '{style.key}'\n")
@@ -58,6 +83,10 @@ def run(args: argparse.Namespace) -> int:
         for path in args.paths:
             style = library.install_picture(path, args.network, args.title)
             sys.stdout.write(f"Added {style.title} as '{style.key}'\n")
+    elif args.action == "export":
+        for key in args.keys:
+            written = library.export_file(key, args.output / f"{key}{ENDING}")
+            sys.stdout.write(f"Wrote {printable(str(written))}\n")
     elif args.action == "remove":
         for key in args.keys:
             title = library.get(key).title

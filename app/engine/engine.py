@@ -98,6 +98,11 @@ class Engine:
         self._latest_run_info = LatestRunInfo()
         self._resized = self._resized_for_strokes = np.empty((0, 0, 3), np.uint8)  # buffers
 
+    def apart(self) -> Engine:
+        """Make another engine with the same styles, which paints beside this one and logs its
+        notices only."""
+        return Engine(self._library, log.info)
+
     @property
     def config(self) -> EngineConfig | None:
         """The config in force; None before the first `configure`."""

@@ -101,10 +101,10 @@ class StyleWeights:
         """
         chosen = tuple(self._library.get(key) for key in config.styles)
         without = tuple(style.title for style in chosen if not self._has_lite(style))
-        lite = config.network != "full" and not without
-        loaded = {False: tuple(self._get(style, lite=False) for style in chosen)}
-        if lite:
-            loaded[True] = tuple(self._get(style, lite=True) for style in chosen)
+        kinds = [False] if config.network != "lite" or without else []
+        if config.network != "full" and not without:
+            kinds.append(True)
+        loaded = {lite: tuple(self._get(style, lite=lite) for style in chosen) for lite in kinds}
         for weights in loaded.values():
             _check_mixable(chosen, [w.network for w in weights])
         self._chosen, self._loaded, self._without_lite = chosen, loaded, without
@@ -144,7 +144,8 @@ class StyleWeights:
 
         Args:
             lite: Whether those of the lite network; only if the config's network is not "full"
-                and every chosen style has one.
+                and every chosen style has one. Those of the full one only if it is not "lite" or
+                a style has no lite network.
         """
         if lite not in self._active:
             self._active[lite] = self._made(lite)

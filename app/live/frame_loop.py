@@ -50,6 +50,23 @@ class Taken:
     copied: float
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Between:
+    """What there is between two steps of a loop.
+
+    Attributes:
+        frame: The newest frame.
+        config: The config in force.
+        moving: Whether a stream plays: further frames are to come.
+        idle: Whether the last step found nothing to do.
+    """
+
+    frame: Frame
+    config: EngineConfig
+    moving: bool
+    idle: bool
+
+
 def _nothing(*_: object) -> None:
     """Nobody wants to know."""
 
@@ -130,7 +147,7 @@ class FrameLoop:
         self._refined = False  # whether the newest result is in the better quality
         self._reduced = False  # whether the newest result is in the size of the display
         self._display = self._least = (0, 0)
-        self._held = False
+        self._held = self._idle = False
         self._status = ""
         self._position = 0.0
         self._silence: str | None = None
@@ -141,6 +158,16 @@ class FrameLoop:
         self._due = 0.0  # when to read the next frame, at the earliest
         self._spent_s = 0.0  # what the newest frame took, from its upload to its download
         self._ends = 0.0  # when the frame under way is expected to be done
+
+    def between(self) -> Between | None:
+        """What there is until the next step for whom else may use the engine's thread; None while
+        it is needed alone: before the first result, in comparisons and recordings."""
+        source, frame, config = self._source, self._frame, self._engine.config
+        if source is None or frame is None or config is None or not self.running:
+            return None
+        if self._styled is None or self._held or config.compare:
+            return None
+        return Between(frame, config, source.live and not self._paused, self._idle)
 
     def open(self, source: FrameSource) -> None:
         """Replace the source, and take ownership of the new one."""
@@ -280,6 +307,7 @@ class FrameLoop:
             return
         if self._under_way is not None and (early := self._due - time.perf_counter()) > 0:
             time.sleep(early)  # a frame read later is younger when it is painted
+        self._idle = False
         try:
             frame = self._read(source)
         except Exception as exc:
@@ -303,6 +331,7 @@ class FrameLoop:
             self._complete_under_way()
             return
         elif (refine := self._needs_reprocess(source)) is None or self._frame is None:
+            self._idle = True
             return
         self._style(source, self._frame, refine)
 

@@ -21,6 +21,7 @@ from app.engine.result import StyledFrame
 from app.errors import Problem
 from app.frame import FrameSource, SourceInfo
 from app.live.latest_value import LatestValue
+from app.live.previews.requests import PreviewRequests
 from app.live.stream_metrics import StreamMetrics
 from app.live.style_jobs import StyleJobs
 from app.live.worker import Worker
@@ -29,7 +30,7 @@ from app.sound.device import Listener
 from app.sources import describe, list_cameras, open_source
 from app.sources.camera import is_camera, with_mode
 from app.styles.library import Library
-from app.styles.pack import MAX_NAME_LENGTH, Style
+from app.styles.pack import MAX_NAME_LENGTH, Style, StyleError
 from app.training.controller import TrainingController
 from kernels.ops.registry import STYLE, TRANSFORMER, KernelStatus, prepare
 from models.families.table import FAMILIES
@@ -67,6 +68,7 @@ class Session(QObject):
         engine: Used by the engine's thread only.
         studio: The controller of trainings.
         style_jobs: The long work on styles.
+        previews: Asks for the picture in other styles.
         refresh_rate: Of the screen, in Hz. Results that come faster are not given to the window:
             it gets the newest when it can be seen; while held, every one.
     """
@@ -76,6 +78,7 @@ class Session(QObject):
     problem = Signal(object)  # Problem
     notice = Signal(str)  # one sentence that is no error
     config_changed = Signal(object)  # EngineConfig
+    tried_changed = Signal(str)  # the key of the style that is tried; empty when none is
     source_changed = Signal(object)  # SourceInfo, or None when nothing is open
     source_status = Signal(str)  # a temporary fault of the source; empty when there is none
     opening_changed = Signal(str)  # "Opening ..." while a source is opened, empty after
@@ -127,7 +130,8 @@ class Session(QObject):
         self._paused = False
         self._position = 0.0
         self._silence: str | None = None
-        self._held = self._layers_timed = False
+        self._tried = ""
+        self._held = self._layers_timed = self._shared = False
         self._least: dict[str, tuple[int, int]] = {}  # by who takes results
         self._deliver_at = 0.0
         self._later = QTimer(self, singleShot=True, timerType=Qt.TimerType.PreciseTimer)
@@ -137,6 +141,9 @@ class Session(QObject):
         self._jobs = Jobs(self)
         self.style_jobs = StyleJobs(library, self._jobs, self)
         self.style_jobs.problem.connect(self.problem)
+        self.previews = PreviewRequests(
+            library, self._jobs, self.style_jobs, lambda: self.still or self._paused, self
+        )
         self._sent: EngineConfig | None = None  # the newest that the worker was given
         self._preparing: tuple[str, ...] | None = None  # styles
         self._latest = LatestValue()
@@ -180,6 +187,8 @@ class Session(QObject):
         worker.silence_changed.connect(self._silenced)
         worker.progress.connect(self.progress)
         worker.config_rejected.connect(self._refused)
+        self.previews.wanted.connect(worker.want_previews)
+        worker.previewed.connect(self.previews.take)
 
     # Config
 
@@ -190,14 +199,58 @@ class Session(QObject):
 
     @config.setter
     def config(self, config: EngineConfig) -> None:
+        self._end_trial()
         if config != self._config:
             self._config = config
             self._send()
             self.config_changed.emit(config)
+        elif config != self._worker.loop.wanted:  # a style was tried
+            self._send()
+
+    @property
+    def tried(self) -> str:
+        """The key of the style that is tried; "" while none is."""
+        return self._tried
+
+    @property
+    def _shown(self) -> EngineConfig:
+        """The config of what is shown: the choice, or the style that is tried."""
+        return self._config.mixed([(self._tried, 1.0)]) if self._tried else self._config
+
+    def trial_refusal(self, key: str) -> str:
+        """Why a style cannot be tried now, as a sentence; empty if it can."""
+        if self._info is None:
+            return "There is no picture to try a style on"
+        if self._held:
+            return "While a film is recorded, no style is tried, since it would be in the film"
+        if self._shared:
+            return "While the virtual camera shows the stream, no style is tried"
+        if self._config.compare:
+            return "During a speed test, no style is tried"
+        if self.style_jobs.unprepared((key,)):
+            return "This style is not prepared yet; choose it once, and it can be tried"
+        return ""
+
+    def try_style(self, key: str) -> None:
+        """Show a style without choosing it, until the config is set or another one is tried.
+
+        Args:
+            key: Of a style without a `trial_refusal`; "" to show the choice again.
+        """
+        if key != self._tried:
+            self._tried = key
+            self._send()
+            self.tried_changed.emit(key)
+
+    def _end_trial(self) -> None:
+        """Forget the style that is tried, for what follows is sent to the worker anyway."""
+        if self._tried:
+            self._tried = ""
+            self.tried_changed.emit("")
 
     def _send(self) -> None:
         """Give the worker the config, as soon as its styles are prepared."""
-        config = self._config
+        config = self._shown
         if keys := self.style_jobs.unprepared(config.styles):
             if keys == self._preparing:
                 return
@@ -214,13 +267,16 @@ class Session(QObject):
 
             self.style_jobs.prepare(keys, prepared, failed)
             return
-        self._sent = config
+        self._sent = self._config
         self._worker.loop.wanted = config
         self._configure.emit(config)
 
     @Slot(object)
     def _refused(self, kept: EngineConfig | None) -> None:
         """Return to the config in force; if there is none yet, to one that works everywhere."""
+        if self._tried:
+            self.try_style("")
+            return
         if kept is None:
             kept = replace(self._config, device="auto", mix=None, mix_more=())
             if kept == self._config and self.library.styles:
@@ -335,11 +391,16 @@ class Session(QObject):
         """
         self._least[who] = width, height
         widths, heights = zip(*self._least.values(), strict=True)
+        self._shared = max(widths) > 0
+        if self._shared:
+            self.try_style("")
         self._set_least_size.emit(max(widths), max(heights))
 
     def hold(self, held: bool) -> None:
         """Keep the automatic size and network while `held` (a recording), and give results the
         frame's size."""
+        if held:
+            self.try_style("")
         self._held = held
         self._hold.emit(held)
 
@@ -445,7 +506,7 @@ class Session(QObject):
         self._later.stop()
         self._deliver_at = time.perf_counter() + SHARE / self.refresh_rate
         result = self._latest.take()
-        if result is not None and same_choice(result.config, self._config):
+        if result is not None and same_choice(result.config, self._shown):
             self.styled.emit(result)
 
     def on_painted(self, styled: StyledFrame, paint_ms: float = 0.0) -> None:
@@ -523,6 +584,37 @@ class Session(QObject):
         name = printable(path.name, MAX_NAME_LENGTH)
         self.run(lambda: self.library.install(path, title), done, doing=f"install {name}")
 
+    def install_styles(self, paths: Sequence[Path]) -> None:
+        """Install several checkpoints, packs or files of styles, and choose the last one; what
+        cannot be installed becomes a problem each.
+
+        Args:
+            paths: The files or folders.
+        """
+
+        def work() -> tuple[list[Style], list[StyleError]]:
+            installed: list[Style] = []
+            refused: list[StyleError] = []
+            for path in paths:
+                try:
+                    installed.append(self.library.install(path))
+                except StyleError as exc:
+                    refused.append(exc)
+            return installed, refused
+
+        def done(outcome: tuple[list[Style], list[StyleError]]) -> None:
+            installed, refused = outcome
+            for style in installed:
+                self._forget(style.key)
+            if installed:
+                self.styles_changed.emit()
+                self.config = self._config.mixed([(installed[-1].key, 1.0)])
+                self.notice.emit(f"Installed {', '.join(style.title for style in installed)}")
+            for exc in refused:
+                self.problem.emit(Problem.of(exc, doing="install a style"))
+
+        self.run(work, done, doing="install the styles")
+
     def install_picture(self, path: Path, title: str = "") -> None:
         """Make a style of a picture, and choose it; `style_jobs` tells the progress.
 
@@ -568,6 +660,7 @@ class Session(QObject):
     def _forget(self, key: str) -> None:
         """Drop what is known of a style that was removed or replaced."""
         self.style_jobs.forget(key)
+        self.previews.forget(key)
         self._evict.emit(key)
 
     def shutdown(self) -> None:

@@ -142,6 +142,10 @@ class StyleJobs(QObject):
             first=True,
         )
 
+    def mark_prepared(self, key: str) -> None:
+        """Record that somebody else has prepared a style."""
+        self._ready.add(key)
+
     def forget(self, key: str) -> None:
         """Prepare a style anew when it is used next, since its files were replaced or removed."""
         self._ready.discard(key)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import logging
+
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine
+from app.errors import Problem
 from app.frame import FrameSource
 from app.live.frame_loop import FrameLoop, LoopEvents
 from app.live.latest_value import LatestValue
+from app.live.previews.painter import PreviewPainter
 from app.live.stream_metrics import StreamMetrics
 from app.sound.device import Listener
+
+log = logging.getLogger(__name__)
 
 
 class Worker(QObject):
@@ -35,6 +41,7 @@ class Worker(QObject):
     silence_changed = Signal(object)  # FrameSource.silence
     config_rejected = Signal(object)  # EngineConfig or None
     progress = Signal(float)
+    previewed = Signal(object)  # Preview
 
     def __init__(self, engine: Engine, latest: LatestValue, metrics: StreamMetrics) -> None:
         super().__init__()
@@ -50,6 +57,7 @@ class Worker(QObject):
             progress=self.progress.emit,
         )
         self.loop = FrameLoop(engine, latest, metrics, events)
+        self._previews = PreviewPainter(engine.apart)
         self._tick = QTimer(self, interval=0)
         self._tick.timeout.connect(self._step)
 
@@ -57,6 +65,7 @@ class Worker(QObject):
     def open(self, source: FrameSource) -> None:
         """Replace the source, and take ownership of the new one."""
         self._tick.stop()
+        self._previews.forget()
         self.loop.open(source)
         self._follow()
 
@@ -115,6 +124,12 @@ class Worker(QObject):
     def evict(self, style: str) -> None:
         """Drop the cached weights of a style."""
         self.loop.evict(style)
+        self._previews.evict(style)
+
+    @Slot(object, int)
+    def want_previews(self, styles: tuple[str, ...], visible: int) -> None:
+        """Paint previews of styles between frames, of which so many are in view."""
+        self._previews.want(styles, visible)
 
     @Slot(bool)
     def compile_kernels(self, compiling: bool) -> None:
@@ -145,12 +160,25 @@ class Worker(QObject):
     def close(self) -> None:
         """Close the source; called by the thread when it ends."""
         self._tick.stop()
+        self._previews.want((), 0)
         self.loop.close()
 
     @Slot()
     def _step(self) -> None:
         self.loop.step()
+        self._paint_preview()
         self._follow()
+
+    def _paint_preview(self) -> None:
+        try:
+            preview = self._previews.step(self.loop.between())
+        except Exception as exc:  # the stream goes on, without previews
+            log.info("preview failed", exc_info=True)
+            self._previews.want((), 0)
+            self.problem.emit(Problem.of(exc, doing="paint the previews of styles"))
+            return
+        if preview is not None:
+            self.previewed.emit(preview)
 
     def _follow(self) -> None:
         """Tick while the loop runs."""

@@ -7,7 +7,8 @@ import logging
 import re
 import shutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import platformdirs
@@ -16,6 +17,7 @@ from app.settings import APP_NAME
 from app.styles.any_style_networks import AnyStyleNetworks
 from app.styles.installable import Installable, installable_of_picture, read_installable
 from app.styles.pack import (
+    MAX_NAME_LENGTH,
     MAX_TEXT_LENGTH,
     Style,
     StyleError,
@@ -24,7 +26,9 @@ from app.styles.pack import (
     one_line,
 )
 from app.styles.pack_files import copy_pack, make_staging, move, set_title
+from app.styles.style_file import ENDING, SPEC, unpacked, write_style_file
 from models.families.keys import ANY_STYLE
+from utils.text import printable
 
 log = logging.getLogger(__name__)
 
@@ -127,21 +131,25 @@ class Library:
         return tuple(o for o in others if chosen is None or o.family == chosen.family)
 
     def installable_title(self, path: Path) -> str:
-        """Return the title under which the checkpoint or pack at `path` would be installed.
+        """Return the title under which what is at `path` would be installed.
 
         Raises:
             StyleError: it cannot be installed.
         """
-        return self._free_title(read_installable(path).title)
+        if path.suffix.lower() != ENDING or path.is_dir():
+            return self._free_title(read_installable(path).title)
+        with _naming(path), unpacked(path) as folder:
+            return self._free_title(read_installable(folder).title)
 
     def install(self, path: Path, title: str = "") -> Style:
-        """Copy a checkpoint or a pack into the user's folder.
+        """Copy a checkpoint, a pack or the file of a style into the user's folder.
 
         Any checkpoint layout that models.checkpoints reads is stored as safetensors. The pack is
         written under a temporary name and renamed, so a failure leaves nothing behind.
 
         Args:
-            path: a checkpoint file, or the folder of a pack.
+            path: a checkpoint file, the folder of a pack, or a file of `export_file`, whose pack
+                is kept as it is.
             title: its title; empty for the pack's or the file's. A number is appended if it is
                 taken.
 
@@ -151,9 +159,20 @@ class Library:
         Raises:
             StyleError: it cannot be read or written.
         """
+        if path.suffix.lower() == ENDING and not path.is_dir():
+            return self._install_file(path, one_line(title))
         found = read_installable(path)
         with self._lock:
             return self._write_pack(found, self._free_title(one_line(title) or found.title))
+
+    def _install_file(self, path: Path, title: str) -> Style:
+        with _naming(path):
+            self._user.mkdir(parents=True, exist_ok=True)
+            with unpacked(path, self._user) as folder:
+                read_installable(folder)  # as strictly as a checkpoint
+                if title:
+                    set_title(folder / SPEC, title)
+                return self.move_in(folder)
 
     def install_picture(
         self,
@@ -332,6 +351,28 @@ class Library:
                 f"the style '{style.title}' could not be exported: {exc.strerror or exc}"
             ) from exc
 
+    def export_file(self, key: str, target: Path) -> Path:
+        """Write a style as one file, from which it can be installed on another machine.
+
+        Args:
+            key: Of the style.
+            target: The file, see app.styles.style_file.
+
+        Returns:
+            Its path.
+
+        Raises:
+            StyleError: The style is unknown, or the file cannot be written; it is left as it was.
+        """
+        style = self.get(key)
+        try:
+            return write_style_file(style, target)
+        except OSError as exc:
+            raise StyleError(
+                f"the style '{style.title}' could not be exported to "
+                f"'{printable(target.name, MAX_NAME_LENGTH)}': {exc.strerror or exc}"
+            ) from exc
+
     def remove(self, key: str) -> None:
         """Delete one of the user's own packs.
 
@@ -377,6 +418,21 @@ class Library:
         taken = {*self._styles, *(p.name for p in self._user.iterdir())}
         candidates = (base if n == 1 else f"{base}_{n}" for n in range(1, len(taken) + 2))
         return next(key for key in candidates if key not in taken)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Have faults of what is in a file name the file."""
+    name = printable(path.name, MAX_NAME_LENGTH)
+    try:
+        yield
+    except StyleError as exc:
+        named = str(exc) if str(exc).startswith(f"'{name}'") else f"'{name}': {exc}"
+        raise StyleError(named) from exc
+    except OSError as exc:
+        raise StyleError(f"'{name}' cannot be installed: {exc.strerror or exc}") from exc
+    except ValueError:  # no file can have this name
+        raise StyleError(f"'{name}' does not exist") from None
 
 
 def _read_again(builtin: Path, user: Path, included: Sequence[Path]) -> Library:

@@ -31,6 +31,7 @@ class Style:
     `lite` is None for a pack without a lite network. `family` is a key of
     models.families.table.FAMILIES, and `picture` the style picture where the pack keeps it.
     `texture` and `stream_texture` are the automatic amounts, 0 to 1, in pictures and in streams.
+    `group` is the heading under which the gallery shows the style; empty for none.
     """
 
     key: str
@@ -47,6 +48,7 @@ class Style:
     picture: Path | None = None
     texture: float = 0.0
     stream_texture: float = 0.0
+    group: str = ""
 
 
 def load_pack(folder: Path, *, builtin: bool = False) -> Style:
@@ -69,6 +71,7 @@ def load_pack(folder: Path, *, builtin: bool = False) -> Style:
         credit, licence = _text(spec, "credit", ""), _text(spec, "licence", "")
         sha256, thumbnail = _text(spec, "sha256", ""), _text(spec, "thumbnail", "")
         lite, lite_sha256 = _text(spec, "lite_weights", ""), _text(spec, "lite_sha256", "")
+        group = one_line(_text(spec, "group", ""))
         family, style_picture = _text(spec, "family", FEED_FORWARD), _text(spec, "picture", "")
         still, moving = DEFAULT_TEXTURES.get(family, (0.0, 0.0))  # of none, it is refused below
         texture = _share(spec, "texture", still)
@@ -106,6 +109,7 @@ def load_pack(folder: Path, *, builtin: bool = False) -> Style:
         folder / style_picture if kept else None,
         texture,
         stream_texture,
+        group,
     )
 
 

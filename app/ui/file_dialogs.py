@@ -65,14 +65,16 @@ QUEUE_FOLDER = FileKind("queue_folder", _FILES)
 OPEN_STYLE = FileKind(
     "weights_folder",
     (Place.DownloadLocation,),
-    (name_filter("Styles", ".pth", ".pt", ".safetensors"), _ALL),
+    (name_filter("Styles", ".styleforge", ".pth", ".pt", ".safetensors"), _ALL),
 )
 OPEN_WEIGHTS = FileKind(
     "weights_folder",
     (Place.DownloadLocation,),
     (name_filter("Weights", ".pth", ".pt", ".safetensors"), _ALL),
 )
-SAVE_STYLE = FileKind("weights_folder", (Place.DocumentsLocation,))
+SAVE_STYLE = FileKind(
+    "weights_folder", (Place.DocumentsLocation,), (name_filter("Styles", ".styleforge"),)
+)
 SAVE_FILM = FileKind(
     "save_folder",
     (Place.MoviesLocation,),

@@ -40,6 +40,7 @@ from app.ui.file_dialogs import FileDialogs
 from app.ui.film.exporter import ExportShown, FilmExporter
 from app.ui.film.options import FilmOptions
 from app.ui.film_strip.controller import FilmStripController
+from app.ui.gallery.style_gallery import StyleGallery
 from app.ui.help_dialog import ANSWERS, KEYS, HelpDialog
 from app.ui.incremental_work import IncrementalWork
 from app.ui.player.bar import PlaybackBar
@@ -68,7 +69,6 @@ from app.ui.widgets.message_bars import NoticeBar, ProblemBar
 from app.ui.widgets.message_stack import MessageStack
 from app.ui.widgets.prompt_bar import PromptBar
 from app.ui.widgets.status_bar import StatusBar
-from app.ui.widgets.style_gallery import StyleGallery
 from app.ui.widgets.toolbar import Toolbar, tool_button
 from app.ui.window_geometry import WindowGeometry
 from app.ui.workspace import Workspace
@@ -210,6 +210,9 @@ class MainWindow(QMainWindow):
             self.opener,
             self.file_dialogs,
             lambda *style: self.training_launcher.open(self._settings, *style),
+            lambda: self._settings,
+            self._update_settings,
+            self.viewport.set_style_title,
             self.actions_by_key,
             self,
         )
@@ -570,6 +573,8 @@ class MainWindow(QMainWindow):
     def _back(self) -> None:
         if self.isFullScreen():
             self._toggle_full_screen()
+        elif self.styles.trial.key:
+            self.styles.trial.stop()
         elif self.questions.isVisible():
             self.questions.dismiss()
             self.viewport.setFocus()

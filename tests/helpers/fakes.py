@@ -273,6 +273,9 @@ class Negative:
     def __init__(self) -> None:
         self.config: EngineConfig | None = None
 
+    def apart(self) -> Negative:
+        return Negative()
+
     def configure(self, config: EngineConfig) -> None:
         self.config = config
 

@@ -79,6 +79,8 @@ class DropHandler:
     def _open(self, drop: Drop) -> None:
         if drop.weights is not None:
             self._installer.ask_install(drop.weights)
+        elif drop.styles:
+            self._session.install_styles(drop.styles)
         elif drop.queue:
             spec = drop.spec
             strip = None if spec is None else lambda: self._session.open(spec)

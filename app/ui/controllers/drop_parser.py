@@ -10,8 +10,10 @@ from PySide6.QtCore import QFileInfo, QMimeData, QMimeDatabase, QUrl
 from app.batch.description import FILM_ENDINGS
 from utils.text import printable
 
-DROPPABLE = "Pictures, videos, folders, network addresses, and .pth or .safetensors styles"
-WEIGHTS = (".pth", ".pt", ".safetensors")
+DROPPABLE = (
+    "Pictures, videos, folders, network addresses, and .styleforge, .pth or .safetensors styles"
+)
+WEIGHTS = (".pth", ".pt", ".safetensors", ".styleforge")
 NAME = 100  # characters of a file's name in the hint
 _STREAMS = ("http", "https", "rtsp", "rtsps")
 
@@ -20,8 +22,8 @@ _STREAMS = ("http", "https", "rtsp", "rtsps")
 class Drop:
     """What a drop would do.
 
-    At most one of `spec` (for session.open) and `weights` (for session.install_style) is set, and
-    none of both, nor `queue`, if the drop is refused.
+    At most one of `spec` (for session.open), `weights` (for session.install_style) and `styles` is
+    set, and none of them, nor `queue`, if the drop is refused.
 
     Attributes:
         title: What would be done, or why nothing can be.
@@ -29,6 +31,7 @@ class Drop:
         spec: A source.
         weights: A style to install.
         queue: Several files for the queue, some of which may be a source as well.
+        styles: Several styles to install, for session.install_styles.
     """
 
     title: str
@@ -36,11 +39,12 @@ class Drop:
     spec: str | list[str] | None = None
     weights: Path | None = None
     queue: tuple[Path, ...] = ()
+    styles: tuple[Path, ...] = ()
 
     @property
     def accepted(self) -> bool:
         """Whether the drop can be opened, queued or installed."""
-        return self.spec is not None or self.weights is not None or bool(self.queue)
+        return self.spec is not None or self.weights is not None or bool(self.queue or self.styles)
 
 
 def parse_drop(data: QMimeData) -> Drop:
@@ -67,7 +71,7 @@ def parse_drop(data: QMimeData) -> Drop:
 class StyleDrop:
     """What a drop on the gallery, or a paste into it, would do.
 
-    At most one of `pictures`, `image` and `weights` is set; none if it is refused.
+    At most one of `pictures`, `image`, `weights` and `styles` is set; none if it is refused.
 
     Attributes:
         title: What would be done, or why nothing can be.
@@ -75,6 +79,7 @@ class StyleDrop:
         pictures: Files of style pictures.
         image: Whether the data itself holds a style picture.
         weights: For session.install_style.
+        styles: Several of them, for session.install_styles.
     """
 
     title: str
@@ -82,11 +87,12 @@ class StyleDrop:
     pictures: tuple[Path, ...] = ()
     image: bool = False
     weights: Path | None = None
+    styles: tuple[Path, ...] = ()
 
     @property
     def accepted(self) -> bool:
         """Whether something can be made of it."""
-        return bool(self.pictures) or self.image or self.weights is not None
+        return bool(self.pictures or self.styles) or self.image or self.weights is not None
 
 
 def parse_style_drop(data: QMimeData) -> StyleDrop:
@@ -114,6 +120,8 @@ def parse_style_drop(data: QMimeData) -> StyleDrop:
         first.suffix.lower() in WEIGHTS or QFileInfo(first / "style.toml").isFile()
     ):
         return StyleDrop("Drop to install this style", _name(first), weights=first)
+    if len(paths) > 1 and all(path.suffix.lower() in WEIGHTS for path in paths):
+        return StyleDrop(f"Drop to install these {len(paths)} styles", styles=tuple(paths))
     if QFileInfo(first).isDir():
         return StyleDrop(
             f"'{_name(first)}' is a folder and no style picture",
@@ -141,7 +149,7 @@ def _several(paths: list[Path]) -> Drop:
     queue = tuple(path for path, kind in zip(paths, kinds, strict=True) if kind in usable)
     if not queue:
         if all(path.suffix.lower() in WEIGHTS for path in paths):
-            return Drop("Only one style at a time", "Drop a single .pth or .safetensors file.")
+            return Drop(f"Drop to install these {len(paths)} styles", styles=tuple(paths))
         return _refused(f"'{_name(paths[0])}'")
     words = (("image", "picture"), ("video", "film"), ("folder", "folder"))
     counts = [_count(kinds.count(kind), word) for kind, word in words if kind in kinds]

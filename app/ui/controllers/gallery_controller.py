@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from app.live.session import Session
+from app.settings import Settings
 from app.ui.actions import STYLE_KEYS
 from app.ui.controllers.picture_styles import PictureStyles
 from app.ui.controllers.source_opener import SourceOpener
@@ -17,7 +18,10 @@ from app.ui.controllers.style_installer import StyleInstaller
 from app.ui.controllers.style_menu import STYLE_ACTIONS, StyleMenu
 from app.ui.controllers.style_mixer import StyleMixer
 from app.ui.file_dialogs import FileDialogs
-from app.ui.widgets.style_gallery import StyleGallery
+from app.ui.gallery.arranging import Arranging
+from app.ui.gallery.card_previews import CardPreviews
+from app.ui.gallery.style_gallery import StyleGallery
+from app.ui.gallery.style_trial import StyleTrial
 
 _CHOOSERS = tuple(f"style_{n}" for n in range(1, STYLE_KEYS + 1))
 _ADDITIONS = ("style_picture", "paste_style", "install_style")
@@ -29,6 +33,9 @@ GALLERY_ACTIONS = (
     "previous_style",
     "mix",
     "mix_next",
+    "try_style",
+    "try_on_hover",
+    "search_styles",
     *_ADDITIONS,
     *STYLE_ACTIONS,
 )
@@ -45,11 +52,17 @@ class GalleryController(QObject):
         opener: Asks for files of styles.
         picker: Makes file dialogs.
         train: Opens the studio with a style picture and a title.
+        settings: Gives the settings.
+        keep: Changes settings.
+        show_title: Shows the title of the style over the picture.
         actions: The actions of the window, by key.
         parent: The window.
 
     Attributes:
         pictures: Makes styles of pictures.
+        previews: Shows the user's picture on the cards.
+        trial: Tries styles on the picture.
+        arranging: Arranges the styles.
     """
 
     def __init__(
@@ -61,6 +74,9 @@ class GalleryController(QObject):
         opener: SourceOpener,
         picker: FileDialogs,
         train: Callable[[Path, str], object],
+        settings: Callable[[], Settings],
+        keep: Callable[..., object],
+        show_title: Callable[[str], object],
         actions: Mapping[str, QAction],
         parent: QWidget,
     ) -> None:
@@ -69,12 +85,26 @@ class GalleryController(QObject):
         self.pictures = PictureStyles(
             session, gallery, installer.ask_install, picker, actions, parent
         )
-        self._menu = StyleMenu(session, installer, train, picker, actions, parent)
+        self.arranging = Arranging(session, gallery, settings, keep)
+        self._menu = StyleMenu(
+            session, installer, train, picker, self.arranging, gallery.model, actions, parent
+        )
         gallery.entries = self._menu.entries
         gallery.mix_reason = mixer.unavailable_reason
         gallery.additions = [actions[key] for key in _ADDITIONS]
         gallery.chosen.connect(mixer.choose_style)
         gallery.mixed.connect(mixer.toggle_mix)
+        gallery.dropped_on.connect(mixer.mix_onto)
+        self.previews = CardPreviews(session, gallery)
+        self.trial = StyleTrial(
+            session,
+            gallery,
+            lambda: settings().try_styles,
+            mixer.choose_style,
+            lambda title: show_title(title or mixer.label()),
+        )
+        self._hover_action, self._keep = actions["try_on_hover"], keep
+        self._hover_action.setChecked(settings().try_styles)
         session.config_changed.connect(self._show_config)
         session.styles_changed.connect(self.show_styles)
         self._acts: dict[str, Callable[[], object]] = {
@@ -83,6 +113,9 @@ class GalleryController(QObject):
             "previous_style": lambda: mixer.choose_style(gallery.neighbor(-1)),
             "mix": mixer.toggle,
             "mix_next": mixer.mix_next,
+            "try_style": lambda: self.trial.step(1),
+            "try_on_hover": self._keep_hover,
+            "search_styles": lambda: self._search(actions["gallery"]),
             "style_picture": self.pictures.ask_picture,
             "paste_style": self.pictures.paste,
             "install_style": lambda: opener.ask_style(installer.ask_install),
@@ -93,9 +126,19 @@ class GalleryController(QObject):
         """Do one of GALLERY_ACTIONS."""
         self._acts[key]()
 
+    def _search(self, show_gallery: QAction) -> None:
+        if not self._gallery.isVisible():
+            show_gallery.trigger()
+        self._gallery.search.setFocus()
+        self._gallery.search.selectAll()
+
+    def _keep_hover(self) -> None:
+        self._keep(try_styles=self._hover_action.isChecked())
+        self.trial.stop()
+
     def show_styles(self) -> None:
         """Show the styles of the library, with the chosen one marked."""
-        self._gallery.set_styles(self._session.library.styles, self._session.config.style)
+        self.arranging.show()
         self._show_config()
 
     def _show_config(self) -> None:

@@ -15,7 +15,7 @@ from app.ui.actions import set_available, tip_of
 from app.ui.controllers.drop_handler import DROP_ADVICE, NOTHING_TO_PASTE, accept_as_copy
 from app.ui.controllers.drop_parser import parse_style_drop
 from app.ui.file_dialogs import OPEN_PICTURE, FileDialogs
-from app.ui.widgets.style_gallery import StyleGallery
+from app.ui.gallery.style_gallery import StyleGallery
 
 MAKERS = ("style_picture", "paste_style")  # the actions that make a style of a picture
 PASTED_SIDE = 1024  # most pixels of the long side of a pasted picture; a pack keeps fewer
@@ -112,6 +112,8 @@ class PictureStyles(QObject):
         drop = parse_style_drop(data)
         if drop.weights is not None:
             self._install(drop.weights)
+        elif drop.styles:
+            self._session.install_styles(drop.styles)
         elif drop.pictures:
             self.take(*drop.pictures)
         elif drop.image and not image.isNull():

@@ -1,23 +1,33 @@
-"""What can be done with a style beside using it: rename, export, train properly, remove."""
+"""What can be done with a style beside using it: arrange, look up, rename, export, remove."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.live.session import Session
+from app.styles.facts import facts_of
 from app.styles.pack import Style
+from app.styles.style_file import ENDING
 from app.ui.actions import set_available, tip_of
 from app.ui.controllers.style_installer import StyleInstaller
 from app.ui.file_dialogs import SAVE_STYLE, FileDialogs
-from app.ui.widgets.style_gallery import MenuEntry
+from app.ui.gallery.about import AboutStyle
+from app.ui.gallery.arranging import Arranging
+from app.ui.gallery.style_gallery import MenuEntry
+from app.ui.widgets.style_list import StyleModel
 from models.families.keys import ANY_STYLE
 
 # By the keys of the actions: the titles in the context menu of a style.
 STYLE_ACTIONS = {
+    "favorite_style": "&Favorite",
+    "move_style_left": "Move to the &left",
+    "move_style_right": "Move to the ri&ght",
+    "about_style": "&About...",
     "rename_style": "&Rename...",
     "export_style": "&Export...",
     "train_picture": "&Train this style properly...",
@@ -33,6 +43,8 @@ class StyleMenu:
         installer: Asks before a style is changed.
         train: Opens the studio with a style picture and a title.
         picker: Makes file dialogs.
+        arranging: Arranges the gallery.
+        model: Has the pictures of styles.
         actions: The actions of the window, by key; they act on the chosen style.
         parent: The window.
     """
@@ -43,12 +55,20 @@ class StyleMenu:
         installer: StyleInstaller,
         train: Callable[[Path, str], object],
         picker: FileDialogs,
+        arranging: Arranging,
+        model: StyleModel,
         actions: Mapping[str, QAction],
         parent: QWidget,
     ) -> None:
         self._session, self._train = session, train
         self._picker, self._actions, self._window = picker, actions, parent
+        self._model = model
+        self._about: AboutStyle | None = None
         self._acts: dict[str, Callable[[Style], object]] = {
+            "favorite_style": lambda style: arranging.toggle_favorite(style.key),
+            "move_style_left": lambda style: arranging.move(style.key, -1),
+            "move_style_right": lambda style: arranging.move(style.key, 1),
+            "about_style": self._tell_about,
             "rename_style": installer.ask_rename,
             "export_style": self._export,
             "train_picture": self._train_style,
@@ -99,24 +119,38 @@ class StyleMenu:
             return f"The picture of {style.title} was not kept"
         return ""
 
+    def _tell_about(self, style: Style) -> None:
+        def show(facts: tuple[tuple[str, str], ...]) -> None:
+            if self._about is None:
+                self._about = AboutStyle(self._window)
+            row = self._model.row_of(style.key)
+            picture = self._model.index(row).data(Qt.ItemDataRole.DecorationRole)
+            self._about.show_facts(style.title, picture, facts)
+
+        self._session.run(lambda: facts_of(style), show, doing=f"read about {style.title}")
+
     def _train_style(self, style: Style) -> None:
         if style.picture is not None:
             self._train(style.picture, style.title)
 
     def _export(self, style: Style) -> None:
-        """Ask for a folder and copy the style into it; the stream continues."""
-        self._picker.dialog(
+        """Ask for a file and write the style as one; the stream continues."""
+        dialog = self._picker.dialog(
             self._window,
-            "Export the style to a folder",
+            "Export the style",
             SAVE_STYLE,
-            QFileDialog.FileMode.Directory,
+            QFileDialog.FileMode.AnyFile,
             lambda names: self.export(style, Path(names[0])),
-        ).open()
+        )
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix(ENDING.removeprefix("."))
+        dialog.selectFile(f"{style.key}{ENDING}")
+        dialog.open()
 
-    def export(self, style: Style, folder: Path) -> None:
-        """Copy a style into a folder and tell where it is."""
+    def export(self, style: Style, path: Path) -> None:
+        """Write a style as one file and tell where it is."""
         self._session.run(
-            lambda: self._session.library.export(style.key, folder),
+            lambda: self._session.library.export_file(style.key, path),
             lambda target: self._session.notice.emit(f"Exported {style.title} to {target}"),
             doing=f"export {style.title}",
         )

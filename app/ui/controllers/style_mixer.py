@@ -44,10 +44,23 @@ class StyleMixer:
         elif key != self._session.config.style:
             self._add(key)
 
-    def unavailable_reason(self, key: str) -> str:
-        """Why `key` cannot be mixed with the first style, as a sentence; empty if it can."""
+    def mix_onto(self, key: str, onto: str) -> None:
+        """Mix `key` into the style `onto`: with what that is mixed with, if it is part of the mix;
+        else with that style alone."""
+        if reason := self.unavailable_reason(key, onto):
+            self._session.notice.emit(reason)
+            return
+        if onto not in self._session.config.styles:
+            self._choose(((onto, 1.0),))
+        if key not in self._session.config.styles:
+            self._add(key)
+
+    def unavailable_reason(self, key: str, first_key: str = "") -> str:
+        """Why `key` cannot be mixed with another style, by default the first one, as a sentence;
+        empty if it can."""
         styles = {style.key: style for style in self._session.library.styles}
-        first, other = styles.get(self._session.config.style), styles.get(key)
+        first = styles.get(first_key or self._session.config.style)
+        other = styles.get(key)
         if first is None or other is None or first.family == other.family:
             return ""
         kinds = [FAMILIES[style.family].one_of for style in (first, other)]

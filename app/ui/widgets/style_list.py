@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,9 @@ THUMBNAIL = QSize(96, 72)
 PADDING = 6
 KEY = Qt.ItemDataRole.UserRole
 SHARE = Qt.ItemDataRole.UserRole + 1  # share of the mix in percent; None if not part of it
+TRIED = Qt.ItemDataRole.UserRole + 2  # whether the style is tried
+FAVORITE = Qt.ItemDataRole.UserRole + 3  # whether the style is a favorite
+STAR = 20  # pixels of the side of the star in the upper right corner of a thumbnail
 _Index = QModelIndex | QPersistentModelIndex
 
 
@@ -39,6 +43,48 @@ class StyleModel(QAbstractListModel):
         self._styles: tuple[Style, ...] = ()
         self._pixmaps: dict[Path, QPixmap] = {}
         self._shares: dict[str, int] = {}
+        self._previews: dict[str, QPixmap] = {}  # the user's picture, by key
+        self._refusals: dict[str, str] = {}  # why there is no preview, by key
+        self._tried = ""
+        self._favorites: frozenset[str] = frozenset()
+
+    def set_favorites(self, keys: Iterable[str]) -> None:
+        """Mark the favorite styles."""
+        self._favorites = frozenset(keys)
+        last = self.index(max(0, len(self._styles) - 1))
+        self.dataChanged.emit(self.index(0), last, [FAVORITE])
+
+    def set_tried(self, key: str) -> None:
+        """Mark the style that is tried; "" for none."""
+        if key != self._tried:
+            self._tried = key
+            last = self.index(max(0, len(self._styles) - 1))
+            self.dataChanged.emit(self.index(0), last, [TRIED])
+
+    def set_preview(self, key: str, preview: QPixmap, reason: str = "") -> None:
+        """Show the user's picture in a style in place of its thumbnail.
+
+        Args:
+            key: Of the style.
+            preview: The picture; a null one for the thumbnail.
+            reason: Why there is none, as a sentence.
+        """
+        if preview.isNull():
+            self._previews.pop(key, None)
+            self._refusals[key] = reason
+        else:
+            self._previews[key] = preview
+            self._refusals.pop(key, None)
+        if (row := self.row_of(key)) >= 0:
+            roles = [Qt.ItemDataRole.DecorationRole, Qt.ItemDataRole.ToolTipRole]
+            self.dataChanged.emit(self.index(row), self.index(row), roles)
+
+    def clear_previews(self) -> None:
+        """Show the thumbnails of all styles again."""
+        self._previews.clear()
+        self._refusals.clear()
+        last = self.index(max(0, len(self._styles) - 1))
+        self.dataChanged.emit(self.index(0), last, [Qt.ItemDataRole.DecorationRole])
 
     def set_shares(self, shares: dict[str, int]) -> None:
         """Set the percentages of the mixed styles by key; empty if there is no mix."""
@@ -76,11 +122,22 @@ class StyleModel(QAbstractListModel):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             hint = f", key {index.row() + 1}" if index.row() < STYLE_KEYS else ""
             share = self._shares.get(style.key)
-            return f"{style.title}{hint}" + (f", {share} % of the mix" if share is not None else "")
+            mixed = f", {share} % of the mix" if share is not None else ""
+            tried = ", being tried" if style.key == self._tried else ""
+            favorite = ", favorite" if style.key in self._favorites else ""
+            return f"{style.title}{hint}{favorite}{mixed}{tried}"
         if role == Qt.ItemDataRole.ToolTipRole:
-            return "\n".join(part for part in (style.title, style.credit, style.licence) if part)
+            refusal = self._refusals.get(style.key)
+            why = f"It cannot paint your picture: {refusal}" if refusal else ""
+            group = f"Group: {style.group}" if style.group else ""
+            return "\n".join(filter(None, (style.title, style.credit, style.licence, group, why)))
         if role == Qt.ItemDataRole.DecorationRole:
-            return self._pixmaps.get(style.thumbnail) if style.thumbnail else None
+            shipped = self._pixmaps.get(style.thumbnail) if style.thumbnail else None
+            return self._previews.get(style.key, shipped)
+        if role == FAVORITE:
+            return style.key in self._favorites
+        if role == TRIED:
+            return style.key == self._tried
         if role == SHARE:
             return self._shares.get(style.key)
         return style.key if role == KEY else None
@@ -109,6 +166,20 @@ def read_thumbnail(path: Path) -> QImage:
     return image.copy(corner.width(), corner.height(), size.width(), size.height())
 
 
+def thumbnail_place(area: QRect) -> QRect:
+    """Where the thumbnail of the card in `area` is."""
+    place = QRect(area.topLeft(), THUMBNAIL)
+    place.moveCenter(area.center())
+    place.moveTop(area.top() + PADDING)
+    return place
+
+
+def star_place(area: QRect) -> QRect:
+    """Where the star of the card in `area` is, which makes its style a favorite."""
+    place = thumbnail_place(area)
+    return QRect(place.right() - STAR - 3, place.top() + 4, STAR, STAR)
+
+
 class StyleDelegate(QStyledItemDelegate):
     """Paints a style: thumbnail, number key, title, and its share of a mix.
 
@@ -134,14 +205,16 @@ class StyleDelegate(QStyledItemDelegate):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(palette.light())
             painter.drawRoundedRect(area, RADIUS, RADIUS)
-        place = QRect(area.topLeft(), THUMBNAIL)
-        place.moveCenter(area.center())
-        place.moveTop(area.top() + PADDING)
+        place = thumbnail_place(area)
         self._picture(painter, place, index)
-        mixed = index.data(SHARE) is not None
-        if chosen or mixed:
+        hovered = bool(state & QStyle.StateFlag.State_MouseOver)
+        if hovered or index.data(FAVORITE):
+            _badge(painter, star_place(area), "\u2605" if index.data(FAVORITE) else "\u2606")
+        mixed, tried = index.data(SHARE) is not None, bool(index.data(TRIED))
+        if chosen or mixed or tried:
+            line = Qt.PenStyle.DotLine if tried else Qt.PenStyle.SolidLine
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(palette.highlight().color(), 3 if chosen else 1.5))
+            painter.setPen(QPen(palette.highlight().color(), 1.5 if mixed else 3, line))
             ring = QRectF(place).adjusted(-2.5, -2.5, 2.5, 2.5)
             painter.drawRoundedRect(ring, RADIUS + 2, RADIUS + 2)
         if state & QStyle.StateFlag.State_HasFocus:

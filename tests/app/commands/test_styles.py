@@ -33,3 +33,14 @@ def test_what_is_no_style_is_refused_in_one_sentence(tmp_path, capsys):
     assert "not a checkpoint" in err
     assert main(["styles", "remove", "nothing_like_it"]) == 1
     assert "there is no style 'nothing_like_it'" in capsys.readouterr().err
+
+
+def test_styles_are_exported_as_files_and_imported_from_them(tmp_path, capsys):
+    assert main(["styles", "export", "candy", "mosaic", "--output", str(tmp_path)]) == 0
+    files = [tmp_path / "candy.styleforge", tmp_path / "mosaic.styleforge"]
+    assert capsys.readouterr().out == "".join(f"Wrote {file}\n" for file in files)
+    assert main(["styles", "import", *map(str, files)]) == 0
+    said = capsys.readouterr().out
+    assert said == "Added Candy 2 as 'candy_2'\nAdded Mosaic 2 as 'mosaic_2'\n"
+    assert main(["styles", "import", "weights.pth"]) == 1
+    assert "'weights.pth' is no .styleforge file" in capsys.readouterr().err

@@ -105,3 +105,22 @@ def test_a_source_that_fails_is_closed_and_told(loop, said):
     assert said == ["a test", "Could not read a test: it broke", "ended"]
     assert source.closed
     assert not loop.running
+
+
+def test_the_thread_is_free_between_frames_but_not_in_comparisons_and_recordings(loop):
+    loop.open(Given())
+    loop.configure(EngineConfig())
+    assert loop.between() is None  # the first result is awaited
+    loop.step()
+    between = loop.between()
+    assert between is not None
+    assert between.moving
+    loop.configure(EngineConfig(compare=True))
+    loop.step()
+    assert loop.between() is None
+    loop.configure(EngineConfig())
+    loop.step()
+    loop.hold(True)
+    assert loop.between() is None
+    loop.hold(False)
+    assert loop.between() is not None

@@ -68,7 +68,7 @@ MUTANTS = (
     Mutant(
         "a picture of a choice given up is shown",
         "app/live/session.py",
-        "if result is not None and same_choice(result.config, self._config):",
+        "if result is not None and same_choice(result.config, self._shown):",
         "if result is not None:",
         (f"{_SESSION}::test_no_picture_of_a_choice_given_up_is_ever_shown",),
     ),

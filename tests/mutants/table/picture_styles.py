@@ -60,7 +60,7 @@ MUTANTS = (
     ),
     Mutant(
         "a picture dropped on the styles is opened",
-        "app/ui/widgets/style_gallery.py",
+        "app/ui/gallery/style_gallery.py",
         "self.setAcceptDrops(True)",
         "pass",
         (f"{_WINDOW}::test_a_picture_dropped_on_the_styles_becomes_the_style",),

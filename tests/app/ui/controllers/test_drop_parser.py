@@ -96,7 +96,9 @@ def test_a_folder_among_dropped_pictures_stands_for_what_it_holds(tmp_path):
 
 
 def test_two_styles_at_once_are_refused():
-    assert parse_drop(dropped("/x/a.pth", "/x/b.pt")).title == "Only one style at a time"
+    several = parse_drop(dropped("/x/a.pth", "/x/b.styleforge"))
+    assert several.title == "Drop to install these 2 styles"
+    assert several.styles == (Path("/x/a.pth"), Path("/x/b.styleforge"))
 
 
 def test_a_dropped_address_keeps_its_escapes():

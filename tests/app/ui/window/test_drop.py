@@ -19,6 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
+from app.styles.library import Library
 from app.ui.training.window import TrainingWindow
 from models.transformer_net import TransformerNetBaseline
 from tests.app.ui.window.conftest import press
@@ -189,3 +190,19 @@ def test_pasting_nothing_says_so(window):
     press(window, "paste")
     [problem] = window.problems.problems
     assert "nothing on the clipboard" in problem.summary
+
+
+def test_several_styles_are_dropped_at_once_and_a_damaged_one_stops_none(
+    window, session, tmp_path, qtbot
+):
+    shipped = Library.default()
+    candy = shipped.export_file("candy", tmp_path / "sweet")
+    broken = tmp_path / "broken.styleforge"
+    broken.write_bytes(candy.read_bytes()[:1000])
+    mosaic = shipped.export_file("mosaic", tmp_path / "stones")
+    drop(window.gallery, files(candy, broken, mosaic))
+    qtbot.waitUntil(lambda: session.config.style == "mosaic_2", timeout=10000)
+    assert window.gallery.keys == ["candy", "mosaic", "udnie", "candy_2", "mosaic_2"]
+    assert window.notices.text == "Installed Candy 2, Mosaic 2"
+    (problem,) = window.problems.problems
+    assert "'broken.styleforge' is not a file of a style" in problem.summary

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 from PIL import Image
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QMimeData, QPointF, Qt
+from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
 
 from app.settings import Settings
 from app.ui.controllers.settings_mapping import config_from_settings, settings_with_config
+from app.ui.gallery.cards_view import MIME
 from models.precision import Precision
 from tests.app.ui.window.conftest import press
 from tests.helpers.any_style import save_tiny
@@ -201,3 +203,39 @@ def test_a_style_of_another_kind_is_not_mixed_in_and_the_reason_is_told(window, 
     menu = window.gallery.context_menu("red")
     mix = next(action for action in menu.actions() if action.text() == "&Mix with this style")
     assert mix.isEnabled()
+
+
+def drop_on(window, key: str, onto: str) -> None:
+    """Drop the card of a style in the middle of another one."""
+    view, model = window.gallery.view, window.gallery.model
+    data = QMimeData()
+    data.setData(MIME, key.encode())
+    place = QPointF(view.visualRect(model.index(model.row_of(onto))).center())
+    none = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
+    view.dropEvent(QDropEvent(place, Qt.DropAction.MoveAction, data, *none))
+
+
+def test_a_card_that_is_dropped_on_another_is_mixed_with_it(window, session):
+    window.resize(1600, 900)
+    drop_on(window, "udnie", "mosaic")
+    assert session.config.styles == ("mosaic", "udnie")
+    assert window.gallery.keys == ["candy", "mosaic", "udnie"]
+    drop_on(window, "udnie", "udnie")
+    assert session.config.styles == ("mosaic", "udnie")
+
+
+def test_a_third_card_makes_a_triangle_of_a_mix(window, session, colors):
+    window.resize(1600, 900)
+    drop_on(window, "red", "gold")
+    drop_on(window, "teal", "red")
+    assert session.config.styles == ("gold", "red", "teal")
+    assert window.panel.wheel.isVisible()
+    assert len(window.panel.wheel.shares) == 3
+
+
+def test_a_card_of_another_kind_is_not_mixed_and_the_reason_is_told(window, session, colors, qtbot):
+    window.resize(1600, 900)
+    with qtbot.waitSignal(session.notice) as blocker:
+        drop_on(window, "candy", "red")
+    assert "Red and Candy cannot be mixed" in blocker.args[0]
+    assert session.config.styles == ("gold",)

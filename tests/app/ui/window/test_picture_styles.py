@@ -362,25 +362,23 @@ def test_what_is_built_in_says_that_it_cannot_be_renamed(window, session):
 
 
 def test_a_style_is_exported_and_installed_elsewhere(window, session, red_sea, tmp_path, qtbot):
-    folder = tmp_path / "elsewhere"
-    folder.mkdir()
+    file = tmp_path / "red_sea.styleforge"
     menu(window, red_sea)["&Export..."].trigger()
-    dialog = window.file_dialogs._made["Export the style to a folder"]
+    dialog = window.file_dialogs._made["Export the style"]
     qtbot.waitUntil(dialog.isVisible)
-    dialog.filesSelected.emit([str(folder)])
+    dialog.filesSelected.emit([str(file)])
     dialog.close()
-    qtbot.waitUntil(lambda: window.notices.text == f"Exported Red Sea to {folder / red_sea}")
-    again = session.library.install(folder / red_sea)
+    qtbot.waitUntil(lambda: window.notices.text == f"Exported Red Sea to {file}")
+    again = session.library.install(file)
     assert (again.title, again.family) == ("Red Sea 2", ANY_STYLE)
     kept = session.library.get(red_sea).picture
     assert kept is not None
     assert again.picture is not None
     np.testing.assert_array_equal(read_pixels(again.picture), read_pixels(kept))
     press(window, "export_style")
-    dialog.filesSelected.emit([str(folder)])
+    dialog.filesSelected.emit([str(tmp_path / "nowhere" / "style")])
     dialog.close()
-    assert "there is a 'red_sea' in that folder already" in only_problem(window, qtbot).summary
-    assert [path.name for path in folder.iterdir()] == [red_sea]
+    assert "'Red Sea' could not be exported" in only_problem(window, qtbot).summary
 
 
 def test_a_style_of_a_picture_is_removed_as_others_are(window, session, red_sea, qtbot):

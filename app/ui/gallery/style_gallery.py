@@ -12,7 +12,6 @@ from PySide6.QtGui import (
     QDragLeaveEvent,
     QDropEvent,
     QKeySequence,
-    QMouseEvent,
     QPainter,
     QPaintEvent,
     QResizeEvent,
@@ -20,6 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
+    QLineEdit,
     QListView,
     QMenu,
     QSizePolicy,
@@ -31,9 +31,17 @@ from PySide6.QtWidgets import (
 from app.background_jobs import RunJob
 from app.options import Part, percentages
 from app.styles.pack import Style
+from app.ui.gallery.cards_view import CardsView
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import INK, draw_card
-from app.ui.widgets.style_list import KEY, PADDING, SHARE, THUMBNAIL, StyleDelegate, StyleModel
+from app.ui.widgets.style_list import (
+    KEY,
+    PADDING,
+    SHARE,
+    THUMBNAIL,
+    StyleDelegate,
+    StyleModel,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +94,6 @@ class _DropHint(QWidget):
         draw_card(painter, self.rect(), self._title, self._detail, edge=edge, shade=True)
 
 
-class _StyleListView(QListView):
-    """A list view in which Shift-click mixes a style instead of selecting it."""
-
-    mix_clicked = Signal(QModelIndex)
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        index = self.indexAt(event.position().toPoint())
-        shifted = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-        if shifted and index.isValid() and event.button() == Qt.MouseButton.LeftButton:
-            event.accept()
-            self.mix_clicked.emit(index)
-        elif event.button() == Qt.MouseButton.LeftButton:
-            super().mousePressEvent(event)  # the right button only opens the menu
-
-
 class StyleGallery(QFrame):
     """Shows the styles; `chosen(key)` and `mixed(key)` are emitted for the user's choices.
 
@@ -119,6 +112,9 @@ class StyleGallery(QFrame):
 
     chosen = Signal(str)
     mixed = Signal(str)
+    moved = Signal(str, str)  # a style, and the one that it is dragged before; empty for the end
+    dropped_on = Signal(str, str)  # a style, and the one that it is dragged onto
+    star_clicked = Signal(str)
     drag_entered = Signal(object)  # QDragEnterEvent
     drag_left = Signal()
     dropped = Signal(object)  # QDropEvent
@@ -134,7 +130,7 @@ class StyleGallery(QFrame):
         self.setAcceptDrops(True)
         self._updating = False  # suppresses signals for programmatic changes
         self.model = StyleModel(run, self)
-        self.view = _StyleListView(self)
+        self.view = CardsView(self)
         self.view.setModel(self.model)
         self.view.setItemDelegate(StyleDelegate(self.view))
         self.view.setFlow(QListView.Flow.LeftToRight)
@@ -145,10 +141,22 @@ class StyleGallery(QFrame):
         self.view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.view.setAccessibleName("Styles")
         self.view.setToolTip(
-            "Click, arrow keys or 1 to 9 choose a style; Shift-click mixes it in. A picture that "
+            "Click, arrow keys or 1 to 9 choose a style; Shift-click mixes it in; the pointer "
+            "resting on it, or T, tries it; dragging moves it, or mixes it into the card that it "
+            "is dropped on. A picture that "
             "is dropped here, or pasted while the styles have the focus, becomes a style"
         )
         self.view.mix_clicked.connect(lambda index: self.mixed.emit(str(index.data(KEY))))
+        self.view.moved.connect(self.moved)
+        self.view.dropped_on.connect(self.dropped_on)
+        self.view.star_clicked.connect(lambda index: self.star_clicked.emit(str(index.data(KEY))))
+        self.search = QLineEdit(self)
+        self.search.setPlaceholderText("Search styles")
+        self.search.setClearButtonEnabled(True)
+        self.search.setAccessibleName("Search styles")
+        self.search.setToolTip(
+            "Show the styles with these words in title, artist or group (Ctrl+F)"
+        )
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.view.customContextMenuRequested.connect(self._pop_up)
         self.view.selectionModel().currentChanged.connect(self._current_changed)
@@ -158,6 +166,7 @@ class StyleGallery(QFrame):
         column = QVBoxLayout()
         column.setSpacing(SPACE // 2)
         column.addStretch(1)
+        column.addWidget(self.search)
         for button in buttons:
             button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
             column.addWidget(button)
@@ -187,6 +196,10 @@ class StyleGallery(QFrame):
             self.view.setCurrentIndex(self.model.index(row))
             self._updating = False
             self.view.scrollTo(self.model.index(row))
+
+    def scroll_to(self, key: str) -> None:
+        """Bring the card of a style into view."""
+        self.view.scrollTo(self.model.index(self.model.row_of(key)))
 
     def show_mix(self, parts: Sequence[Part]) -> None:
         """Mark the styles of a mix with their shares, which add up to 1; one style for no mix."""
@@ -271,6 +284,18 @@ class StyleGallery(QFrame):
         index = self.view.indexAt(place)
         menu = self.context_menu(str(index.data(KEY))) if index.isValid() else self.additions_menu()
         menu.popup(self.view.viewport().mapToGlobal(place))
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the styles, in their order."""
+        return [self.key_at(row) for row in range(self.model.rowCount())]
+
+    def keys_in_view(self) -> list[str]:
+        """The keys of the styles that are seen without scrolling, in their order."""
+        area = self.view.viewport().rect()
+        rows = range(self.model.rowCount())
+        seen = [r for r in rows if area.intersects(self.view.visualRect(self.model.index(r)))]
+        return [self.key_at(row) for row in seen]
 
     def key_at(self, row: int) -> str:
         """Return the key of the style in `row`; empty if there is none."""

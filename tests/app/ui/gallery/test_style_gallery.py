@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
 
 from app.styles.pack import Style
-from app.ui.widgets.style_gallery import StyleGallery
+from app.ui.gallery.style_gallery import StyleGallery
 
 
 def at_once(work: Callable, done: Callable, *, doing: str) -> None:

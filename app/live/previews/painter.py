@@ -1,0 +1,204 @@
+"""Paints the picture that is shown, small, in one style after another, between two frames."""
+
+from __future__ import annotations
+
+import logging
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from app.engine.config import EngineConfig
+from app.engine.engine import Engine
+from app.engine.post.blending import Pixels
+from app.engine.process_mode import ProcessMode
+from app.errors import StyleForgeError
+from app.frame import Frame
+from app.live.frame_loop import Between
+from app.live.previews.budget import StreamBudget
+from models.transformer_net import IN_RUNTIMES
+from utils.opencv import cv2
+
+log = logging.getLogger(__name__)
+
+SIZE = (192, 144)  # width and height of a preview, and of what its network is given
+QUIET_S = 0.3  # after the last frame of a picture that stands still, before previews are painted
+RENEW_S = 10.0  # until the preview of a moving picture is painted again
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Preview:
+    """The picture in one style.
+
+    Attributes:
+        style: The style's key.
+        pixels: [144, 192, 3] uint8, RGB; None where the style cannot paint.
+        reason: Why it cannot, as a sentence.
+    """
+
+    style: str
+    pixels: Pixels | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """Of what a preview was made: the number of the picture and the config, and when."""
+
+    picture: int
+    look: EngineConfig
+    at: float
+
+
+class PreviewPainter:
+    """Paints previews of the styles that are wanted, at most one with each `step`.
+
+    While a stream moves, within a StreamBudget; while it stands still and nothing else is to be
+    done, one after another. Only the networks of a second engine are in memory, which is let go
+    when every preview of a picture that stands still is painted; of weights, those of one style.
+    For the thread of the engine.
+
+    Args:
+        make_engine: Makes that second engine.
+        clock: Gives seconds.
+    """
+
+    def __init__(
+        self,
+        make_engine: Callable[[], Engine],
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._make_engine, self._clock = make_engine, clock
+        self._budget = StreamBudget()
+        self._engine: Engine | None = None
+        self._wanted: tuple[str, ...] = ()
+        self._visible: frozenset[str] = frozenset()
+        self._made: dict[str, _Made] = {}
+        self._refused: set[str] = set()  # styles that cannot paint
+        self._picture: weakref.ref[Pixels] | None = None
+        self._number = 0  # of the picture
+        self._small: tuple[int, Frame] | None = None  # the newest one, with its number
+        self._quiet_at = 0.0
+
+    @property
+    def holds_networks(self) -> bool:
+        """Whether there are networks in memory."""
+        return self._engine is not None
+
+    def want(self, styles: Sequence[str], visible: int) -> None:
+        """Set the styles whose previews are wanted.
+
+        Args:
+            styles: Their keys, in the order in which they are painted.
+            visible: How many of the first are in view: of a moving picture, only their previews
+                are painted more than once.
+        """
+        self._wanted, self._visible = tuple(styles), frozenset(styles[:visible])
+        if not styles:
+            self._engine = None
+
+    def forget(self) -> None:
+        """Paint every preview anew: there is another source."""
+        self._made.clear()
+        self._refused.clear()
+        self._small = None
+
+    def evict(self, style: str) -> None:
+        """Paint the preview of a style anew, whose files were replaced or removed."""
+        self._made.pop(style, None)
+        self._refused.discard(style)
+
+    def step(self, between: Between | None) -> Preview | None:
+        """Paint the next preview if there is time for it.
+
+        Args:
+            between: What is shown; None where nothing may be painted beside it.
+
+        Returns:
+            The preview, if one was painted.
+        """
+        if between is None or not self._wanted:
+            return None
+        now, pixels = self._clock(), between.frame.pixels
+        if self._picture is None or self._picture() is not pixels:
+            self._picture, self._number = weakref.ref(pixels), self._number + 1
+        if between.moving:
+            if not self._budget.allows(now):
+                return None
+        elif not between.idle:
+            self._quiet_at = now + QUIET_S
+            return None
+        elif now < self._quiet_at:
+            return None
+        look = _look(between.config)
+        style = self._next(look, now, moving=between.moving)
+        if style is None:
+            if not between.moving:
+                self._engine = None
+            return None
+        preview = self._paint(style, look, between.frame)
+        ended = self._clock()
+        self._budget.spend(ended, ended - now)
+        self._made[style] = _Made(self._number, look, ended)
+        return preview
+
+    def _next(self, look: EngineConfig, now: float, *, moving: bool) -> str | None:
+        """The style whose preview is painted next; None if all are up to date."""
+        styles = [style for style in self._wanted if style not in self._refused]
+        made = self._made
+        for style in styles:
+            if style not in made or made[style].look != look:
+                return style
+        if not moving:
+            return next((s for s in styles if made[s].picture != self._number), None)
+        old = [s for s in styles if s in self._visible and now - made[s].at >= RENEW_S]
+        return min(old, key=lambda style: made[style].at, default=None)
+
+    def _paint(self, style: str, look: EngineConfig, frame: Frame) -> Preview:
+        if self._engine is None:
+            self._engine = self._make_engine()
+        if self._small is None or self._small[0] != self._number:
+            self._small = self._number, _cut(frame.preview or frame)
+        try:
+            self._engine.configure(replace(look, style=style))
+            styled = self._engine.process(self._small[1], ProcessMode.SINGLE)
+        except StyleForgeError as exc:
+            log.info("no preview of %s: %s", style, exc)
+            self._refused.add(style)
+            return Preview(style, None, str(exc))
+        finally:
+            self._engine.evict(style)
+        return Preview(style, styled.frame.pixels)
+
+
+def _look(config: EngineConfig) -> EngineConfig:
+    """What previews are painted with, but for their style: what the picture is, in their size."""
+    in_runtime = config.kernels in IN_RUNTIMES  # which compile a program for every style
+    defaults = EngineConfig()
+    return replace(
+        config,
+        style="",
+        mix=None,
+        mix_more=(),
+        mix_amount=defaults.mix_amount,
+        network="lite",
+        size=max(SIZE),
+        keep_strokes=False,
+        strokes=defaults.strokes,
+        smoothing=0.0,
+        compare=False,
+        kernels=defaults.kernels if in_runtime else config.kernels,
+        device="cpu" if in_runtime else config.device,
+    )
+
+
+def _cut(frame: Frame) -> Frame:
+    """The middle of a frame, in the shape and size of previews."""
+    width, height = SIZE
+    across = min(frame.width, max(1, frame.height * width // height))
+    down = min(frame.height, max(1, frame.width * height // width))
+    left, top = (frame.width - across) // 2, (frame.height - down) // 2
+    middle = np.ascontiguousarray(frame.pixels[top : top + down, left : left + across])
+    return Frame(np.asarray(cv2.resize(middle, SIZE, interpolation=cv2.INTER_AREA), np.uint8))

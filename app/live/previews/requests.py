@@ -1,0 +1,94 @@
+"""What the window asks previews with: signals to the engine's thread and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.background_jobs import Jobs
+from app.live.previews.painter import Preview
+from app.live.style_jobs import StyleJobs
+from app.styles.library import Library
+
+
+class PreviewRequests(QObject):
+    """Asks the worker for previews of styles. A style that needs a code first gets it by a job,
+    while no stream plays.
+
+    Args:
+        library: The styles.
+        jobs: Runs that job.
+        style_jobs: Knows which styles need a code.
+        stands_still: Whether no stream plays.
+        parent: Of the QObject.
+    """
+
+    made = Signal(object)  # Preview
+    wanted = Signal(object, int)  # for PreviewPainter.want
+
+    def __init__(
+        self,
+        library: Library,
+        jobs: Jobs,
+        style_jobs: StyleJobs,
+        stands_still: Callable[[], bool],
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._library, self._jobs, self._style_jobs = library, jobs, style_jobs
+        self._stands_still = stands_still
+        self._styles: tuple[str, ...] = ()
+        self._visible = 0
+        self._sent: tuple[tuple[str, ...], int] = ((), 0)
+        self._preparing = ""  # a style
+        self._refused: set[str] = set()  # styles that cannot be prepared
+
+    def want(self, styles: Sequence[str], visible: int) -> None:
+        """Ask for previews; `made` follows with each, and again when the picture has changed.
+
+        Args:
+            styles: The styles' keys, in the order in which they are needed.
+            visible: How many of the first are in view.
+        """
+        self._styles, self._visible = tuple(styles), visible
+        self._send()
+
+    def forget(self, style: str) -> None:
+        """Try to prepare a style anew, since its files were replaced or removed."""
+        self._refused.discard(style)
+
+    def _send(self) -> None:
+        unprepared = self._style_jobs.unprepared(self._styles)
+        ready = tuple(style for style in self._styles if style not in unprepared)
+        visible = sum(style not in unprepared for style in self._styles[: self._visible])
+        if (ready, visible) != self._sent:
+            self._sent = ready, visible
+            self.wanted.emit(ready, visible)
+        left = [style for style in unprepared if style not in self._refused]
+        if left and not self._preparing and self._stands_still():
+            self._prepare(left[0])
+
+    def _prepare(self, style: str) -> None:
+        self._preparing = style
+
+        def done(_: None) -> None:
+            self._style_jobs.mark_prepared(style)
+            ended()
+
+        def failed(exc: Exception) -> None:
+            self._refused.add(style)
+            self.made.emit(Preview(style, None, str(exc)))
+            ended()
+
+        def ended() -> None:
+            self._preparing = ""
+            self._send()
+
+        self._jobs.run(lambda: self._library.prepare(style), done, failed)
+
+    @Slot(object)
+    def take(self, preview: Preview) -> None:
+        """Pass on a preview that the worker has painted."""
+        if preview.style in self._styles:
+            self.made.emit(preview)

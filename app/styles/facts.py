@@ -1,0 +1,60 @@
+"""What a pack's `style.toml` says of the painting, the license and the training, for readers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.styles.pack import MAX_TEXT_LENGTH, Style, one_line
+from models.families.table import FAMILIES
+from utils.files import toml
+
+NOT_SAID = "The style's author does not say"
+
+
+def facts_of(style: Style) -> tuple[tuple[str, str], ...]:
+    """Read what is known of a style.
+
+    Args:
+        style: A style of the library.
+
+    Returns:
+        Labels with texts of one line each, in the order in which they are shown.
+
+    Raises:
+        OSError: The style.toml cannot be read.
+        ValueError: It is not TOML any more.
+    """
+    spec = toml.load(style.weights.parent / "style.toml")
+    runs = [spec[name] for name in sorted(spec) if name.startswith("training")]
+    trained = [run for run in runs if isinstance(run, Mapping)]
+    rows = [
+        ("Painting and artist", style.credit or NOT_SAID),
+        ("License", style.licence or NOT_SAID),
+        ("Group", style.group),
+        ("Kind", FAMILIES[style.family].one_of),
+        ("Versions", "fine and fast" if style.lite else "fine"),
+        ("Trained", _training(trained)),
+        ("Comes from", "StyleForge" if style.builtin else "added by you"),
+    ]
+    return tuple((label, text) for label, text in rows if text)
+
+
+def _training(runs: list[Mapping[str, Any]]) -> str:
+    """The runs of a training in one line; "" without any."""
+    steps = sum(_numbers(runs, "iterations"))
+    photographs = max(_numbers(runs, "photographs"), default=0)
+    seconds = sum(_numbers(runs, "seconds"))
+    devices = dict.fromkeys(str(run["device"]) for run in runs if "device" in run)
+    parts = [
+        f"{steps:,.0f} steps" if steps else "",
+        f"with {photographs:,.0f} photographs" if photographs else "",
+        f"in {seconds / 60:,.0f} minutes" if seconds >= 60 else "",
+        f"on {', '.join(devices)}" if devices else "",
+    ]
+    return one_line(" ".join(filter(None, parts)))[:MAX_TEXT_LENGTH]
+
+
+def _numbers(runs: list[Mapping[str, Any]], name: str) -> list[float]:
+    values = [run.get(name) for run in runs]
+    return [v for v in values if isinstance(v, int | float) and 0 < v < 1e12]

@@ -1,0 +1,1 @@
+"""What the gallery of styles offers beyond choosing one."""

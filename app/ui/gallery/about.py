@@ -1,0 +1,74 @@
+"""Tells whose painting a style is after, under which license, and how it was trained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QPixmap
+from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from app.ui.theme.tokens import SPACE
+from app.ui.widgets.message_bars import make_button
+from app.ui.window_geometry import WindowGeometry
+
+TEXT_WIDTH = 320  # pixels, in which texts are wrapped
+
+
+class AboutStyle(QDialog):
+    """A modeless dialog about one style at a time."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setModal(False)
+        self._picture, self._content = QLabel(self), QWidget(self)
+        close = make_button("&Close", "Close this window (Esc)", self.reject)
+        row = QHBoxLayout()
+        row.setSpacing(3 * SPACE)
+        row.addWidget(self._picture, 0, Qt.AlignmentFlag.AlignTop)
+        self._row = row
+        row.addWidget(self._content, 1)
+        foot = QHBoxLayout()
+        foot.addStretch(1)
+        foot.addWidget(close)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(3 * SPACE, 3 * SPACE, 3 * SPACE, 2 * SPACE)
+        column.addLayout(row, 1)
+        column.addLayout(foot)
+        WindowGeometry(self)
+
+    def show_facts(
+        self, title: str, picture: QPixmap | None, facts: Sequence[tuple[str, str]]
+    ) -> None:
+        """Show the dialog.
+
+        Args:
+            title: Of the style.
+            picture: Its thumbnail, if it has one.
+            facts: Labels with texts.
+        """
+        self.setWindowTitle(f"About {title}")
+        self._picture.setVisible(picture is not None)
+        if picture is not None:
+            self._picture.setPixmap(picture)
+            self._picture.setAccessibleName(f"The picture of {title}")
+        content = QWidget(self)
+        form = QFormLayout(content)
+        form.setContentsMargins(0, 0, 0, 0)
+        form.setVerticalSpacing(SPACE)
+        form.setLabelAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        for label, text in facts:
+            value = QLabel(text)
+            value.setTextFormat(Qt.TextFormat.PlainText)
+            value.setWordWrap(True)
+            value.setMinimumWidth(TEXT_WIDTH)
+            value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            value.setAccessibleName(f"{label}: {text}")
+            form.addRow(label, value)
+        self._row.replaceWidget(self._content, content)
+        self._content.deleteLater()
+        self._content = content
+        self.adjustSize()
+        self.show()
+        self.raise_()
+        self.activateWindow()

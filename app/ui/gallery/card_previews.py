@@ -1,0 +1,63 @@
+"""Shows the user's own picture on the cards of the gallery, painted in each style."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QTimer
+from PySide6.QtGui import QImage, QPixmap
+
+from app.frame import SourceInfo
+from app.live.previews.painter import Preview
+from app.live.session import Session
+from app.ui.gallery.style_gallery import StyleGallery
+
+ASK_MS = 100  # after the last change of what is in view
+
+
+class CardPreviews(QObject):
+    """Asks for previews of the styles in `gallery`, those in view first, and shows them; while the
+    gallery is hidden, none is painted.
+
+    Args:
+        session: Has them painted.
+        gallery: Shows them in place of the thumbnails that ship, as long as a source is open.
+    """
+
+    def __init__(self, session: Session, gallery: StyleGallery) -> None:
+        super().__init__(gallery)
+        self._session, self._gallery = session, gallery
+        self._soon = QTimer(self, interval=ASK_MS, singleShot=True)
+        self._soon.timeout.connect(self._ask)
+        session.previews.made.connect(self._show)
+        session.source_changed.connect(self._follow_source)
+        for changed in (session.styles_changed, session.paused_changed):
+            changed.connect(self._soon.start)
+        gallery.view.horizontalScrollBar().valueChanged.connect(lambda _: self._soon.start())
+        gallery.model.modelReset.connect(self._soon.start)
+        gallery.installEventFilter(self)
+        gallery.view.viewport().installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follow what is in view."""
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.Show, QEvent.Type.Hide):
+            self._soon.start()
+        return False
+
+    def _ask(self) -> None:
+        inside = self._gallery.keys_in_view() if self._gallery.isVisible() else []
+        outside = [key for key in self._gallery.keys if key not in inside]
+        self._session.previews.want((*inside, *outside) if inside else (), len(inside))
+
+    def _follow_source(self, info: SourceInfo | None) -> None:
+        if info is None:
+            self._gallery.model.clear_previews()
+        self._soon.start()
+
+    def _show(self, preview: Preview) -> None:
+        pixmap = QPixmap()
+        if preview.pixels is not None:
+            height, width = preview.pixels.shape[:2]
+            image = QImage(
+                preview.pixels.tobytes(), width, height, 3 * width, QImage.Format.Format_RGB888
+            )
+            pixmap = QPixmap.fromImage(image)
+        self._gallery.model.set_preview(preview.style, pixmap, preview.reason)

@@ -1,0 +1,165 @@
+"""The list of cards: clicks, stars, and cards that are dragged between or onto others."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QByteArray, QMimeData, QModelIndex, QPoint, QRect, Qt, Signal
+from PySide6.QtGui import (
+    QDrag,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDragMoveEvent,
+    QDropEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+)
+from PySide6.QtWidgets import QApplication, QListView, QWidget
+
+from app.ui.theme.tokens import RADIUS
+from app.ui.widgets.style_list import KEY, THUMBNAIL, star_place
+
+MIME = "application/x-styleforge-style"  # of a card that is dragged: the key of its style
+EDGE = 0.25  # of a card's width at each side, where another one is dropped beside it
+
+
+class CardsView(QListView):
+    """A list view that chooses a style on release, mixes it on Shift-click, makes it a favorite by
+    a click on its star, and drags it."""
+
+    mix_clicked = Signal(QModelIndex)
+    star_clicked = Signal(QModelIndex)
+    moved = Signal(str, str)  # a style, and the one that it was dropped before; "" for the end
+    dropped_on = Signal(str, str)  # a style, and the one that it was dropped on
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._pressed = QModelIndex()
+        self._pressed_at = QPoint()
+        self._mark: tuple[QRect, bool] | None = None  # where a drop acts, and whether onto a card
+        self.setAcceptDrops(True)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Mix or favor at once; choose on release, since a drag may follow."""
+        self._pressed = QModelIndex()
+        if event.button() != Qt.MouseButton.LeftButton:
+            return  # the right button only opens the menu
+        place = event.position().toPoint()
+        index = self.indexAt(place)
+        if not index.isValid():
+            super().mousePressEvent(event)
+        elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            self.mix_clicked.emit(index)
+        elif star_place(self.visualRect(index)).contains(place):
+            self.star_clicked.emit(index)
+        else:
+            self._pressed, self._pressed_at = index, place
+        event.accept()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Begin to drag the card that was pressed."""
+        way = (event.position().toPoint() - self._pressed_at).manhattanLength()
+        if not self._pressed.isValid() or not event.buttons() & Qt.MouseButton.LeftButton:
+            super().mouseMoveEvent(event)
+        elif way >= QApplication.startDragDistance():
+            index, self._pressed = self._pressed, QModelIndex()
+            self._drag(index)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Choose the style that was pressed."""
+        if event.button() == Qt.MouseButton.LeftButton and self._pressed.isValid():
+            if self.indexAt(event.position().toPoint()) == self._pressed:
+                self.setCurrentIndex(self._pressed)
+            self._pressed = QModelIndex()
+        else:
+            super().mouseReleaseEvent(event)
+
+    def _drag(self, index: QModelIndex) -> None:
+        data = QMimeData()
+        data.setData(MIME, QByteArray(str(index.data(KEY)).encode()))
+        drag = QDrag(self)
+        drag.setMimeData(data)
+        picture = index.data(Qt.ItemDataRole.DecorationRole)
+        if isinstance(picture, QPixmap) and not picture.isNull():
+            drag.setPixmap(picture.scaled(THUMBNAIL, Qt.AspectRatioMode.KeepAspectRatio))
+        drag.exec(Qt.DropAction.MoveAction)
+
+    # Cards that are dragged here; whatever else is dragged is the gallery's
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Take cards."""
+        self._follow(event)
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        """Show what a drop would do."""
+        self._follow(event)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        """Show it no more."""
+        self._show_mark(None)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Move the card, or mix its style into the one below."""
+        self._show_mark(None)
+        key = _dragged(event)
+        if not key:
+            event.ignore()
+            return
+        event.accept()
+        row, onto = self._target(event.position().toPoint())
+        other = self.model().index(row, 0).data(KEY)
+        if onto and other != key:
+            self.dropped_on.emit(key, str(other))
+        elif not onto and other != key:
+            self.moved.emit(key, str(other or ""))
+
+    def _follow(self, event: QDragMoveEvent) -> None:
+        if not _dragged(event):
+            event.ignore()
+            return
+        event.accept()
+        row, onto = self._target(event.position().toPoint())
+        last = self.model().rowCount() - 1
+        area = self.visualRect(self.model().index(min(row, last), 0))
+        if not onto:
+            edge = area.left() - 1 if row <= last else area.right() + 1
+            area = QRect(edge - 1, area.top(), 3, area.height())
+        self._show_mark((area, onto))
+
+    def _target(self, place: QPoint) -> tuple[int, bool]:
+        """The row that a drop is meant for, and whether onto its card, not before it."""
+        for row in range(self.model().rowCount()):
+            area = self.visualRect(self.model().index(row, 0))
+            if place.x() < area.left() + EDGE * area.width():
+                return row, False
+            if place.x() <= area.right() - EDGE * area.width():
+                return row, True
+        return self.model().rowCount(), False
+
+    def _show_mark(self, mark: tuple[QRect, bool] | None) -> None:
+        self._mark = mark
+        self.viewport().update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the cards, and what a drop would do."""
+        super().paintEvent(event)
+        if self._mark is None:
+            return
+        area, onto = self._mark
+        painter = QPainter(self.viewport())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        color = self.palette().highlight().color()
+        if onto:
+            painter.setPen(QPen(color, 3))
+            painter.drawRoundedRect(area.adjusted(2, 2, -2, -2), RADIUS, RADIUS)
+            title = area.adjusted(6, 0, -6, -6)
+            painter.drawText(title, Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignRight, "+")
+        else:
+            painter.fillRect(area, color)
+
+
+def _dragged(event: QDropEvent) -> str:
+    """The key of the style whose card is dragged; "" for whatever else is."""
+    data = event.mimeData()
+    return bytes(data.data(MIME).data()).decode() if data.hasFormat(MIME) else ""
