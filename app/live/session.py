@@ -75,6 +75,7 @@ class Session(QObject):
     problem = Signal(object)  # Problem
     notice = Signal(str)  # one sentence that is no error
     config_changed = Signal(object)  # EngineConfig
+    config_refused = Signal(object)  # EngineConfig; the one to return to, before `config_changed`
     source_changed = Signal(object)  # SourceInfo, or None when nothing is open
     source_status = Signal(str)  # a temporary fault of the source; empty when there is none
     opening_changed = Signal(str)  # "Opening ..." while a source is opened, empty after
@@ -219,6 +220,7 @@ class Session(QObject):
             kept = replace(self._config, device="auto", mix=None, mix_more=())
             if kept == self._config and self.library.styles:
                 kept = EngineConfig(style=self.library.styles[0].key)
+        self.config_refused.emit(kept)
         self.config = kept
 
     # Source

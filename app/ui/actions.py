@@ -255,6 +255,24 @@ ACTIONS: tuple[ActionEntry, ...] = (
         "queue",
         checkable=True,
     ),
+    ActionEntry(
+        "undo",
+        "Undo",
+        ("Ctrl+Z",),
+        "Take back the last change of style or settings",
+        "Style",
+        "undo",
+        repeats=True,
+    ),
+    ActionEntry(
+        "redo",
+        "Redo",
+        ("Ctrl+Shift+Z", "Ctrl+Y"),
+        "Make the change again that was taken back",
+        "Style",
+        "redo",
+        repeats=True,
+    ),
     *(
         ActionEntry(
             f"style_{n}", f"Style {n}", (str(n),), f"Choose style {n} of the gallery", "Style"

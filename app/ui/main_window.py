@@ -40,6 +40,8 @@ from app.ui.film.exporter import ExportShown, FilmExporter
 from app.ui.film.options import FilmOptions
 from app.ui.help_dialog import HelpDialog
 from app.ui.incremental_work import IncrementalWork
+from app.ui.looks.gestures import Gestures
+from app.ui.looks.undo import UndoController
 from app.ui.player.bar import PlaybackBar
 from app.ui.player.player import Player
 from app.ui.player.recording_light import RecordingLight
@@ -61,6 +63,7 @@ from app.ui.widgets.control_panel import ControlPanel
 from app.ui.widgets.job_bar import FilmBar, JobBar, PaintingBar
 from app.ui.widgets.message_bars import NoticeBar, ProblemBar
 from app.ui.widgets.message_stack import MessageStack
+from app.ui.widgets.parameter_controls import FractionControl
 from app.ui.widgets.prompt_bar import PromptBar
 from app.ui.widgets.status_bar import StatusBar
 from app.ui.widgets.style_gallery import StyleGallery
@@ -214,6 +217,9 @@ class MainWindow(QMainWindow):
             self.notices.show_notice,
             self,
         )
+        sliders = self.panel.findChildren(FractionControl)
+        gestures = Gestures((*sliders, self.panel.wheel, self.panel.speed.slider), self)
+        self.undo = UndoController(self.session, gestures, self.actions_by_key, self)
         self.welcome = WelcomeController(
             self.session,
             self.actions_by_key,
@@ -341,6 +347,8 @@ class MainWindow(QMainWindow):
             "train": lambda: self.training_launcher.open(self._settings),
             **{f"view_{view}": lambda view=view: self.set_view(view) for view in VIEWS},
             "compare": self._toggle_compare,
+            "undo": lambda: self.undo.undo(),
+            "redo": lambda: self.undo.redo(),
             "cycle_view": lambda: self.set_view(_next_in(VIEWS, self.viewport.view)),
             "mirror": lambda: self._store_checked("mirror", "mirror"),
             "overlay": lambda: self._store_checked("overlay", "overlay"),

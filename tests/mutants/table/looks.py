@@ -1,0 +1,46 @@
+"""Mutants of undo, of controls that are reset, of zoom and of looks."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+HISTORY = "tests/app/ui/looks/test_history.py::"
+UNDO = "tests/app/ui/window/test_undo.py::"
+
+MUTANTS = (
+    Mutant(
+        "a drag of a slider is undone pixel by pixel",
+        "app/ui/looks/gestures.py",
+        "return self._count if self._pressed or self._key is not None else None",
+        "return None",
+        (UNDO + "test_a_slider_from_its_press_to_its_release_is_one_change",),
+    ),
+    Mutant(
+        "what was refused can be undone",
+        "app/ui/looks/undo.py",
+        "self.history.refuse(returned)",
+        "pass",
+        (UNDO + "test_a_refused_choice_cannot_be_undone",),
+    ),
+    Mutant(
+        "a refusal of what is done again stays in the way",
+        "app/ui/looks/history.py",
+        "del self._kept[at:back]",
+        "self._at = back",
+        (HISTORY + "test_a_choice_that_is_refused_when_it_is_done_again_leaves_no_entry",),
+    ),
+    Mutant(
+        "undo chooses a style that was removed",
+        "app/ui/looks/undo.py",
+        "self.history.keep_styles({style.key for style in self._session.library.styles})",
+        "pass",
+        (UNDO + "test_a_style_that_was_removed_does_not_come_back",),
+    ),
+    Mutant(
+        "undo leaves the speed test",
+        "app/ui/looks/undo.py",
+        "replace(config, compare=self._session.config.compare)",
+        "replace(config)",
+        (UNDO + "test_undo_leaves_the_view_as_it_is",),
+    ),
+)
