@@ -273,6 +273,13 @@ ACTIONS: tuple[ActionEntry, ...] = (
         "redo",
         repeats=True,
     ),
+    ActionEntry(
+        "reset",
+        "Reset settings",
+        ("Ctrl+Backspace",),
+        "Give all settings their defaults; the style stays",
+        "Style",
+    ),
     *(
         ActionEntry(
             f"style_{n}", f"Style {n}", (str(n),), f"Choose style {n} of the gallery", "Style"

@@ -41,6 +41,7 @@ from app.ui.film.options import FilmOptions
 from app.ui.help_dialog import HelpDialog
 from app.ui.incremental_work import IncrementalWork
 from app.ui.looks.gestures import Gestures
+from app.ui.looks.reset import ResetController
 from app.ui.looks.undo import UndoController
 from app.ui.player.bar import PlaybackBar
 from app.ui.player.player import Player
@@ -217,6 +218,7 @@ class MainWindow(QMainWindow):
             self.notices.show_notice,
             self,
         )
+        self.reset = ResetController(self.session, self.panel)
         sliders = self.panel.findChildren(FractionControl)
         gestures = Gestures((*sliders, self.panel.wheel, self.panel.speed.slider), self)
         self.undo = UndoController(self.session, gestures, self.actions_by_key, self)
@@ -349,6 +351,7 @@ class MainWindow(QMainWindow):
             "compare": self._toggle_compare,
             "undo": lambda: self.undo.undo(),
             "redo": lambda: self.undo.redo(),
+            "reset": lambda: self.reset.reset_all(),
             "cycle_view": lambda: self.set_view(_next_in(VIEWS, self.viewport.view)),
             "mirror": lambda: self._store_checked("mirror", "mirror"),
             "overlay": lambda: self._store_checked("overlay", "overlay"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 HISTORY = "tests/app/ui/looks/test_history.py::"
+RESET = "tests/app/ui/window/test_reset.py::"
 UNDO = "tests/app/ui/window/test_undo.py::"
 
 MUTANTS = (
@@ -42,5 +43,26 @@ MUTANTS = (
         "replace(config, compare=self._session.config.compare)",
         "replace(config)",
         (UNDO + "test_undo_leaves_the_view_as_it_is",),
+    ),
+    Mutant(
+        "a double click on a slider is two changes",
+        "app/ui/looks/gestures.py",
+        "case QEvent.Type.MouseButtonDblClick:",
+        "case QEvent.Type.User:",
+        (RESET + "test_a_double_click_on_a_slider_resets_it_and_is_one_change",),
+    ),
+    Mutant(
+        "a key resets nothing",
+        "app/ui/looks/reset.py",
+        "if event.type() == QEvent.Type.KeyPress:",
+        "if False:",
+        (RESET + "test_delete_on_a_control_resets_it_alone",),
+    ),
+    Mutant(
+        "the tip of a control loses its hint with the next choice",
+        "app/ui/looks/reset.py",
+        "case QEvent.Type.ToolTipChange | QEvent.Type.EnabledChange:",
+        "case QEvent.Type.EnabledChange:",
+        (RESET + "test_every_control_tells_in_its_tip_how_it_is_reset",),
     ),
 )
