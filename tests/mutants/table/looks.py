@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 HISTORY = "tests/app/ui/looks/test_history.py::"
+ZOOM = "tests/app/ui/widgets/test_zoom.py::"
 RESET = "tests/app/ui/window/test_reset.py::"
 UNDO = "tests/app/ui/window/test_undo.py::"
 
@@ -64,5 +65,40 @@ MUTANTS = (
         "case QEvent.Type.ToolTipChange | QEvent.Type.EnabledChange:",
         "case QEvent.Type.EnabledChange:",
         (RESET + "test_every_control_tells_in_its_tip_how_it_is_reset",),
+    ),
+    Mutant(
+        "zoom goes to the middle instead of the pointer",
+        "app/ui/viewport/zoom.py",
+        "return Zoom(factor, x, y).kept_inside(picture, area)",
+        "return Zoom(factor).kept_inside(picture, area)",
+        (ZOOM + "test_the_pixel_at_the_pointer_stays_there",),
+    ),
+    Mutant(
+        "a zoomed picture is scaled as a whole",
+        "app/ui/viewport/viewport.py",
+        "seen = place & self._area",
+        "seen = place",
+        (ZOOM + "test_of_a_picture_of_24_megapixels_no_copy_larger_than_the_screen_is_kept",),
+    ),
+    Mutant(
+        "large pixels are blurred",
+        "app/ui/viewport/scaling.py",
+        "cv2.INTER_NEAREST if crisp else cv2.INTER_LINEAR",
+        "cv2.INTER_LINEAR",
+        (ZOOM + "test_pixels_are_squares_from_200_percent_and_smooth_below",),
+    ),
+    Mutant(
+        "a mirrored picture shows the part on its other side",
+        "app/ui/viewport/viewport.py",
+        "part.moveLeft(place.width() - part.x() - part.width())",
+        "pass",
+        (ZOOM + "test_a_mirrored_picture_zooms_where_the_pointer_is",),
+    ),
+    Mutant(
+        "a zoomed stream stays as coarse as the window",
+        "app/ui/viewport/viewport.py",
+        "size = self.zoom.shown_size or QSize(",
+        "size = QSize(",
+        (ZOOM + "test_a_zoomed_stream_is_wanted_in_the_size_it_is_shown",),
     ),
 )
