@@ -58,6 +58,7 @@ class Settings(Parameters):
         camera_always: whether it is sent pictures although no program reads them.
         volume: how loud the sound of films is heard, 0 to 1.
         muted: whether it is not heard at all.
+        show_looks: whether the strip of looks is shown.
         record_sound: what recordings have: "none", "film" or "microphone".
         geometry: Qt's window geometry in base64.
         photographs: folder of the last training dataset.
@@ -91,6 +92,7 @@ class Settings(Parameters):
     muted: bool = False
     record_sound: str = "none"
     show_gallery: bool = True
+    show_looks: bool = False
     show_panel: bool = True
     mirror: bool = False
     camera_size: str = "1280x720"

@@ -274,6 +274,15 @@ ACTIONS: tuple[ActionEntry, ...] = (
         repeats=True,
     ),
     ActionEntry(
+        "save_look",
+        "Save look...",
+        ("Ctrl+D",),
+        "Save style, mix, strength, strokes, texture and colors under a name",
+        "Style",
+        "save",
+        short="Save look",
+    ),
+    ActionEntry(
         "reset",
         "Reset settings",
         ("Ctrl+Backspace",),
@@ -505,6 +514,14 @@ ACTIONS: tuple[ActionEntry, ...] = (
         "Show the gallery of styles",
         "View",
         "gallery",
+        checkable=True,
+    ),
+    ActionEntry(
+        "looks",
+        "Looks",
+        ("Y",),
+        "Show the strip of saved looks and of the last ones",
+        "View",
         checkable=True,
     ),
     ActionEntry(

@@ -40,6 +40,7 @@ from app.ui.film.exporter import ExportShown, FilmExporter
 from app.ui.film.options import FilmOptions
 from app.ui.help_dialog import HelpDialog
 from app.ui.incremental_work import IncrementalWork
+from app.ui.looks.controller import LookController
 from app.ui.looks.gestures import Gestures
 from app.ui.looks.reset import ResetController
 from app.ui.looks.undo import UndoController
@@ -218,6 +219,15 @@ class MainWindow(QMainWindow):
             self.notices.show_notice,
             self,
         )
+        self.looks = LookController(
+            self.session,
+            lambda: self.viewport.styled,
+            self.questions,
+            self.notices,
+            self.actions_by_key,
+            self,
+        )
+        self.drop_handler.open_spec = self.looks.open_dropped
         self.reset = ResetController(self.session, self.panel)
         sliders = self.panel.findChildren(FractionControl)
         gestures = Gestures((*sliders, self.panel.wheel, self.panel.speed.slider), self)
@@ -240,6 +250,7 @@ class MainWindow(QMainWindow):
         foot.setContentsMargins(0, 0, 0, 0)
         foot.setSpacing(0)
         foot.addWidget(self.playback_bar)
+        foot.addWidget(self.looks.strip)
         foot.addWidget(self.gallery)
         bars = self.problems, self.notices, self.questions, self.job, self.painting, self.film
         self.messages = MessageStack(*bars, parent=self)
@@ -351,6 +362,8 @@ class MainWindow(QMainWindow):
             "compare": self._toggle_compare,
             "undo": lambda: self.undo.undo(),
             "redo": lambda: self.undo.redo(),
+            "save_look": lambda: self.looks.save(),
+            "looks": lambda: self._store_checked("looks", "show_looks"),
             "reset": lambda: self.reset.reset_all(),
             "cycle_view": lambda: self.set_view(_next_in(VIEWS, self.viewport.view)),
             "zoom_in": lambda: self.viewport.zoom.zoom_in(),
@@ -496,6 +509,7 @@ class MainWindow(QMainWindow):
             ("badge", settings.badge),
             ("advanced", settings.advanced),
             ("gallery", settings.show_gallery),
+            ("looks", settings.show_looks),
             ("fullscreen", full),
             ("queue", self.queue.shown),
         ):
@@ -507,6 +521,7 @@ class MainWindow(QMainWindow):
         self.panel.advanced.setVisible(settings.advanced)
         self.badge.set_wanted(settings.badge and not (settings.overlay or full))
         self.gallery.setVisible(settings.show_gallery)
+        self.looks.strip.setVisible(settings.show_looks)
         self.workspace.show_panel(settings.show_panel, full=full)
         for part in (self.toolbar, self.status):
             part.setVisible(not full)

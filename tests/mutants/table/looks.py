@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 HISTORY = "tests/app/ui/looks/test_history.py::"
+LOOKS = "tests/app/ui/window/test_looks.py::"
 ZOOM = "tests/app/ui/widgets/test_zoom.py::"
 RESET = "tests/app/ui/window/test_reset.py::"
 UNDO = "tests/app/ui/window/test_undo.py::"
@@ -100,5 +101,40 @@ MUTANTS = (
         "size = self.zoom.shown_size or QSize(",
         "size = QSize(",
         (ZOOM + "test_a_zoomed_stream_is_wanted_in_the_size_it_is_shown",),
+    ),
+    Mutant(
+        "a look is not stored in saved pictures",
+        "app/export/image_metadata.py",
+        "KEY: Look.of(styled.config).text(),",
+        "",
+        (LOOKS + "test_a_dropped_snapshot_brings_its_look_back",),
+    ),
+    Mutant(
+        "a setting of a look is taken without a check",
+        "app/looks/look.py",
+        "if not PARAMETERS[name].valid(value):",
+        "if False:",
+        ("tests/app/looks/test_look.py::test_what_is_no_look_says_why_in_one_sentence",),
+    ),
+    Mutant(
+        "a damaged file of looks is overwritten",
+        "app/looks/look_file.py",
+        "shutil.copyfile(self.path, self.path.with_name(DAMAGED))",
+        "pass",
+        ("tests/app/looks/test_look.py::test_a_damaged_file_is_one_sentence_and_a_copy_is_kept",),
+    ),
+    Mutant(
+        "old looks replace newer ones",
+        "app/looks/look_file.py",
+        "if number > self._written:",
+        "if True:",
+        ("tests/app/looks/test_look.py::test_older_looks_never_replace_newer_ones",),
+    ),
+    Mutant(
+        "a look is not saved under the name that was typed",
+        "app/ui/looks/controller.py",
+        "if name := look_name(text):",
+        "if False:",
+        (LOOKS + "test_a_look_is_saved_and_used_again",),
     ),
 )
