@@ -83,6 +83,7 @@ class Session(QObject):
     position_changed = Signal(float)
     silence_changed = Signal(object)  # str, why sound is not heard, or None where there is none
     progress = Signal(float)  # of a picture that is computed in bands of rows; 1 at its end
+    refining = Signal(float)  # LoopEvents.refining
     paused_changed = Signal(bool)
     kernels_changed = Signal(object)  # tuple[KernelStatus, ...]
     styles_changed = Signal()
@@ -174,6 +175,7 @@ class Session(QObject):
         worker.position_changed.connect(self._moved)
         worker.silence_changed.connect(self._silenced)
         worker.progress.connect(self.progress)
+        worker.refining.connect(self.refining)
         worker.config_rejected.connect(self._refused)
 
     # Config

@@ -35,6 +35,7 @@ class Worker(QObject):
     silence_changed = Signal(object)  # FrameSource.silence
     config_rejected = Signal(object)  # EngineConfig or None
     progress = Signal(float)
+    refining = Signal(float)
 
     def __init__(self, engine: Engine, latest: LatestValue, metrics: StreamMetrics) -> None:
         super().__init__()
@@ -48,6 +49,7 @@ class Worker(QObject):
             silence_changed=self.silence_changed.emit,
             config_rejected=self.config_rejected.emit,
             progress=self.progress.emit,
+            refining=self.refining.emit,
         )
         self.loop = FrameLoop(engine, latest, metrics, events)
         self._tick = QTimer(self, interval=0)

@@ -137,4 +137,24 @@ MUTANTS = (
         "if False:",
         (LOOKS + "test_a_look_is_saved_and_used_again",),
     ),
+    Mutant(
+        "the first result of a picture has other strokes than the refined one",
+        "app/engine/resolution.py",
+        "return soon if soon.strokes == strokes else Sizes(strokes, strokes)",
+        "return soon",
+        (
+            "tests/app/engine/test_resolution.py::"
+            "test_the_first_result_of_a_still_picture_has_the_strokes_of_the_refined_one",
+        ),
+    ),
+    Mutant(
+        "nothing says that a picture gets better",
+        "app/live/frame_loop.py",
+        "self._events.refining(self._engine.expected_ms(shown, mode) / 1e3 or -1.0)",
+        "pass",
+        (
+            "tests/app/ui/window/test_refining.py::"
+            "test_refining_is_shown_until_the_better_picture_is_there",
+        ),
+    ),
 )
