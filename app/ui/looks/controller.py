@@ -123,7 +123,8 @@ class LookController(QObject):
 
     def _title(self, look: Look) -> str:
         titles = {style.key: style.title for style in self._session.library.styles}
-        return blend_label([(titles.get(key, key), share) for key, share in look.parts])
+        label = blend_label([(titles.get(key, key), share) for key, share in look.parts])
+        return label if look.strength == 1 else f"{label} at {look.strength:.0%}"
 
     def _on_painted(self, styled: StyledFrame) -> None:
         if styled.config != self._waits_for and styled.config == self._session.config:

@@ -168,7 +168,9 @@ class LookStrip(QFrame):
             pixmap = QPixmap(THUMBNAIL)
             hue = sum(map(ord, shown.title)) * 37 % 360
             pixmap.fill(QColor.fromHsv(hue, 110, 110))
-        item = QListWidgetItem(QIcon(pixmap), shown.title)
+        icon = QIcon(pixmap)
+        icon.addPixmap(pixmap, QIcon.Mode.Selected)  # or Qt tints the painting in force
+        item = QListWidgetItem(icon, shown.title)
         kind = "Saved look" if shown.name else "Look"
         item.setToolTip(f"{shown.title}\n{kind}; click or Enter uses it")
         item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{kind}: {shown.title}")

@@ -130,7 +130,7 @@ def test_the_last_looks_are_in_the_strip_once_they_were_on_screen(
         qtbot.waitUntil(lambda newest=newest: any(x.look == newest for x in looks.strip.shown))
     assert len(looks.strip.shown) == LAST
     first = looks.strip.shown[0]
-    assert (first.look.strength, first.title, first.name) == (0.13, "Candy", "")
+    assert (first.look.strength, first.title, first.name) == (0.13, "Candy at 13%", "")
     color = first.picture.pixelColor(80, 60)
     assert (color.red(), color.green(), color.blue()) == (0, 255, 255)  # the negative of red
 
