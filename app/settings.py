@@ -65,6 +65,7 @@ class Settings(Parameters):
         slideshow_cuts: whether it cuts from one style to the next in place of fading.
         volume: how loud the sound of films is heard, 0 to 1.
         muted: whether it is not heard at all.
+        show_looks: whether the strip of looks is shown.
         record_sound: what recordings have: "none", "film" or "microphone".
         geometry: Qt's window geometry in base64.
         photographs: folder of the last training dataset.
@@ -99,6 +100,7 @@ class Settings(Parameters):
     muted: bool = False
     record_sound: str = "none"
     show_gallery: bool = True
+    show_looks: bool = False
     show_panel: bool = True
     show_strip: bool = True
     try_styles: bool = True

@@ -115,8 +115,16 @@ class Adaptation:
         resolution = self._resolution(variant, config, lite=lite)
         if mode.refines:
             return resolution.still(frame.width, frame.height)
+        if mode is ProcessMode.SINGLE and not config.compare:
+            return resolution.first(frame.width, frame.height)
         hold = self.held or (config.compare and resolution.streamed)
         return resolution.live(frame.width, frame.height, hold=hold)
+
+    def expected_ms(
+        self, variant: Variant, config: EngineConfig, sizes: Sizes, *, lite: bool
+    ) -> float:
+        """How long the network will take for a frame at about; 0 while nothing was measured."""
+        return self._resolution(variant, config, lite=lite).expected_ms(sizes)
 
     def record(
         self,

@@ -344,6 +344,14 @@ class Engine:
         )
         return True
 
+    def expected_ms(self, frame: Frame, mode: ProcessMode) -> float:
+        """How long a frame will take at about, in milliseconds; 0 while that is unknown."""
+        config = self._in_force()
+        chosen = self._chosen(frame, config, mode)
+        return self._adaptation.expected_ms(
+            self._variant(chosen), config, chosen.sizes, lite=chosen.active.lite
+        )
+
     def _chosen(self, frame: Frame, config: EngineConfig, mode: ProcessMode) -> Inferred:
         """What a frame is computed with, without the output."""
         precision = self._fallback.current(config, self._device)

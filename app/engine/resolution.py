@@ -180,6 +180,19 @@ class AdaptiveResolution:
         long_side = self._affordable(width, height, STILL_BUDGET_MS, cost)
         return self._sizes(width, height, max(long_side, self._long))
 
+    def first(self, width: int, height: int) -> Sizes:
+        """Choose the sizes for the first result of a still picture: as soon as possible, but with
+        strokes as wide as those of `still`, which replaces it; others would be another painting."""
+        soon, strokes = self.live(width, height), self.still(width, height).strokes
+        return soon if soon.strokes == strokes else Sizes(strokes, strokes)
+
+    def expected_ms(self, sizes: Sizes) -> float:
+        """How long the network will take at about; 0 while nothing was measured."""
+        if self._last is None or not self._upper_bound:
+            return 0.0
+        cost = median(self._recent) if self._recent else self._upper_bound
+        return cost * self._last.pixels * (sizes.pixels / self._last.pixels) ** GROWTH
+
     def measured(self, sizes: Sizes, network_ms: float) -> None:
         """Record that the network took `network_ms` for a frame of these sizes."""
         self._upper_bound = network_ms / sizes.pixels

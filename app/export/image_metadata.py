@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from app.engine.result import StyledFrame
+from app.looks.look import KEY, Look
 from app.parameters import PARAMETERS
 from app.version import styleforge_version
 
 
 def image_metadata(styled: StyledFrame) -> dict[str, str]:
     """Return the text entries for `write_pixels`: what ran, then the parameters with a metadata
-    key.
+    key, and the look, which brings all of it back.
     """
     config, running = replace(styled.config, texture=styled.texture), styled.running
     return {
@@ -27,4 +28,5 @@ def image_metadata(styled: StyledFrame) -> dict[str, str]:
             for name, row in PARAMETERS.items()
             if row.metadata
         },
+        KEY: Look.of(styled.config).text(),
     }

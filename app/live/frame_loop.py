@@ -85,6 +85,8 @@ class LoopEvents:
         silence_changed: FrameSource.silence of the source, when it changes.
         config_rejected: The config that stays in force, or None.
         progress: The share of a picture that is computed in bands of rows; 1 at its end.
+        refining: A picture is computed in better quality, and for how many seconds at about, or
+            -1 where that is unknown; 0 at the end.
     """
 
     ready: Callable[[], object] = _nothing
@@ -96,6 +98,7 @@ class LoopEvents:
     silence_changed: Callable[[str | None], object] = _nothing
     config_rejected: Callable[[EngineConfig | None], object] = _nothing
     progress: Callable[[float], object] = _nothing
+    refining: Callable[[float], object] = _nothing
 
 
 class FrameLoop:
@@ -379,6 +382,8 @@ class FrameLoop:
             if before is not None:
                 self._complete(*before)
             if pending is None:
+                if refine:
+                    self._events.refining(self._engine.expected_ms(shown, mode) / 1e3 or -1.0)
                 inferred = self._engine.infer(shown, mode)
                 self._deliver(self._engine.finish(inferred, self.wanted), taken, refined=refine)
         except Interrupted:  # nothing is styled until the next command
@@ -387,6 +392,9 @@ class FrameLoop:
         except Exception as exc:
             log.info("frame failed", exc_info=True)
             self._fail(exc)
+        finally:
+            if refine:
+                self._events.refining(0.0)
 
     def _on_progress(self, share: float) -> None:
         """Tell how much of a picture is done, unless it is not wanted any more."""

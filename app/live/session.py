@@ -79,6 +79,7 @@ class Session(QObject):
     notice = Signal(str)  # one sentence that is no error
     config_changed = Signal(object)  # EngineConfig
     tried_changed = Signal(str)  # the key of the style that is tried; empty when none is
+    config_refused = Signal(object)  # EngineConfig; the one to return to, before `config_changed`
     source_changed = Signal(object)  # SourceInfo, or None when nothing is open
     source_status = Signal(str)  # a temporary fault of the source; empty when there is none
     opening_changed = Signal(str)  # "Opening ..." while a source is opened, empty after
@@ -86,6 +87,7 @@ class Session(QObject):
     position_changed = Signal(float)
     silence_changed = Signal(object)  # str, why sound is not heard, or None where there is none
     progress = Signal(float)  # of a picture that is computed in bands of rows; 1 at its end
+    refining = Signal(float)  # LoopEvents.refining
     paused_changed = Signal(bool)
     kernels_changed = Signal(object)  # tuple[KernelStatus, ...]
     styles_changed = Signal()
@@ -186,6 +188,7 @@ class Session(QObject):
         worker.position_changed.connect(self._moved)
         worker.silence_changed.connect(self._silenced)
         worker.progress.connect(self.progress)
+        worker.refining.connect(self.refining)
         worker.config_rejected.connect(self._refused)
         self.previews.wanted.connect(worker.want_previews)
         worker.previewed.connect(self.previews.take)
@@ -281,6 +284,7 @@ class Session(QObject):
             kept = replace(self._config, device="auto", mix=None, mix_more=())
             if kept == self._config and self.library.styles:
                 kept = EngineConfig(style=self.library.styles[0].key)
+        self.config_refused.emit(kept)
         self.config = kept
 
     # Source

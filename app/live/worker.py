@@ -42,6 +42,7 @@ class Worker(QObject):
     config_rejected = Signal(object)  # EngineConfig or None
     progress = Signal(float)
     previewed = Signal(object)  # Preview
+    refining = Signal(float)
 
     def __init__(self, engine: Engine, latest: LatestValue, metrics: StreamMetrics) -> None:
         super().__init__()
@@ -55,6 +56,7 @@ class Worker(QObject):
             silence_changed=self.silence_changed.emit,
             config_rejected=self.config_rejected.emit,
             progress=self.progress.emit,
+            refining=self.refining.emit,
         )
         self.loop = FrameLoop(engine, latest, metrics, events)
         self._previews = PreviewPainter(engine.apart)

@@ -43,6 +43,10 @@ from app.ui.film_strip.controller import FilmStripController
 from app.ui.gallery.style_gallery import StyleGallery
 from app.ui.help_dialog import ANSWERS, KEYS, HelpDialog
 from app.ui.incremental_work import IncrementalWork
+from app.ui.looks.controller import LookController
+from app.ui.looks.gestures import Gestures
+from app.ui.looks.reset import ResetController
+from app.ui.looks.undo import UndoController
 from app.ui.player.bar import PlaybackBar
 from app.ui.player.player import Player
 from app.ui.player.recording_light import RecordingLight
@@ -67,6 +71,7 @@ from app.ui.widgets.control_panel import ControlPanel
 from app.ui.widgets.job_bar import FilmBar, JobBar, PaintingBar
 from app.ui.widgets.message_bars import NoticeBar, ProblemBar
 from app.ui.widgets.message_stack import MessageStack
+from app.ui.widgets.parameter_controls import FractionControl
 from app.ui.widgets.prompt_bar import PromptBar
 from app.ui.widgets.status_bar import StatusBar
 from app.ui.widgets.toolbar import Toolbar, tool_button
@@ -225,6 +230,19 @@ class MainWindow(QMainWindow):
             self.notices.show_notice,
             self,
         )
+        self.looks = LookController(
+            self.session,
+            lambda: self.viewport.styled,
+            self.questions,
+            self.notices,
+            self.actions_by_key,
+            self,
+        )
+        self.drop_handler.open_spec = self.looks.open_dropped
+        self.reset = ResetController(self.session, self.panel)
+        sliders = self.panel.findChildren(FractionControl)
+        gestures = Gestures((*sliders, self.panel.wheel, self.panel.speed.slider), self)
+        self.undo = UndoController(self.session, gestures, self.actions_by_key, self)
         self.welcome = WelcomeController(
             self.session,
             self.actions_by_key,
@@ -264,6 +282,7 @@ class MainWindow(QMainWindow):
         foot.setSpacing(0)
         foot.addWidget(self.film_strip.strip)
         foot.addWidget(self.playback_bar)
+        foot.addWidget(self.looks.strip)
         foot.addWidget(self.gallery)
         bars = self.problems, self.notices, self.questions, self.job, self.painting, self.film
         self.messages = MessageStack(*bars, parent=self)
@@ -379,7 +398,16 @@ class MainWindow(QMainWindow):
             "train": lambda: self.training_launcher.open(self._settings),
             **{f"view_{view}": lambda view=view: self.set_view(view) for view in VIEWS},
             "compare": self._toggle_compare,
+            "undo": lambda: self.undo.undo(),
+            "redo": lambda: self.undo.redo(),
+            "save_look": lambda: self.looks.save(),
+            "looks": lambda: self._store_checked("looks", "show_looks"),
+            "reset": lambda: self.reset.reset_all(),
             "cycle_view": lambda: self.set_view(_next_in(VIEWS, self.viewport.view)),
+            "zoom_in": lambda: self.viewport.zoom.zoom_in(),
+            "zoom_out": lambda: self.viewport.zoom.zoom_out(),
+            "zoom_fit": lambda: self.viewport.zoom.fit(),
+            "zoom_actual": lambda: self.viewport.zoom.actual_size(),
             "mirror": lambda: self._store_checked("mirror", "mirror"),
             "overlay": lambda: self._store_checked("overlay", "overlay"),
             "smoother": lambda: self.panel.speed_control.move(-1),
@@ -525,6 +553,7 @@ class MainWindow(QMainWindow):
             ("advanced", settings.advanced),
             ("gallery", settings.show_gallery),
             ("film_strip", settings.show_strip),
+            ("looks", settings.show_looks),
             ("fullscreen", full),
             ("queue", self.queue.shown),
         ):
@@ -537,6 +566,7 @@ class MainWindow(QMainWindow):
         self.badge.set_wanted(settings.badge and not (settings.overlay or full))
         self.gallery.setVisible(settings.show_gallery)
         self.film_strip.set_wanted(settings.show_strip)
+        self.looks.strip.setVisible(settings.show_looks)
         self.workspace.show_panel(settings.show_panel, full=full)
         for part in (self.toolbar, self.status):
             part.setVisible(not full)

@@ -32,6 +32,9 @@ class DropHandler:
         installer: Installs styles.
         ask_many: Asks what is to be done with several files: they are passed to it with what opens
             the pictures among them as a strip, or None.
+
+    Attributes:
+        open_spec: Opens what was dropped as a source; by default the session does.
     """
 
     def __init__(
@@ -44,6 +47,7 @@ class DropHandler:
     ) -> None:
         self._session, self._viewport, self._ask_many = session, viewport, ask_many
         self._opener, self._installer = opener, installer
+        self.open_spec: Callable[[str | list[str]], object] = session.open
 
     def enter(self, event: QDragEnterEvent) -> None:
         """Show what dropping would do when a drag enters the window."""
@@ -86,7 +90,7 @@ class DropHandler:
             strip = None if spec is None else lambda: self._session.open(spec)
             self._ask_many(drop.queue, strip)
         elif drop.spec is not None:
-            self._session.open(drop.spec)
+            self.open_spec(drop.spec)
         else:
             self._session.problem.emit(Problem(f"{drop.title}. {drop.detail}", advice=DROP_ADVICE))
 

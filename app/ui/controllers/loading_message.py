@@ -1,7 +1,8 @@
-"""Shows over the picture what is loading: the program, a source, or a style."""
+"""Shows over the picture what is loading, or that a still picture is being refined."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QTimer
@@ -11,6 +12,8 @@ from app.ui.startup_view import STARTING_TEXT
 from app.ui.viewport.viewport import Viewport
 
 LOADING_DELAY_MS = 200  # shown if loading a style takes longer
+REFINING_MS = 250  # between two of its percentages; what takes less is not shown
+MOST = 99  # percent of the expected time, until it is done
 
 
 class LoadingMessage(QObject):
@@ -22,6 +25,11 @@ class LoadingMessage(QObject):
         self._opening = STARTING_TEXT  # until a source is opened
         self._delay = QTimer(self, interval=LOADING_DELAY_MS, singleShot=True)
         self._delay.timeout.connect(self.show_now)
+        self._refining = ""
+        self._begun = self._expected = 0.0
+        self._ticks = QTimer(self, interval=REFINING_MS)
+        self._ticks.timeout.connect(self._show_refining)
+        session.refining.connect(self._on_refining)
         session.opening_changed.connect(self._on_opening_changed)
         viewport.show_waiting(STARTING_TEXT)
 
@@ -34,7 +42,7 @@ class LoadingMessage(QObject):
         self._delay.stop()
         if self._opening == STARTING_TEXT:
             self._opening = ""
-        self._viewport.show_waiting(self._opening)
+        self._viewport.show_waiting(self._opening or self._refining)
 
     def show_now(self) -> None:
         """Show at once what is loading, if a source is open."""
@@ -48,3 +56,28 @@ class LoadingMessage(QObject):
     def _on_opening_changed(self, text: str) -> None:
         self._opening = text
         self._viewport.show_waiting(text)
+
+    def _on_refining(self, seconds: float) -> None:
+        """A still picture is being computed in better quality, in so many seconds at about."""
+        self._begun, self._expected = time.perf_counter(), seconds
+        if seconds:
+            self._ticks.start()
+            return
+        self._ticks.stop()
+        shown = self._refining
+        self._refining = ""
+        if shown:
+            self.stop()
+
+    def _show_refining(self) -> None:
+        words = refining_words(time.perf_counter() - self._begun, self._expected)
+        self._refining = words
+        if not (self._opening or self._delay.isActive()):
+            self._viewport.show_waiting(words)
+
+
+def refining_words(passed: float, expected: float) -> str:
+    """Return "Refining 40 %", by the seconds that passed of those expected; below 0 for unknown."""
+    if expected < 0:
+        return "Refining..."
+    return f"Refining {min(MOST, round(100 * passed / expected))} %"

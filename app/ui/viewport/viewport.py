@@ -6,21 +6,29 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QImage,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import QWidget
 
 from app.engine.result import Comparison, StyledFrame
 from app.frame import Frame
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.comparison import paint_comparison, summary
-from app.ui.viewport.text_painting import INK, REDRAW_MS, SHADE, draw_card, draw_pill
+from app.ui.viewport.scaling import Pixels, scale_frame, scale_part
+from app.ui.viewport.text_painting import INK, REDRAW_MS, SHADE, draw_card, draw_pill, pill_size
+from app.ui.viewport.zoom_control import ZoomControl
 from utils.opencv import cv2
 
-Pixels = NDArray[np.uint8]  # [H, W, 3] RGB, or [H, W, 4] as in Frame.screen
 VIEWS = ("styled", "split", "compare")
-MAX_AREA_FACTOR = 4  # largest factor of area averaging; larger pictures are subsampled first
 SCALING_BUDGET_MS = 10.0  # for scaling in one paint; beyond it, pictures are drawn with low quality
 _STEPS = {
     Qt.Key.Key_Left: -0.02,
@@ -37,7 +45,7 @@ class Viewport(QWidget):
     """
 
     split_changed = Signal(float)
-    resized = Signal(int, int)  # width and height in device pixels
+    resized = Signal(int, int)  # width and height in device pixels; of a zoomed picture its own
 
     def __init__(
         self, shown: Callable[[StyledFrame, float], None], parent: QWidget | None = None
@@ -53,13 +61,17 @@ class Viewport(QWidget):
         self._empty_text = ("", "")
         self._waiting_text = ""
         self._drop_hint: tuple[str, str, bool] | None = None
-        self._scaled: dict[int, tuple[Frame, Pixels, QImage]] = {}  # with the image's memory
+        # Of a frame, the size of the whole, the part of it that is seen, and this with its memory.
+        self._scaled: dict[int, tuple[Frame, QSize, QRect, Pixels, QImage]] = {}
         self._scaling_ms = 0.0  # time spent on scaling in this paint
         self._figures: Comparison | None = None  # the comparison whose figures are shown
         self._figures_since = 0.0
         self._headroom = 0
         self._covered = 0
-        self._picture = QRect()  # the rectangle of the picture, in which the divider moves
+        self._area = QRect()  # of the picture that is painted, in device pixels
+        self._picture = QRect()  # what is seen of the picture, in which the divider moves
+        self.zoom = ZoomControl(self)
+        self.zoom.changed.connect(self._on_zoomed)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMinimumSize(240, 240)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
@@ -82,6 +94,9 @@ class Viewport(QWidget):
             timed: Whether its paint is reported; not of one that was made for a file.
         """
         changed = styled is None or self._styled is None or styled.config != self._styled.config
+        if styled is not None:
+            whole = styled.captured or styled.frame
+            self.zoom.show_picture(QSize(whole.width, whole.height))
         self._styled = styled
         self._unpainted = timed and styled is not None
         self._update_figures(styled.comparison if styled else None, at_once=changed)
@@ -192,6 +207,8 @@ class Viewport(QWidget):
             text = summary(self._figures)
         else:
             text = f"Styled with {self._title}"
+        if self._styled is not None and self.zoom.text:
+            text = f"{text}. Shown at {self.zoom.text}; Alt and an arrow key move it"
         self.setAccessibleDescription(text)
 
     # Painting
@@ -231,6 +248,7 @@ class Viewport(QWidget):
 
     def _paint_result(self, painter: QPainter, styled: StyledFrame) -> None:
         self._evict_unused(styled)
+        self.zoom.begin_paint()
         if self._view == "compare" and styled.comparison and self._figures:
             paint_comparison(
                 painter,
@@ -238,25 +256,31 @@ class Viewport(QWidget):
                 self.palette(),
                 styled.comparison,
                 self._figures,
-                lambda frame, place: self._draw(painter, frame, place),
+                lambda frame, area: self._draw(painter, frame, self._place(area)),
             )
+            self._paint_zoom(painter)
             return
-        size = QSize(styled.frame.width, styled.frame.height)
-        size.scale(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
-        self._picture = QRect(QPoint(0, 0), size)
-        self._picture.moveCenter(self.rect().center())
-        self._draw(painter, styled.frame, self._picture)
+        place = self._place(self.rect())
+        self._draw(painter, styled.frame, place)
         if self._view == "split":
-            self._paint_split(painter, styled)
+            self._paint_split(painter, styled, place)
         elif self._view == "compare" and not self._waiting_text:
             corner = QPoint(self.width() - 2 * SPACE, self._covered + 2 * SPACE)
             draw_pill(painter, corner, "Measuring plain PyTorch and StyleForge...", right=True)
+        self._paint_zoom(painter)
 
-    def _paint_split(self, painter: QPainter, styled: StyledFrame) -> None:
+    def _paint_zoom(self, painter: QPainter) -> None:
+        """Tell at what size the picture is shown, where that is not the window's."""
+        if text := self.zoom.text:
+            half = pill_size(painter.fontMetrics(), text).width() // 2
+            down = self._picture.bottom() - SPACE - painter.fontMetrics().height() - SPACE
+            draw_pill(painter, QPoint(self._picture.center().x() - half, down), text)
+
+    def _paint_split(self, painter: QPainter, styled: StyledFrame, whole: QRect) -> None:
         place, x = self._picture, self._divider()
         painter.save()
         painter.setClipRect(place.left(), place.top(), x - place.left(), place.height())
-        self._draw(painter, styled.source, place)
+        self._draw(painter, styled.source, whole)
         painter.restore()
         down = place.bottom() - SPACE - painter.fontMetrics().height() - SPACE
         half = place.width() // 2 - 2 * SPACE
@@ -275,33 +299,64 @@ class Viewport(QWidget):
             painter.drawLine(tip, knob + QPoint(side * 4, -4))
             painter.drawLine(tip, knob + QPoint(side * 4, 4))
 
-    def _draw(self, painter: QPainter, frame: Frame, place: QRect) -> None:
-        """Draw `frame` scaled to `place`.
+    def _place(self, area: QRect) -> QRect:
+        """Where the whole picture lies, in device pixels; `_picture` is what is seen of it in the
+        area."""
+        ratio = self.devicePixelRatioF()
+        corner, size = QPointF(area.topLeft()) * ratio, area.size().toSizeF() * ratio
+        self._area = QRectF(corner, size).toRect()
+        place = self.zoom.place(self._area)
+        inside = QRectF(place & self._area)
+        self._picture = QRectF(inside.topLeft() / ratio, inside.size() / ratio).toRect()
+        return place
 
-        The scaled image is cached until the frame changes, so that moving the divider or updating
+    def _draw(self, painter: QPainter, frame: Frame, place: QRect) -> None:
+        """Draw the part of `frame` that is seen in the area.
+
+        It is cached until the frame or the part changes, so that moving the divider or updating
         the overlay copies at most. If scaling has used up its budget in this paint, the frame is
         drawn with low quality, and properly in the next paint.
+
+        Args:
+            painter: Paints on the viewport.
+            frame: The frame.
+            place: Of the whole of it, in device pixels.
         """
         ratio = self.devicePixelRatioF()
-        width = max(1, round(place.width() * ratio))
-        height = max(1, round(place.height() * ratio))
+        seen = place & self._area
+        if seen.isEmpty():
+            return
+        part = seen.translated(-place.topLeft())
+        if self._mirrored:
+            part.moveLeft(place.width() - part.x() - part.width())
         kept = self._scaled.get(id(frame))
-        if kept is None or kept[1].shape[:2] != (height, width):
-            pixels = frame.screen
-            if pixels is None or pixels.shape[:2] != (height, width):
+        if kept is None or kept[1:3] != (place.size(), part):
+            pixels = _part_of_screen(frame, place.size(), part)
+            if pixels is None:
                 if self._scaling_ms > SCALING_BUDGET_MS:
-                    pixels = self._facing((frame.preview or frame).pixels)
-                    painter.drawImage(place, as_image(pixels))
+                    self._draw_roughly(painter, frame, place)
                     self.update()
                     return
                 start = time.perf_counter()
-                pixels = scale_frame(frame, width, height).pixels
+                if self.zoom.zoomed:
+                    pixels = scale_part(frame, place.size(), part)
+                else:
+                    pixels = scale_frame(frame, part.width(), part.height()).pixels
                 self._scaling_ms += (time.perf_counter() - start) * 1e3
             pixels = self._facing(pixels)
             image = as_image(pixels)
             image.setDevicePixelRatio(ratio)
-            kept = self._scaled[id(frame)] = (frame, pixels, image)
-        painter.drawImage(place.topLeft(), kept[2])
+            kept = self._scaled[id(frame)] = (frame, place.size(), part, pixels, image)
+        painter.drawImage(QPointF(seen.topLeft()) / ratio, kept[4])
+
+    def _draw_roughly(self, painter: QPainter, frame: Frame, place: QRect) -> None:
+        ratio = self.devicePixelRatioF()
+        pixels = self._facing((frame.preview or frame).pixels)
+        whole = QRectF(QPointF(place.topLeft()) / ratio, place.size().toSizeF() / ratio)
+        painter.save()
+        painter.setClipRect(self._picture, Qt.ClipOperation.IntersectClip)
+        painter.drawImage(whole, as_image(pixels))
+        painter.restore()
 
     def _facing(self, pixels: Pixels) -> Pixels:
         return np.asarray(cv2.flip(pixels, 1), np.uint8) if self._mirrored else pixels
@@ -321,40 +376,77 @@ class Viewport(QWidget):
         if self._picture.width():
             self.split = (x - self._picture.left()) / self._picture.width()
 
+    def _near_divider(self, x: float) -> bool:
+        return self._can_split and abs(x - self._divider()) < 16
+
     def _set_cursor(self, x: float | None) -> None:
-        near = x is not None and self._can_split and abs(x - self._divider()) < 16
-        self.setCursor(Qt.CursorShape.SplitHCursor if near else Qt.CursorShape.ArrowCursor)
+        if self.zoom.dragging:
+            shape = Qt.CursorShape.ClosedHandCursor
+        elif x is not None and self._near_divider(x):
+            shape = Qt.CursorShape.SplitHCursor
+        else:
+            zoomed = self.zoom.zoomed and self._styled is not None
+            shape = Qt.CursorShape.OpenHandCursor if zoomed else Qt.CursorShape.ArrowCursor
+        self.setCursor(shape)
+
+    def _on_zoomed(self) -> None:
+        self._update_description()
+        self._set_cursor(None)
+        self._report_size()
+        self.update()
 
     @property
     def _can_split(self) -> bool:
         return self._view == "split" and self._styled is not None
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Move the divider to the pointer."""
-        if self._can_split and event.button() == Qt.MouseButton.LeftButton:
-            self._move_divider(event.position().x())
+        """Move the divider to the pointer; take hold of a zoomed picture elsewhere."""
+        x, left = event.position().x(), event.button() == Qt.MouseButton.LeftButton
+        held = not (left and self._near_divider(x)) and self.zoom.press(event)
+        if self._can_split and left and not held:
+            self._move_divider(x)
+        self._set_cursor(x)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Drag the divider, and update the cursor near it."""
-        if self._can_split and event.buttons() & Qt.MouseButton.LeftButton:
+        """Drag the picture or the divider, and update the cursor."""
+        used = self.zoom.move(event)
+        if not used and self._can_split and event.buttons() & Qt.MouseButton.LeftButton:
             self._move_divider(event.position().x())
         self._set_cursor(event.position().x())
 
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Let the picture go."""
+        self.zoom.release()
+        self._set_cursor(event.position().x())
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Show the picture in its actual size, or the whole of it."""
+        if self._styled is not None and event.button() == Qt.MouseButton.LeftButton:
+            self.zoom.toggle(event.position())
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Zoom at the pointer."""
+        if self._styled is None or not self.zoom.wheel(event):
+            event.ignore()
+
     def event(self, event: QEvent) -> bool:
-        """In the split view, handle the arrow keys before they become shortcuts."""
-        # In the split view the arrow keys move the divider instead of being shortcuts.
-        if (
-            event.type() == QEvent.Type.ShortcutOverride
-            and isinstance(event, QKeyEvent)
-            and self._can_split
-            and event.key() in _STEPS
-        ):
+        """Handle gestures, and the arrow keys that move the divider or a zoomed picture before
+        they become shortcuts."""
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            divides = self._can_split and event.key() in _STEPS
+            if divides or self.zoom.has_key(event):
+                event.accept()
+                return True
+        gestures = (QEvent.Type.NativeGesture, QEvent.Type.Gesture)
+        if event.type() in gestures and self._styled is not None and self.zoom.gesture(event):
             event.accept()
             return True
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Move the divider with the arrow keys, Home and End."""
+        """Move the divider with the arrow keys, Home and End; with Alt, a zoomed picture."""
+        if self.zoom.key(event):
+            return
         step = _STEPS.get(Qt.Key(event.key()))
         if step is None or not self._can_split:
             super().keyPressEvent(event)
@@ -365,37 +457,23 @@ class Viewport(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Clear the cache and report the new size in device pixels."""
         self._scaled.clear()
+        self._report_size()
+
+    def _report_size(self) -> None:
         ratio = self.devicePixelRatioF()
-        self.resized.emit(round(self.width() * ratio), round(self.height() * ratio))
+        size = self.zoom.shown_size or QSize(
+            round(self.width() * ratio), round(self.height() * ratio)
+        )
+        self.resized.emit(size.width(), size.height())
 
 
-def scale_frame(frame: Frame, width: int, height: int) -> Frame:
-    """Return `frame` at width x height pixels; `frame` itself if it has that size."""
-    if (frame.width, frame.height) == (width, height):
-        return frame
-    small = frame.preview
-    if small is not None and (small.width, small.height) == (width, height):
-        return small
-    if small is not None and small.width >= width and small.height >= height:
-        frame = small
-    pixels = frame.pixels
-    # Each step uses the fastest sufficient method, since it runs on the GUI thread.
-    thin = min(frame.width // (MAX_AREA_FACTOR * width), frame.height // (MAX_AREA_FACTOR * height))
-    if thin > 1:
-        pixels = _resized(pixels, frame.width // thin, frame.height // thin, cv2.INTER_NEAREST)
-    rows, columns = pixels.shape[:2]
-    whole = min(columns // width, rows // height)
-    if whole > 1:
-        columns, rows = columns // whole, rows // whole
-        even = pixels[: rows * whole, : columns * whole]
-        pixels = _resized(even, columns, rows, cv2.INTER_AREA)
-    # Fractional area averaging is slower, and needed only if pixels would be skipped.
-    method = cv2.INTER_AREA if columns > 1.5 * width else cv2.INTER_LINEAR
-    return Frame(_resized(pixels, width, height, method), frame.index, frame.captured_at)
-
-
-def _resized(pixels: Pixels, width: int, height: int, method: int) -> Pixels:
-    return np.asarray(cv2.resize(pixels, (width, height), interpolation=method), np.uint8)
+def _part_of_screen(frame: Frame, size: QSize, part: QRect) -> Pixels | None:
+    """The part of `Frame.screen`, if that has the size in which the frame is shown."""
+    if frame.screen is None or frame.screen.shape[:2] != (size.height(), size.width()):
+        return None
+    rows = slice(part.y(), part.y() + part.height())
+    columns = slice(part.x(), part.x() + part.width())
+    return np.ascontiguousarray(frame.screen[rows, columns])
 
 
 def as_image(pixels: Pixels) -> QImage:

@@ -193,6 +193,26 @@ def test_a_still_picture_may_take_seconds():
     assert 7e-4 * still.pixels <= STILL_BUDGET_MS
 
 
+def test_the_first_result_of_a_still_picture_has_the_strokes_of_the_refined_one():
+    for ms_per_pixel in (1e-5, 7e-4, 3e-3, 1e-1):
+        machine = Machine(frame=(1920, 1080))
+        live = machine.settled(ms_per_pixel)
+        first, still = machine.auto.first(1920, 1080), machine.auto.still(1920, 1080)
+        assert first.strokes == still.strokes, "or it would be another painting"
+        assert first.pixels <= still.pixels
+        if live.strokes == still.strokes:
+            assert first == live
+
+
+def test_the_expected_time_grows_with_the_pixels():
+    machine = Machine()
+    small, large = Sizes((100, 100), (100, 100)), Sizes((200, 200), (200, 200))
+    assert machine.auto.expected_ms(small) == 0
+    machine.auto.measured(small, 50.0)
+    assert machine.auto.expected_ms(small) == 50
+    assert machine.auto.expected_ms(large) == pytest.approx(50 * 4**0.8)
+
+
 def test_the_long_side_leads_and_no_side_gets_too_small():
     assert fit(640, 480, 320) == (320, 240)
     assert fit(480, 640, 320) == (240, 320)

@@ -8,8 +8,8 @@ MUTANTS = (
     Mutant(
         "both sides of the split view show the styled picture",
         "app/ui/viewport/viewport.py",
-        "self._draw(painter, styled.source, place)",
-        "self._draw(painter, styled.frame, place)",
+        "self._draw(painter, styled.source, whole)",
+        "self._draw(painter, styled.frame, whole)",
         (
             "tests/app/ui/widgets/test_viewport.py::"
             "test_the_split_has_the_original_left_and_the_styled_right",

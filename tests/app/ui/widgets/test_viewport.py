@@ -21,7 +21,8 @@ from app.ui.viewport.comparison import (
     ratio_text,
     summary,
 )
-from app.ui.viewport.viewport import Viewport, as_image, scale_frame
+from app.ui.viewport.scaling import scale_frame
+from app.ui.viewport.viewport import Viewport, as_image
 from models.precision import Precision
 from utils.opencv import cv2
 

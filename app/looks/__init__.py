@@ -1,0 +1,1 @@
+"""Looks: what is chosen of styles and settings, as a value, in files and in saved pictures."""

@@ -1,0 +1,105 @@
+"""A look: the styles and the settings that make a painting what it is, as a value and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from app.engine.config import EngineConfig
+from app.errors import StyleForgeError
+from app.options import MOST_MIXED, Part
+from app.parameters import AUTO, PARAMETERS
+from utils.text import printable
+
+KEY = "Look"  # of the metadata of saved pictures
+MAX_TEXT = 100  # characters of a name in a message
+_SUM = 1e-3  # by which shares, written with four decimals, may miss 1
+
+
+class LookError(StyleForgeError):
+    """What is no look, as one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is chosen of it; size, precision and engine are the machine's, and no part.
+
+    Attributes:
+        parts: Keys of one to four styles, with shares that add up to 1.
+        strength: As in app.parameters, and so are the others.
+    """
+
+    parts: tuple[Part, ...]
+    strength: float = 1.0
+    keep_colors: bool = False
+    strokes: str = "medium"
+    texture: float | str = AUTO
+
+    @classmethod
+    def of(cls, config: EngineConfig) -> Look:
+        """The look of a config."""
+        return cls(config.parts, **{name: getattr(config, name) for name in _SETTINGS})
+
+    def applied(self, config: EngineConfig) -> EngineConfig:
+        """A config with this look, and everything else as it is."""
+        settings = {name: getattr(self, name) for name in _SETTINGS}
+        return replace(config.mixed(self.parts), **settings)
+
+    def missing(self, keys: Collection[str]) -> str:
+        """Why it cannot be used where there are these styles, as a sentence; "" if it can."""
+        absent = [printable(key, MAX_TEXT) for key, _ in self.parts if key not in keys]
+        return f"The style '{absent[0]}' of this look is not installed" if absent else ""
+
+    def stored(self) -> dict[str, Any]:
+        """As values for JSON."""
+        styles = {key: round(share, 4) for key, share in self.parts}
+        return {"styles": styles, **{name: getattr(self, name) for name in _SETTINGS}}
+
+    def text(self) -> str:
+        """As JSON in one line, for the metadata of a picture."""
+        return json.dumps(self.stored())
+
+
+_SETTINGS = tuple(field.name for field in fields(Look) if field.name != "parts")
+
+
+def look_from(stored: object) -> Look:
+    """Check what `Look.stored` gave; settings that are not named have their defaults.
+
+    Raises:
+        LookError: It is something else.
+    """
+    if not isinstance(stored, dict) or not isinstance(styles := stored.get("styles"), dict):
+        raise LookError("it names no styles")
+    shares = list(styles.values())
+    if not 1 <= len(shares) <= MOST_MIXED:
+        raise LookError(f"it has {len(shares)} styles, not 1 to {MOST_MIXED}")
+    if not all(isinstance(share, int | float) and not isinstance(share, bool) for share in shares):
+        raise LookError("the share of a style is no number")
+    if min(shares) < 0 or not abs(sum(shares) - 1) <= _SUM * len(shares):
+        raise LookError("the shares of its styles do not add up to 1")
+    settings: dict[str, Any] = {}
+    for name in _SETTINGS:
+        if name not in stored:
+            continue
+        value = float(stored[name]) if type(stored[name]) is int else stored[name]
+        if not PARAMETERS[name].valid(value):
+            shown = printable(repr(value), MAX_TEXT)
+            raise LookError(f"its {PARAMETERS[name].title.lower()} cannot be {shown}")
+        settings[name] = value
+    parts = tuple((str(key), share / sum(shares)) for key, share in styles.items())
+    return Look(parts, **settings)
+
+
+def parse_look(text: str) -> Look:
+    """Read what `Look.text` wrote.
+
+    Raises:
+        LookError: It is something else.
+    """
+    try:
+        return look_from(json.loads(text))
+    except (ValueError, RecursionError) as exc:
+        raise LookError("it is not valid JSON") from exc

@@ -1,0 +1,133 @@
+"""The file with the looks that the user saved: written whole, checked when it is read."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.looks.look import MAX_TEXT, Look, LookError, look_from
+from app.settings import settings_path
+from utils.files.atomic import atomic_write
+from utils.files.regular import read_regular
+from utils.text import printable
+
+MAX_BYTES = 16 << 20  # of the file; a look takes some 10 KB with its picture
+MAX_NAME = 60  # characters of a look's name
+NAME = "looks.json"
+DAMAGED = "looks-damaged.json"  # a copy of what could not be read
+
+
+@dataclass(frozen=True, slots=True)
+class NamedLook:
+    """A look under a name.
+
+    Attributes:
+        name: Of one line, up to MAX_NAME characters.
+        look: The look.
+        picture: A small painting with it, as JPEG; empty for none.
+    """
+
+    name: str
+    look: Look
+    picture: bytes = b""
+
+
+class LookFile:
+    """Reads and writes the file, on any thread.
+
+    Args:
+        path: By default beside the settings.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or settings_path().with_name(NAME)
+        self._lock = threading.Lock()
+        self._written = 0
+
+    def read(self) -> tuple[list[NamedLook], str]:
+        """Read the looks.
+
+        Returns:
+            Those that can be read, and one sentence about what cannot; "" where all can. A copy of
+            a file that is damaged is kept, since the next change writes it anew.
+        """
+        try:
+            text = read_regular(self.path, MAX_BYTES).decode("utf-8")
+        except FileNotFoundError:
+            return [], ""
+        except OSError as exc:
+            return [], f"The saved looks in {self.path} cannot be read: {exc.strerror or exc}"
+        except ValueError:
+            return [], self._damaged("it is no text")
+        try:
+            stored = json.loads(text)
+        except (ValueError, RecursionError):
+            return [], self._damaged("it is not valid JSON")
+        entries = stored.get("looks") if isinstance(stored, dict) else None
+        if not isinstance(entries, list):
+            return [], self._damaged("it has no list of looks")
+        looks: list[NamedLook] = []
+        faults: list[str] = []
+        for number, entry in enumerate(entries, 1):
+            try:
+                looks.append(_named(entry))
+            except LookError as exc:
+                faults.append(f"look {number}: {exc}")
+        more = f", and {len(faults) - 1} more" if faults[1:] else ""
+        return looks, self._damaged(faults[0] + more) if faults else ""
+
+    def write(self, number: int, looks: Sequence[NamedLook]) -> None:
+        """Write all looks, unless newer ones are written.
+
+        Args:
+            number: Counts the changes.
+            looks: The looks.
+
+        Raises:
+            OSError: The file cannot be written; it is left as it was.
+        """
+        stored = [
+            {
+                "name": each.name,
+                **each.look.stored(),
+                "picture": base64.b64encode(each.picture).decode(),
+            }
+            for each in looks
+        ]
+        data = json.dumps({"looks": stored}, indent=2).encode()
+        with self._lock:
+            if number > self._written:
+                atomic_write(self.path, data)
+                self._written = number
+
+    def _damaged(self, fault: str) -> str:
+        try:
+            shutil.copyfile(self.path, self.path.with_name(DAMAGED))
+        except OSError:
+            kept = "no copy of it can be kept"
+        else:
+            kept = f"a copy is kept as {DAMAGED}"
+        return f"Not all saved looks in {self.path} can be read ({fault}); {kept}"
+
+
+def look_name(text: str) -> str:
+    """What a user typed as a name, in one line; "" for nothing."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:MAX_NAME].strip()
+
+
+def _named(entry: object) -> NamedLook:
+    look = look_from(entry)
+    assert isinstance(entry, dict)  # as `look_from` found
+    name, picture = entry.get("name"), entry.get("picture", "")
+    if not isinstance(name, str) or not look_name(name):
+        raise LookError(f"it has no name but {printable(repr(name), MAX_TEXT)}")
+    try:
+        data = base64.b64decode(picture, validate=True)
+    except (TypeError, ValueError):
+        raise LookError("its picture is damaged") from None
+    return NamedLook(look_name(name), look, data)

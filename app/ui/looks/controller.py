@@ -1,0 +1,220 @@
+"""Saves and uses looks: of the strip, and of pictures that the program saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QBuffer, QIODevice, QObject, QTimer
+from PySide6.QtGui import QAction, QImage
+
+from app.engine.config import EngineConfig
+from app.engine.result import StyledFrame
+from app.errors import Problem
+from app.live.session import Session
+from app.looks.look import KEY, Look, LookError, parse_look
+from app.looks.look_file import LookFile, NamedLook, look_name
+from app.options import blend_label
+from app.ui.looks.strip import LookStrip, ShownLook, thumbnail
+from app.ui.widgets.message_bars import NoticeBar
+from app.ui.widgets.prompt_bar import PromptBar
+from utils.images.metadata import read_metadata
+from utils.images.opening import ImageError
+from utils.text import printable
+
+MOST = 500  # looks with a name; 10 KB each
+QUALITY = 85  # of their pictures as JPEG, 0 to 100
+LAST = 12  # looks without a name in the strip
+SETTLE_MS = 1500  # that a look is on screen before it is one of the last
+SAVED_AS = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")  # which may hold a look
+_NAME = 100  # characters of a file's name in a message
+
+
+class LookController(QObject):
+    """Connects the strip, the file of looks and the session.
+
+    Args:
+        session: Has the config.
+        styled: Gives the result on screen.
+        questions: Asks for names.
+        notices: Says what was done.
+        actions: The actions of the window, by key.
+        parent: Of the QObject.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        styled: Callable[[], StyledFrame | None],
+        questions: PromptBar,
+        notices: NoticeBar,
+        actions: Mapping[str, QAction],
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._session, self._styled = session, styled
+        self._questions, self._notices = questions, notices
+        self.strip = LookStrip(actions["save_look"])
+        self._file = LookFile()
+        self._saved: list[NamedLook] = []
+        self._pictures: dict[str, QImage] = {}  # of the saved looks, by name
+        self._last: list[tuple[Look, QImage]] = []
+        self._changes = 0
+        self._settled = QTimer(self, interval=SETTLE_MS, singleShot=True)
+        self._settled.timeout.connect(self._keep_last)
+        self.strip.used.connect(lambda shown: self.use(shown.look))
+        self.strip.named.connect(self._ask_name)
+        self.strip.removed.connect(self._remove)
+        session.config_changed.connect(lambda _: self._show())
+        session.styles_changed.connect(self._show)
+        session.painted.connect(self._on_painted)
+        self._waits_for: EngineConfig | None = None
+        session.run(self._file.read, self._on_read, doing="read the saved looks")
+
+    # Commands
+
+    def save(self) -> None:
+        """Ask for a name of the look in force, and save it."""
+        look, styled = Look.of(self._session.config), self._styled()
+        picture = QImage() if styled is None else thumbnail(styled)
+        self._ask_name(ShownLook(look, self._title(look), "", picture))
+
+    def use(self, look: Look) -> bool:
+        """Paint with a look, and return whether that is possible."""
+        missing = look.missing({style.key for style in self._session.library.styles})
+        if missing:
+            self._session.problem.emit(Problem(missing))
+        else:
+            self._session.config = look.applied(self._session.config)
+        return not missing
+
+    def open_dropped(self, spec: str | Sequence[str]) -> None:
+        """Open a source; of a picture that the program saved, bring its look back instead."""
+        if not isinstance(spec, str) or Path(spec).suffix.lower() not in SAVED_AS:
+            self._session.open(spec)
+            return
+        name = printable(Path(spec).name, _NAME)
+
+        def done(found: Look | LookError | None) -> None:
+            if isinstance(found, Look) and self.use(found):
+                self._notices.show_offer(
+                    f"Painting with the look of '{name}'",
+                    "&Open the picture",
+                    f"Open '{name}' as a picture to paint",
+                    lambda: self._session.open(spec),
+                )
+                return
+            if isinstance(found, LookError):
+                fault = f"The look in '{name}' cannot be used: {found}"
+                self._session.problem.emit(Problem(fault))
+            self._session.open(spec)
+
+        self._session.run(lambda: _look_in(Path(spec)), done, doing=f"read {name}")
+
+    # The strip
+
+    def _show(self) -> None:
+        saved = [
+            ShownLook(each.look, each.name, each.name, self._pictures[each.name])
+            for each in self._saved
+        ]
+        last = [ShownLook(look, self._title(look), "", picture) for look, picture in self._last]
+        self.strip.show_looks([*saved, *last], Look.of(self._session.config))
+
+    def _title(self, look: Look) -> str:
+        titles = {style.key: style.title for style in self._session.library.styles}
+        label = blend_label([(titles.get(key, key), share) for key, share in look.parts])
+        return label if look.strength == 1 else f"{label} at {look.strength:.0%}"
+
+    def _on_painted(self, styled: StyledFrame) -> None:
+        if styled.config != self._waits_for and styled.config == self._session.config:
+            self._waits_for = styled.config
+            self._settled.start()
+
+    def _keep_last(self) -> None:
+        """Add the look on screen to the last ones, unless it is in the strip."""
+        styled, look = self._styled(), Look.of(self._session.config)
+        if styled is None or Look.of(styled.config) != look:
+            return
+        if any(shown.look == look for shown in self.strip.shown):
+            return
+        self._last = [(look, thumbnail(styled)), *self._last][:LAST]
+        self._show()
+
+    # Names
+
+    def _ask_name(self, shown: ShownLook) -> None:
+        def named(text: str) -> None:
+            if name := look_name(text):
+                self._store(shown, name)
+
+        self._questions.ask(
+            f"Rename the look '{shown.name}'" if shown.name else "Save this look",
+            "&Rename" if shown.name else "&Save",
+            named,
+            label="&Name:",
+            text=shown.title,
+        )
+
+    def _store(self, shown: ShownLook, name: str) -> None:
+        """Save a look under a name, in the place of the one that had it."""
+        entry = NamedLook(name, shown.look, _jpeg(shown.picture))
+        self._pictures[name] = shown.picture
+        places = [row for row, each in enumerate(self._saved) if each.name in (shown.name, name)]
+        kept = [each for each in self._saved if each.name not in (shown.name, name)]
+        if len(kept) >= MOST:
+            self._notices.show_notice(f"At most {MOST} looks can be saved; delete one first")
+            return
+        kept.insert(places[0] if places else len(kept), entry)
+        self._last = [each for each in self._last if each[0] != shown.look]
+        self._write(kept)
+
+    def _remove(self, shown: ShownLook) -> None:
+        if shown.name:
+            self._questions.ask(
+                f"Delete the look '{shown.name}'?", "&Delete", lambda _: self._delete(shown.name)
+            )
+        else:
+            self._last = [each for each in self._last if each[0] != shown.look]
+            self._show()
+
+    def _delete(self, name: str) -> None:
+        self._write([each for each in self._saved if each.name != name])
+
+    def _write(self, looks: list[NamedLook]) -> None:
+        self._saved = looks
+        self._changes += 1
+        number = self._changes
+        self._show()
+        self._session.run(
+            lambda: self._file.write(number, looks), lambda _: None, doing="save the looks"
+        )
+
+    def _on_read(self, found: tuple[list[NamedLook], str]) -> None:
+        looks, fault = found
+        if fault:
+            self._session.problem.emit(Problem(fault))
+        new = {each.name for each in self._saved}  # saved before the file was read
+        self._saved = [*(each for each in looks if each.name not in new), *self._saved]
+        for each in looks:
+            self._pictures.setdefault(each.name, QImage.fromData(each.picture))
+        self._show()
+
+
+def _look_in(path: Path) -> Look | LookError | None:
+    """The look in a saved picture, or why it is none; None where there is none, or no picture."""
+    try:
+        text = read_metadata(path).get(KEY)
+        return None if text is None else parse_look(text)
+    except LookError as fault:
+        return fault
+    except (ImageError, OSError):
+        return None  # opening the picture says why
+
+
+def _jpeg(picture: QImage) -> bytes:
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    if not picture.isNull():
+        picture.save(buffer, "JPG", QUALITY)  # type: ignore[call-overload]  (a str, by its docs)
+    return bytes(buffer.data().data())

@@ -1,0 +1,164 @@
+"""The choices of the panel and the gallery in the order they were made, to go back and forth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import fields, replace
+
+from app.engine.config import EngineConfig
+from app.parameters import PARAMETERS
+
+LIMIT = 100  # changes that can be undone
+_SPEED = frozenset({"network", "size", "precision"})  # which the bar from smooth to sharp sets
+_SHARES = frozenset({"mix_amount", "mix_more"})  # which the wheel sets
+_STYLES = _SHARES | {"style", "mix"}
+_TITLES = {
+    "style": "Style",
+    "mix": "Mix",
+    "mix_more": "Mix",
+    "size": "Detail",
+    "precision": "Precision",
+    "kernels": "Engine",
+    "device": "Device",
+    **{name: row.title for name, row in PARAMETERS.items()},
+}
+
+
+def change_title(before: EngineConfig, after: EngineConfig) -> str:
+    """Return what a change is called in "Undo Strength"; "" where there is none to undo."""
+    changed = _changed(before, after)
+    if not changed:
+        return ""
+    if len(changed) == 1:
+        return _TITLES[next(iter(changed))]
+    if changed <= _SHARES:
+        return "Shares of the mix"
+    if changed <= _STYLES:
+        return "Style" if len(after.styles) == len(before.styles) == 1 else "Mix"
+    return "Smooth or sharp" if changed <= _SPEED else "Look"
+
+
+class History:
+    """A list of configs, one of which is in force. The view of the speed test is no part of it.
+
+    Whole configs are kept rather than changes, so that one which turns out to be of no use (the
+    engine refused it, its style was removed) is left out and the others remain right.
+    """
+
+    def __init__(self, config: EngineConfig) -> None:
+        self._kept = [_choice(config)]
+        self._at = 0
+        # In which the config in force was chosen, and what the gesture changes.
+        self._gesture: tuple[int, frozenset[str]] | None = None
+
+    @property
+    def current(self) -> EngineConfig:
+        """The config in force."""
+        return self._kept[self._at]
+
+    @property
+    def undo_title(self) -> str:
+        """What `undo` takes back; "" for nothing."""
+        return change_title(self._kept[self._at - 1], self.current) if self._at else ""
+
+    @property
+    def redo_title(self) -> str:
+        """What `redo` does again; "" for nothing."""
+        rest = self._kept[self._at + 1 :]
+        return change_title(self.current, rest[0]) if rest else ""
+
+    def record(self, config: EngineConfig, gesture: int | None = None) -> None:
+        """Add the choice of a config, after which nothing can be done again.
+
+        Args:
+            config: The one in force now; nothing is added where it is already.
+            gesture: A number of the gesture that chose it, whose changes of one control are one;
+                None for a change of its own.
+        """
+        choice = _choice(config)
+        if choice == self.current:
+            return
+        control = None if gesture is None else (gesture, _control(self.current, choice))
+        del self._kept[self._at + 1 :]
+        if control is not None and control == self._gesture and self._at:
+            self._kept.pop()
+        if choice != self._kept[-1]:
+            self._kept.append(choice)
+        self._kept = self._kept[-LIMIT - 1 :]
+        self._at = len(self._kept) - 1
+        self._gesture = control
+
+    def undo(self) -> EngineConfig:
+        """Go back by one change; return the config that is in force then."""
+        return self._go(max(self._at - 1, 0))
+
+    def redo(self) -> EngineConfig:
+        """Go forth by one change; return the config that is in force then."""
+        return self._go(min(self._at + 1, len(self._kept) - 1))
+
+    def refuse(self, returned: EngineConfig) -> None:
+        """Leave out what could not be used.
+
+        Args:
+            returned: The config that is in force instead. What was chosen since, on whichever side
+                of the one refused, was made of it.
+        """
+        choice, at = _choice(returned), self._at
+        self._gesture = None
+        places = [place for place, kept in enumerate(self._kept) if kept == choice]
+        if places:
+            back = min(places, key=lambda place: abs(place - at))
+            if back <= at:
+                del self._kept[back + 1 : at + 1]
+                self._at = back
+            else:
+                del self._kept[at:back]
+        elif at:  # it was in force within a gesture
+            del self._kept[at]
+            self._kept[at - 1] = choice
+            self._at = at - 1
+        else:
+            self._kept[0] = choice
+        self._drop(lambda _: True)
+
+    def keep_styles(self, keys: Collection[str]) -> None:
+        """Leave out the choices of styles that are no longer there.
+
+        Args:
+            keys: Of the styles that are.
+        """
+        self._drop(lambda config: all(key in keys for key in config.styles))
+
+    def _drop(self, wanted: Callable[[EngineConfig], bool]) -> None:
+        """Keep what is wanted and the config in force, without equal ones in succession."""
+        kept: list[EngineConfig] = []
+        at = 0
+        for place, config in enumerate(self._kept):
+            current = place == self._at
+            if (current or wanted(config)) and not (kept and kept[-1] == config):
+                kept.append(config)
+            if current:
+                at = len(kept) - 1
+        self._kept, self._at = kept, at
+
+    def _go(self, place: int) -> EngineConfig:
+        self._at, self._gesture = place, None
+        return self.current
+
+
+def _changed(before: EngineConfig, after: EngineConfig) -> frozenset[str]:
+    """The names of the fields that differ."""
+    a, b = _choice(before), _choice(after)
+    names = (field.name for field in fields(EngineConfig))
+    return frozenset(name for name in names if getattr(a, name) != getattr(b, name))
+
+
+def _control(before: EngineConfig, after: EngineConfig) -> frozenset[str]:
+    """The fields that the control sets which made a change."""
+    changed = _changed(before, after)
+    return next((several for several in (_SPEED, _SHARES) if changed <= several), changed)
+
+
+def _choice(config: EngineConfig) -> EngineConfig:
+    """The config without what is the view's."""
+    return replace(config, compare=False)

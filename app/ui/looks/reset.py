@@ -1,0 +1,109 @@
+"""Back to the default of a control: by a double click, or by Delete on the control in focus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QComboBox, QLabel, QWidget
+
+from app.engine.config import EngineConfig
+from app.live.session import Session
+from app.ui.widgets.control_panel import ControlPanel
+
+KEYS = (Qt.Key.Key_Delete, Qt.Key.Key_Backspace)
+HINT = "Double-click or Delete resets it"
+BOX_HINT = "Delete, or a double click on its name, resets it"  # a click on the box opens its list
+_DEFAULTS = EngineConfig()
+
+
+class ResetController(QObject):
+    """Watches the controls of the panel and their labels, and adds to their tips how they are
+    reset.
+
+    The automatic texture is a default too: the amount is the style's own then.
+
+    Args:
+        session: Has the config.
+        panel: Its controls.
+    """
+
+    def __init__(self, session: Session, panel: ControlPanel) -> None:
+        super().__init__(panel)
+        self._session = session
+        self._resets: dict[QWidget, Callable[[], object]] = {
+            panel.mix: lambda: self._use(session.config.mixed([(session.config.style, 1.0)])),
+            panel.speed.slider: panel.speed_control.automatic,
+            **{control: self._to_default(name) for name, control in panel.controls.items()},
+            panel.network_size: self._to_default("size"),
+            panel.precision: self._to_default("precision"),
+            panel.kernels: self._to_default("kernels"),
+            panel.device: self._to_default("device"),
+        }
+        for control in self._resets:
+            control.installEventFilter(self)
+            self._add_hint(control)
+        for label in panel.findChildren(QLabel):
+            if label.buddy() in self._resets:
+                label.installEventFilter(self)
+
+    def reset_all(self) -> None:
+        """Give every setting its default; the styles stay, and what is shown."""
+        kept = self._session.config
+        self._use(
+            replace(
+                _DEFAULTS,
+                style=kept.style,
+                mix=kept.mix,
+                mix_amount=kept.mix_amount,
+                mix_more=kept.mix_more,
+                compare=kept.compare,
+            )
+        )
+
+    def _to_default(self, name: str) -> Callable[[], None]:
+        default = getattr(_DEFAULTS, name)
+        return lambda: self._use(replace(self._session.config, **{name: default}))
+
+    def _use(self, config: EngineConfig) -> None:
+        self._session.config = config
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Reset the control, and keep the hint at the end of its tip."""
+        control = watched.buddy() if isinstance(watched, QLabel) else watched
+        if not isinstance(control, QWidget) or control not in self._resets:
+            return False
+        match event.type():
+            case QEvent.Type.ToolTipChange | QEvent.Type.EnabledChange:
+                self._add_hint(control)
+            case QEvent.Type.MouseButtonDblClick if control.isEnabled():
+                self._resets[control]()
+                return True
+            case QEvent.Type.ShortcutOverride | QEvent.Type.KeyPress if _resets(event):
+                event.accept()  # or the key would be a shortcut of the window
+                if event.type() == QEvent.Type.KeyPress:
+                    self._resets[control]()
+                return True
+            case _:
+                pass
+        return False
+
+    def _add_hint(self, control: QWidget) -> None:
+        """End the tip of a control that can be used with the hint."""
+        hint = BOX_HINT if isinstance(control, QComboBox) else HINT
+        tip = control.toolTip().removesuffix(f". {hint}")
+        wanted = f"{tip}. {hint}" if control.isEnabled() else tip
+        if wanted != control.toolTip():
+            control.setToolTip(wanted)
+
+
+def _resets(event: QEvent) -> bool:
+    """Whether a key is pressed that resets, alone."""
+    if not isinstance(event, QKeyEvent):
+        return False
+    return event.key() in KEYS and event.modifiers() in (
+        Qt.KeyboardModifier.NoModifier,
+        Qt.KeyboardModifier.KeypadModifier,
+    )

@@ -1,0 +1,177 @@
+"""The strip of looks: those that have a name, then the last ones, as small paintings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QColor, QIcon, QImage, QKeyEvent, QPixmap
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QListWidget,
+    QListWidgetItem,
+    QMenu,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.engine.result import StyledFrame
+from app.looks.look import Look
+from app.ui.theme.tokens import SPACE
+from app.ui.viewport.scaling import scale_frame
+from app.ui.viewport.viewport import as_image
+from app.ui.widgets.toolbar import tool_button
+
+THUMBNAIL = QSize(80, 60)
+DENSITY = 2  # pixels of a thumbnail per pixel of the window, for scaled screens
+_KEYS = (Qt.Key.Key_F2, Qt.Key.Key_Delete)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLook:
+    """A look in the strip; `name` is empty for one that was not saved, `title` is shown."""
+
+    look: Look
+    title: str
+    name: str
+    picture: QImage
+
+
+def thumbnail(styled: StyledFrame) -> QImage:
+    """The middle of a result, at DENSITY times THUMBNAIL."""
+    size, frame = THUMBNAIL * DENSITY, styled.frame
+    whole = QSize(frame.width, frame.height).scaled(
+        size, Qt.AspectRatioMode.KeepAspectRatioByExpanding
+    )
+    small = np.ascontiguousarray(scale_frame(frame, whole.width(), whole.height()).pixels)
+    corner = (whole - size) / 2
+    return as_image(small).copy(corner.width(), corner.height(), size.width(), size.height())
+
+
+class _List(QListWidget):
+    """Emits `renamed` and `deleted` with an item for F2 and Delete."""
+
+    renamed = Signal(object)
+    deleted = Signal(object)
+
+    def event(self, event: QEvent) -> bool:
+        """Keep F2 and Delete from becoming shortcuts of the window."""
+        if (
+            event.type() == QEvent.Type.ShortcutOverride
+            and isinstance(event, QKeyEvent)
+            and event.key() in _KEYS
+            and not event.modifiers()
+        ):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Rename, delete or use the look in focus."""
+        item = self.currentItem()
+        if item is not None and event.key() == Qt.Key.Key_F2:
+            self.renamed.emit(item)
+        elif item is not None and event.key() == Qt.Key.Key_Delete:
+            self.deleted.emit(item)
+        elif item is not None and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.itemClicked.emit(item)
+        else:
+            super().keyPressEvent(event)
+
+
+class LookStrip(QFrame):
+    """A row of looks. A click or Enter uses one; F2 and Delete, or the context menu, change it.
+
+    Signals have a ShownLook. The action `save` saves the look in force.
+    """
+
+    used = Signal(object)
+    named = Signal(object)  # to be saved under a name, or under another one
+    removed = Signal(object)
+
+    def __init__(self, save: QAction, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("looks")
+        self._shown: list[ShownLook] = []
+        self.view = _List(self)
+        self.view.setAccessibleName("Looks")
+        self.view.setToolTip("Saved looks, then the last ones; Enter uses one, F2 names it")
+        self.view.setViewMode(QListWidget.ViewMode.IconMode)
+        self.view.setFlow(QListWidget.Flow.LeftToRight)
+        self.view.setWrapping(False)
+        self.view.setMovement(QListWidget.Movement.Static)
+        self.view.setIconSize(THUMBNAIL)
+        self.view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.view.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.view.setUniformItemSizes(True)
+        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        line = self.view.fontMetrics().height()
+        cell = QSize(THUMBNAIL.width() + 2 * SPACE, THUMBNAIL.height() + line + 2 * SPACE)
+        self.view.setGridSize(cell)
+        bar = self.view.horizontalScrollBar().sizeHint().height()
+        self.view.setFixedHeight(cell.height() + bar + SPACE)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE, SPACE // 2, SPACE, 0)
+        row.addWidget(self.view, 1)
+        beside = QVBoxLayout()
+        beside.addStretch(1)
+        beside.addWidget(tool_button(save, self, words=True))
+        beside.addStretch(1)
+        row.addLayout(beside)
+        self.view.itemClicked.connect(lambda item: self.used.emit(self._of(item)))
+        self.view.renamed.connect(lambda item: self.named.emit(self._of(item)))
+        self.view.deleted.connect(lambda item: self.removed.emit(self._of(item)))
+        self.view.customContextMenuRequested.connect(self._pop_up)
+
+    @property
+    def shown(self) -> Sequence[ShownLook]:
+        """The looks, from left to right."""
+        return self._shown
+
+    def show_looks(self, looks: Sequence[ShownLook], current: Look) -> None:
+        """Show looks, and which of them is in force."""
+        if list(looks) != self._shown:
+            row = self.view.currentRow()
+            self._shown = list(looks)
+            self.view.clear()
+            for each in looks:
+                self.view.addItem(self._item(each))
+            self.view.setCurrentRow(min(row, len(looks) - 1))
+        for row, each in enumerate(self._shown):
+            self.view.item(row).setSelected(each.look == current)
+
+    def context_menu(self, shown: ShownLook) -> QMenu:
+        """Return the context menu of a look; it deletes itself when closed."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction("&Use this look", lambda: self.used.emit(shown))
+        words = "&Rename...\tF2" if shown.name else "&Save...\tF2"
+        menu.addAction(words, lambda: self.named.emit(shown))
+        words = "&Delete...\tDel" if shown.name else "&Remove from the strip\tDel"
+        menu.addAction(words, lambda: self.removed.emit(shown))
+        return menu
+
+    def _of(self, item: QListWidgetItem) -> ShownLook:
+        return self._shown[self.view.row(item)]
+
+    def _pop_up(self, place: QPoint) -> None:
+        item = self.view.itemAt(place)
+        if item is not None:
+            self.context_menu(self._of(item)).popup(self.view.viewport().mapToGlobal(place))
+
+    def _item(self, shown: ShownLook) -> QListWidgetItem:
+        pixmap = QPixmap.fromImage(shown.picture)
+        if pixmap.isNull():
+            pixmap = QPixmap(THUMBNAIL)
+            hue = sum(map(ord, shown.title)) * 37 % 360
+            pixmap.fill(QColor.fromHsv(hue, 110, 110))
+        icon = QIcon(pixmap)
+        icon.addPixmap(pixmap, QIcon.Mode.Selected)  # or Qt tints the painting in force
+        item = QListWidgetItem(icon, shown.title)
+        kind = "Saved look" if shown.name else "Look"
+        item.setToolTip(f"{shown.title}\n{kind}; click or Enter uses it")
+        item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{kind}: {shown.title}")
+        return item

@@ -1,0 +1,77 @@
+"""Undo and redo of what was chosen: follows the session's config, and its two actions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction
+
+from app.engine.config import EngineConfig
+from app.live.session import Session
+from app.ui.actions import set_available, tip_of
+from app.ui.looks.gestures import Gestures
+from app.ui.looks.history import History
+
+
+class UndoController(QObject):
+    """Records every change of the session's config, and goes back and forth.
+
+    Args:
+        session: Has the config.
+        gestures: Tells which changes belong together.
+        actions: The actions of the window, by key.
+        parent: Of the QObject.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        gestures: Gestures,
+        actions: Mapping[str, QAction],
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._session, self._gestures = session, gestures
+        self._undo, self._redo = actions["undo"], actions["redo"]
+        self.history = History(session.config)
+        session.config_changed.connect(self._record)
+        session.config_refused.connect(self._refuse)
+        session.styles_changed.connect(self._keep_styles)
+        self._show()
+
+    def undo(self) -> None:
+        """Take the newest change back."""
+        self._use(self.history.undo())
+
+    def redo(self) -> None:
+        """Do the change that was taken back last again."""
+        self._use(self.history.redo())
+
+    def _use(self, config: EngineConfig) -> None:
+        self._session.config = replace(config, compare=self._session.config.compare)
+        self._show()
+
+    def _record(self, config: EngineConfig) -> None:
+        self.history.record(config, self._gestures.current)
+        self._show()
+
+    def _refuse(self, returned: EngineConfig) -> None:
+        self.history.refuse(returned)
+        self._show()
+
+    def _keep_styles(self) -> None:
+        self.history.keep_styles({style.key for style in self._session.library.styles})
+        self._show()
+
+    def _show(self) -> None:
+        """Name what would be undone and done again."""
+        history = self.history
+        for action, word, title in (
+            (self._undo, "Undo", history.undo_title),
+            (self._redo, "Redo", history.redo_title),
+        ):
+            action.setText(f"{word} {title}".rstrip())
+            reason = "" if title else f"There is nothing to {word.lower()}"
+            set_available(action, tip_of(word.lower()), reason)
