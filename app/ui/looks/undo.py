@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction
 
 from app.engine.config import EngineConfig
@@ -16,7 +16,8 @@ from app.ui.looks.history import History
 
 
 class UndoController(QObject):
-    """Records every change of the session's config, and goes back and forth.
+    """Records every change of the session's config, and goes back and forth. What changes while the
+    slideshow plays is one change.
 
     Args:
         session: Has the config.
@@ -35,7 +36,10 @@ class UndoController(QObject):
         super().__init__(parent)
         self._session, self._gestures = session, gestures
         self._undo, self._redo = actions["undo"], actions["redo"]
+        self._slideshow = actions["slideshow"]
         self.history = History(session.config)
+        # Later: a style that is half faded in when it stops is shown alone first.
+        self._slideshow.toggled.connect(self._record_now, Qt.ConnectionType.QueuedConnection)
         session.config_changed.connect(self._record)
         session.config_refused.connect(self._refuse)
         session.styles_changed.connect(self._keep_styles)
@@ -43,6 +47,7 @@ class UndoController(QObject):
 
     def undo(self) -> None:
         """Take the newest change back."""
+        self._record_now()
         self._use(self.history.undo())
 
     def redo(self) -> None:
@@ -53,7 +58,12 @@ class UndoController(QObject):
         self._session.config = replace(config, compare=self._session.config.compare)
         self._show()
 
+    def _record_now(self) -> None:
+        self._record(self._session.config)
+
     def _record(self, config: EngineConfig) -> None:
+        if self._slideshow.isChecked():
+            return
         self.history.record(config, self._gestures.current)
         self._show()
 

@@ -45,6 +45,20 @@ CHANGES = (
 )  # fmt: skip
 
 
+def test_a_slideshow_is_one_change(window, session):
+    before = session.config
+    session.config = replace(before, strength=0.4)
+    window.actions_by_key["slideshow"].setChecked(True)
+    for style in ("udnie", "mosaic"):
+        session.config = replace(session.config, style=style)
+    window.actions_by_key["slideshow"].setChecked(False)
+    assert session.config.style == "mosaic"
+    press(window, "undo")
+    assert session.config == replace(before, strength=0.4)
+    press(window, "undo")
+    assert session.config == before
+
+
 def test_every_change_is_undone_and_done_again(window, session):
     assert set(PARAMETERS) <= {name for change in CHANGES for name in change}
     configs = [session.config]
