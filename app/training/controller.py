@@ -58,6 +58,7 @@ class TrainingController(QObject):
     history_replaced = Signal()  # `history` was replaced
     preview_saved = Signal(object)  # Path of a new preview
     finished = Signal(object)  # Style, now in the library
+    whole_file_needed = Signal(str)  # why VGG-19's first layers cannot be downloaded alone
     unfinished_changed = Signal(object)  # tuple[RunDirectory, ...], those no program works on
 
     def __init__(self, library: Library, parent: QObject | None = None) -> None:
@@ -72,6 +73,8 @@ class TrainingController(QObject):
         self._request: TrainingRequest | None = None
         self._lock: FileLock | None = None
         self._cancelled = False
+        self._vgg_download = "layers"
+        self._whole_file_reason = ""  # why the process that runs cannot download them
         self._seconds_per_step = 0.0
         self._agreed_s = 0.0  # training time that the user has confirmed already
         self._history_saved_at = 0.0
@@ -110,7 +113,7 @@ class TrainingController(QObject):
                 self._discard()
                 return
             self._set_state(Phase.MEASURING, doing="Reading the photographs...")
-            self._process.start([*run.arguments("--estimate"), *AS_CHILD])
+            self._start_process(run, "--estimate")
 
         self._job(work, done, request.title)
 
@@ -174,6 +177,10 @@ class TrainingController(QObject):
         """Delete an unfinished run that is not the current one."""
         self._job(lambda: self._runs.delete(run), lambda _: self.look_for_unfinished(), run.title)
 
+    def allow_whole_file(self) -> None:
+        """Download VGG-19's whole file from now on, if it has to be downloaded."""
+        self._vgg_download = "whole"
+
     def set_preview_frame(self, frame: NDArray[np.uint8]) -> None:
         """Make the next previews with `frame`, [H, W, 3] uint8 RGB."""
         run = self._state.run
@@ -230,6 +237,8 @@ class TrainingController(QObject):
             self.note_received.emit(str(event["text"]))
         elif kind == "loading":
             self._show_loading(str(event["what"]), int(event["done"]), int(event["total"]))
+        elif kind == "whole_file_needed":
+            self._whole_file_reason = str(event["reason"])
         elif kind == "estimate":
             self._on_estimate(event)
         elif kind == "resumed":
@@ -316,7 +325,11 @@ class TrainingController(QObject):
         interval = str(min(500, max(5, steps)))
         self._history_saved_at = time.monotonic()
         self._set_state(Phase.TRAINING, doing="Starting...", fraction=None, problem=None)
-        arguments = run.arguments("--checkpoint-interval", interval)
+        self._start_process(run, "--checkpoint-interval", interval)
+
+    def _start_process(self, run: RunDirectory, *flags: str) -> None:
+        self._whole_file_reason = ""
+        arguments = run.arguments(*flags, "--vgg-download", self._vgg_download)
         self._process.start([*arguments, *AS_CHILD])
 
     def _enter_paused(self) -> None:
@@ -347,8 +360,19 @@ class TrainingController(QObject):
     def _on_failed_exit(self, exit: ProcessExit) -> None:
         run = self._state.run
         assert run is not None
+        if self._whole_file_reason:
+            self._leave_for_question(run, self._whole_file_reason)
+            return
         problem = Problem(f"Could not train '{run.title}': {exit.reason}", exit.details)
         self._pause_or_discard(problem)
+
+    def _leave_for_question(self, run: RunDirectory, reason: str) -> None:
+        """Pause or delete the run; the user decides whether to download the whole file."""
+        if run.worth_keeping:
+            self._enter_paused()
+            self.whole_file_needed.emit(reason)
+        else:
+            self._discard(then=lambda: self.whole_file_needed.emit(reason))
 
     def _pause_or_discard(self, problem: Problem) -> None:
         """After a failure: pause the run if it has a checkpoint, delete it otherwise."""

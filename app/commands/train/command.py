@@ -27,6 +27,7 @@ from models.training.checkpoint import resume_run
 from models.training.config import TrainingConfig
 from models.training.data import Photographs, find_photographs, load_photographs
 from models.training.download import cached_vgg
+from models.training.download.errors import WholeFileNeededError
 from models.training.errors import TrainingError
 from models.training.features import Vgg19Features, load_vgg
 from models.training.run import Run
@@ -71,6 +72,9 @@ def run(args: argparse.Namespace) -> int:
     with make_reporter(as_json=args.json_progress) as report:
         try:
             return _run(args, report)
+        except WholeFileNeededError as exc:
+            report.whole_file_needed(exc.reason)
+            raise StyleForgeError(str(exc)) from exc
         except (TrainingError, ImageError, CheckpointError) as exc:
             raise StyleForgeError(str(exc)) from exc
         except (MemoryError, RuntimeError) as exc:
@@ -291,7 +295,9 @@ def _excluded(path: Path | None) -> list[str]:
 
 
 def _features(args: argparse.Namespace, report: Reporter) -> Vgg19Features:
-    path = args.vgg or cached_vgg(partial(report.loading, "VGG-19, bytes"))
+    path = args.vgg or cached_vgg(
+        args.vgg_download, partial(report.loading, "VGG-19, bytes"), report.note
+    )
     return load_vgg(path, args.vgg_input)
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from models.network_config import CONFIGS
 from models.training.config import PRECISIONS, TrainingConfig
+from models.training.download import DOWNLOADS
+from models.training.download.published import PART_MB, WHOLE_MB
 from models.training.features import INPUTS
 
 DEFAULTS = TrainingConfig()
@@ -46,7 +48,14 @@ def _add_judge(parser: argparse.ArgumentParser) -> None:
         "--vgg",
         type=Path,
         metavar="FILE",
-        help="VGG-19 weights (default: torchvision's, 548 MB, downloaded once)",
+        help="VGG-19 weights (default: torchvision's, downloaded once)",
+    )
+    vgg.add_argument(
+        "--vgg-download",
+        choices=DOWNLOADS,
+        default="layers",
+        help=f"what is downloaded: the layers in use, {PART_MB} MB, or the whole file, {WHOLE_MB} "
+        "MB, for which a checksum is published (default: layers)",
     )
     vgg.add_argument(
         "--vgg-input",

@@ -29,7 +29,7 @@ from utils.files.toml import Value
 
 NOT_RECORDED = {  # arguments that do not change the style
     *("command", "parser", "resume", "overwrite", "json_progress", "listen", "estimate"),
-    *("checkpoint_interval", "thumbnail"),
+    *("checkpoint_interval", "thumbnail", "vgg_download"),
 }
 NAME_LETTERS = 200  # file systems allow 255; files beside a pack have longer names
 AVERAGED_STEPS = 20  # the losses in a pack are means over this many last steps

@@ -28,6 +28,9 @@ class Reporter(Display):
     def loading(self, what: str, done: int, total: int) -> None:
         """Report that `done` of `total` (0: unknown) files or bytes of `what` are loaded."""
 
+    def whole_file_needed(self, reason: str) -> None:
+        """Report to a program why VGG-19's layers cannot be downloaded alone; an error follows."""
+
     def resumed(self, iteration: int, history: Sequence[StepLosses]) -> None:
         """Report that the run resumes from `iteration`; `history` has the losses up to there."""
         self.note(f"Resuming from iteration {iteration}")
@@ -85,7 +88,7 @@ class LineReporter(Reporter):
 class JsonReporter(Reporter):
     """Prints one JSON object per line.
 
-    Its "event" is note, loading, estimate, resumed, progress or finished.
+    Its "event" is note, loading, whole_file_needed, estimate, resumed, progress or finished.
     """
 
     def note(self, text: str) -> None:
@@ -95,6 +98,10 @@ class JsonReporter(Reporter):
     def loading(self, what: str, done: int, total: int) -> None:
         """Print an event with the count."""
         self._emit("loading", what=what, done=done, total=total)
+
+    def whole_file_needed(self, reason: str) -> None:
+        """Print an event with the reason."""
+        self._emit("whole_file_needed", reason=reason)
 
     def resumed(self, iteration: int, history: Sequence[StepLosses]) -> None:
         """Print an event with the losses so far."""

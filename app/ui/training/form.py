@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,8 @@ from app.ui.widgets.form_layout import NoWheelSlider
 from app.ui.widgets.message_bars import make_button
 from app.ui.widgets.option_box import Choice, OptionBox
 from app.ui.widgets.remark_label import RemarkLabel
-from models.training.download import SIZE_MB, vgg_cache
+from models.training.download import present_vgg
+from models.training.download.published import PART_MB
 from models.training.presets import PRESETS, STROKES, STYLE_WEIGHT, STYLE_WEIGHTS, Preset
 from models.training.run import fit
 from utils.images.opening import ImageError
@@ -112,7 +114,7 @@ class TrainingForm(QScrollArea):
         self.weight.valueChanged.connect(lambda _: self._update_remarks())
         self.vgg = PathLabel("")
         self.choose_vgg = make_button(
-            "Choose &file...", "Choose a file of VGG-19's weights", self.ask_vgg
+            "Choose &file...", "Choose a file of VGG-19's weights", lambda: self.ask_vgg()
         )
         self.clear_vgg = make_button(
             "Clea&r", "Use torchvision's weights instead of this file", lambda: self._set_vgg("")
@@ -210,7 +212,7 @@ class TrainingForm(QScrollArea):
     @property
     def needs_download(self) -> bool:
         """Whether VGG-19 has to be downloaded first."""
-        return self.vgg.path is None and not vgg_cache().is_file()
+        return self.vgg.path is None and present_vgg() is None
 
     # The style picture
 
@@ -292,21 +294,26 @@ class TrainingForm(QScrollArea):
 
     # The loss network
 
-    def ask_vgg(self) -> None:
-        """Ask for a file with VGG-19's weights."""
+    def ask_vgg(self, then: Callable[[], object] = lambda: None) -> None:
+        """Ask for a file with VGG-19's weights; `then` is called once one is chosen."""
+
+        def chosen(names: list[str]) -> None:
+            self._set_vgg(names[0])
+            then()
+
         one = QFileDialog.FileMode.ExistingFile
         self._picker.dialog(
             self,
             "Choose VGG-19's weights",
             OPEN_WEIGHTS,
             one,
-            lambda names: self._set_vgg(names[0]),
+            chosen,
         ).open()
 
     def show_vgg(self, path: Path | None) -> None:
         """Set the file with VGG-19's weights; None for torchvision's."""
-        here = vgg_cache().is_file()
-        nothing = "torchvision's" if here else f"torchvision's, {SIZE_MB} MB to download"
+        here = present_vgg() is not None
+        nothing = "torchvision's" if here else f"{PART_MB} MB to download"
         self.vgg.show_path(path, nothing)
         self.clear_vgg.setVisible(path is not None)
         missing = path is not None and not path.is_file()

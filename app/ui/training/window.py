@@ -36,7 +36,8 @@ from app.ui.training.loss_plot import LossPlot
 from app.ui.training.preview import Preview
 from app.ui.widgets.message_bars import ProblemBar, make_button
 from app.ui.window_geometry import WindowGeometry
-from models.training.download import ADDRESS, SIZE_MB
+from models.training.download import layers_proven
+from models.training.download.published import HOST, PART_MB, WHOLE_MB
 
 Pixels = NDArray[np.uint8]
 FORM_WIDTH = 340
@@ -167,6 +168,7 @@ class TrainingWindow(QDialog):
         studio.preview_saved.connect(self._show_preview)
         studio.note_received.connect(self._show_note)
         studio.finished.connect(self._show_finished)
+        studio.whole_file_needed.connect(self._ask_for_whole_file)
         studio.unfinished_changed.connect(self._ask_about_unfinished)
         self.form.changed.connect(self._on_form_changed)
 
@@ -268,6 +270,7 @@ class TrainingWindow(QDialog):
             self.choice_bar.ask("long", confirmation_text(forecast, beside_picture=live), *answers)
         if state.phase is not Phase.IDLE:
             self.choice_bar.withdraw("unfinished")
+        if state.phase not in (Phase.IDLE, Phase.PAUSED):
             self.choice_bar.withdraw("download")
         if state.phase not in (Phase.TRAINING, Phase.PAUSED):
             self.choice_bar.withdraw("cancel")
@@ -300,6 +303,8 @@ class TrainingWindow(QDialog):
 
     def _ask_about_unfinished(self, runs: tuple[RunDirectory, ...]) -> None:
         self._unfinished = runs
+        if self.choice_bar.topic == "download":
+            return  # one question at a time; the studio asks about runs whenever it is shown
         if not runs or self._studio.state.phase is not Phase.IDLE:
             self.choice_bar.withdraw("unfinished")
             return
@@ -331,21 +336,44 @@ class TrainingWindow(QDialog):
 
     def _start(self) -> None:
         if self.form.needs_download:
-            host = ADDRESS.split("/")[2]
-            self.choice_bar.ask(
-                "download",
-                f"Training needs VGG-19, the network that computes the losses: {SIZE_MB} MB, "
-                f"downloaded once from {host}. No data is sent.",
-                Answer("&Download and start", "Download it, then train", self._start_training),
-                Answer("Choose a &file...", "Use a file on this machine", self._choose_vgg),
-                Answer("Do &not train", "Return to the form", lambda: None),
+            part = Answer(
+                f"&Download {PART_MB} MB and start",
+                "Download the layers in use, then train",
+                self._start_training,
             )
+            self._ask_to_download(_download_text(), part)
         else:
             self._start_training()
 
-    def _choose_vgg(self) -> None:
+    def _ask_to_download(self, question: str, *first: Answer) -> None:
+        whole = Answer(
+            f"&Whole file, {WHOLE_MB} MB",
+            "Download the whole file, compare its published checksum, then train",
+            self._start_with_whole_file,
+        )
+        answers = [*first, whole]
+        if self._studio.state.phase is Phase.IDLE:  # a paused run keeps the file it began with
+            tip = "Use a file on this machine, then train"
+            answers.append(Answer("Choose a &file...", tip, self._use_file))
+        cancel = Answer("&Not now", "Download nothing", lambda: None)
+        self.choice_bar.ask("download", question, *answers, cancel)
+
+    def _ask_for_whole_file(self, reason: str) -> None:
+        self._ask_to_download(
+            f"The layers that training uses cannot be downloaded alone: {reason}. The whole file "
+            f"of VGG-19 is {WHOLE_MB} MB, downloaded once from {HOST}."
+        )
+
+    def _start_with_whole_file(self) -> None:
+        self._studio.allow_whole_file()
+        if self._studio.state.phase is Phase.PAUSED:
+            self._studio.resume()
+        else:
+            self._start_training()
+
+    def _use_file(self) -> None:
         self.form.advanced_button.setChecked(True)
-        self.form.ask_vgg()
+        self.form.ask_vgg(self._start_training)
 
     def _start_training(self) -> None:
         request = self.form.request(self._initial_weights(), self._session.config.device)
@@ -419,6 +447,20 @@ class TrainingWindow(QDialog):
             self.form.set_folder(path)
         else:
             self.form.set_picture(path)
+
+
+def _download_text() -> str:
+    """What is downloaded, from where, and what can be checked about it."""
+    text = (
+        "Training needs a helper network, VGG-19, that judges how well a style is learned: "
+        f"{PART_MB} MB, downloaded once from {HOST}. Nothing is sent. "
+    )
+    if layers_proven():
+        return text + "Its checksums are known and compared."
+    return text + (
+        "Checked are the server's identity and the shape of the data, not a checksum: one is "
+        f"published only for the whole file ({WHOLE_MB} MB)."
+    )
 
 
 def _paths(urls: list[QUrl]) -> list[Path]:

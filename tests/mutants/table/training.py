@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
+_PART = "tests/models/training/test_vgg_part.py"
+_DOWNLOAD = "models/training/download"
+
 MUTANTS = (
     Mutant(
         "the weave loss is left out of what is learned",
@@ -55,5 +58,50 @@ MUTANTS = (
         "if theirs.get(name) != value",
         "if False",
         ("tests/models/training/test_run.py::test_a_run_is_not_resumed_with_other_settings",),
+    ),
+    Mutant(
+        "the layers may come from two versions of VGG-19's file",
+        f"{_DOWNLOAD}/remote_file.py",
+        "if (size, version) != (self._size, self._version):",
+        "if False:",
+        (f"{_PART}::test_a_file_that_changes_in_between_is_refused",),
+    ),
+    Mutant(
+        "more of VGG-19's file is read than the layers in use",
+        f"{_DOWNLOAD}/saved_tensors.py",
+        "HEAD_BYTES = 1 << 14",
+        "HEAD_BYTES = 1 << 18",
+        (f"{_PART}::test_no_more_than_the_head_and_the_layers_is_transferred",),
+    ),
+    Mutant(
+        "a known checksum of a layer is not compared",
+        f"{_DOWNLOAD}/vgg_part.py",
+        "if sha256 is not None and",
+        "if False and",
+        (f"{_PART}::test_known_checksums_prove_the_part_and_refuse_another",),
+    ),
+    Mutant(
+        "a part that was damaged later is trained with",
+        f"{_DOWNLOAD}/vgg_part.py",
+        "if hashlib.sha256(data).hexdigest() == stated:",
+        "if True:",
+        (f"{_PART}::test_a_part_that_was_damaged_later_is_deleted_with_a_sentence",),
+    ),
+    Mutant(
+        "a part is called proven without a checksum for every layer",
+        f"{_DOWNLOAD}/vgg_part.py",
+        "return set(layers) <= set(hashes)",
+        "return bool(hashes)",
+        (f"{_PART}::test_known_checksums_prove_the_part_and_refuse_another",),
+    ),
+    Mutant(
+        "the whole file of VGG-19 is downloaded unasked",
+        "app/training/controller.py",
+        'self._vgg_download = "layers"',
+        'self._vgg_download = "whole"',
+        (
+            "tests/app/training/test_download.py::"
+            "test_the_whole_file_is_downloaded_only_when_that_is_agreed",
+        ),
     ),
 )
