@@ -7,6 +7,8 @@ from pathlib import Path
 
 from models.training.presets import STROKES, STYLE_WEIGHT, Preset, Stroke
 
+OWN_RESULTS = "StyleForge"  # the folder for results in the user's pictures; no photographs
+
 
 @dataclass(frozen=True, slots=True)
 class TrainingRequest:
@@ -38,6 +40,7 @@ class TrainingRequest:
         """Return the flags of `styleforge train`, except those for files in the run's folder."""
         flags = [
             *("--dataset", str(self.photographs)),
+            *("--skip-folder", OWN_RESULTS),
             *("--title", self.title),
             *("--device", self.device),
             *("--style-weight", f"{self.style_weight:g}"),

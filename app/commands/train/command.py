@@ -110,7 +110,7 @@ def _run(args: argparse.Namespace, report: Reporter) -> int:
     style = read_pixels(args.style_image)
     thumbnail = _read_optional(args.thumbnail, args, report)
     preview_path = None if _read_optional(args.preview, args, report) is None else args.preview
-    paths = find_photographs(args.dataset, _excluded(args.exclude))
+    paths = find_photographs(args.dataset, _excluded(args.exclude), args.skip_folder)
     features = _features(args, report)
     photographs = load_photographs(
         paths,

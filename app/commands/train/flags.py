@@ -135,6 +135,12 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
         help="a text file with the names of photographs to leave out, one per line",
     )
     recipe.add_argument(
+        "--skip-folder",
+        default="",
+        metavar="NAME",
+        help="a folder directly in that of the photographs that is not searched",
+    )
+    recipe.add_argument(
         "--cache-photos",
         type=int,
         default=CACHED_PHOTOS,

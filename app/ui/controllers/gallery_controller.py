@@ -69,6 +69,7 @@ class GalleryController(QObject):
         self.pictures = PictureStyles(
             session, gallery, installer.ask_install, picker, actions, parent
         )
+        self.pictures.train_wanted.connect(lambda picture: train(picture, ""))
         self._menu = StyleMenu(session, installer, train, picker, actions, parent)
         gallery.entries = self._menu.entries
         gallery.mix_reason = mixer.unavailable_reason

@@ -39,17 +39,23 @@ from utils.images.opening import ImageError
 from utils.images.reading import read_pixels
 
 SHOWN_SIDE = 560  # pixels of the style picture on screen, enough for scaled displays
+_PHOTOGRAPHS = (
+    "The style practises on them and they stay on this machine. Any subject will do: several "
+    "hundred make a style that works on everything, some dozens are enough to try"
+)
 STEPS_PER_UNIT = 4  # slider steps per unit of the style weight
 
 
 class TrainingForm(QScrollArea):
     """The form of a training request; each field shows a remark about what is chosen.
 
+    One decision is asked for, the photographs; what is under *Advanced* has a default.
     `changed` is emitted after every change by the user. `run` is session.run, `picker` makes file
     dialogs.
     """
 
     changed = Signal()
+    own_pictures_wanted = Signal()  # the user wants to train on the pictures folder
 
     def __init__(self, run: RunJob, picker: FileDialogs, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -72,8 +78,8 @@ class TrainingForm(QScrollArea):
 
     def _make(self) -> None:
         self.picture = PictureField(
-            "Style picture",
-            "Choose the picture to learn the style of (Alt+P)",
+            "Painting",
+            "Choose the painting to learn the style of (Alt+P)",
             "Drop a painting here, or click to choose one",
         )
         self.picture.clicked.connect(self.ask_picture)
@@ -82,9 +88,14 @@ class TrainingForm(QScrollArea):
         self.title.setToolTip("Name of the style in the gallery (Alt+T)")
         self.title.setMaxLength(80)
         self.title.textEdited.connect(self._title_edited)
-        self.folder = PathLabel("No folder chosen")
+        self.folder = PathLabel("Nothing chosen")
+        self.own_pictures = make_button(
+            "&My pictures",
+            "Learn on the photographs in your pictures folder",
+            lambda: self.own_pictures_wanted.emit(),
+        )
         self.choose_folder = make_button(
-            "C&hoose...", "Choose a folder of training photographs", self.ask_folder
+            "A &folder...", "Choose another folder of photographs", self.ask_folder
         )
         self.choose_folder.setAccessibleName("Choose the folder of photographs")
         self.preset = OptionBox("Quality", "Quality and training time (Alt+Q)")
@@ -94,7 +105,9 @@ class TrainingForm(QScrollArea):
         self.advanced_button = QToolButton()
         self.advanced_button.setText("&Advanced")
         self.advanced_button.setAccessibleName("Advanced")
-        self.advanced_button.setToolTip("Show or hide strokes, weight and the loss network (Alt+A)")
+        self.advanced_button.setToolTip(
+            "Show or hide title, quality, strokes and the helper network (Alt+A)"
+        )
         self.advanced_button.setCheckable(True)
         self.advanced_button.setAutoRaise(True)
         self.advanced_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -105,7 +118,8 @@ class TrainingForm(QScrollArea):
         self.stroke.show_choice(STROKES[1])
         self.stroke.picked.connect(lambda _: self._update_remarks())
         self.weight = NoWheelSlider(
-            "Style weight", "Weight of the style relative to the photograph (Alt+W)"
+            "Strength of the style",
+            "How much the painting counts against the photograph (Alt+R)",
         )
         low, high = (round(value * STEPS_PER_UNIT) for value in STYLE_WEIGHTS)
         self.weight.setRange(low, high)
@@ -114,10 +128,12 @@ class TrainingForm(QScrollArea):
         self.weight.valueChanged.connect(lambda _: self._update_remarks())
         self.vgg = PathLabel("")
         self.choose_vgg = make_button(
-            "Choose &file...", "Choose a file of VGG-19's weights", lambda: self.ask_vgg()
+            "Choose fil&e...", "Choose a file of VGG-19's weights", lambda: self.ask_vgg()
         )
         self.clear_vgg = make_button(
-            "Clea&r", "Use torchvision's weights instead of this file", lambda: self._set_vgg("")
+            "Use the &default",
+            "Use torchvision's weights instead of this file",
+            lambda: self._set_vgg(""),
         )
 
     def _lay_out(self) -> None:
@@ -130,21 +146,23 @@ class TrainingForm(QScrollArea):
             RemarkLabel() for _ in range(3)
         )
         self.stroke_remark, self.weight_remark, self.vgg_remark = (RemarkLabel() for _ in range(3))
-        _add_titled(column, "Style &picture", self.picture, self.picture, self.picture_remark)
-        _add_titled(column, "&Title", self.title, self.title)
-        row = path_row(self.folder, self.choose_folder)
-        _add_titled(column, "Photographs", row, None, self.folder_remark)
-        _add_titled(column, "&Quality", self.preset, self.preset, self.preset_remark)
+        _add_titled(column, "&Painting", self.picture, self.picture, self.picture_remark)
+        _add_titled(column, "Photographs to learn on", self.folder, None)
+        column.addWidget(path_row(QLabel(), self.own_pictures, self.choose_folder))
+        column.addWidget(self.folder_remark)
+        self.folder_remark.show_text(_PHOTOGRAPHS)
         column.addSpacing(SPACE)
         column.addWidget(self.advanced_button, 0, Qt.AlignmentFlag.AlignLeft)
         self.advanced = QWidget()
         inner = QVBoxLayout(self.advanced)
         inner.setContentsMargins(0, 0, 0, 0)
         inner.setSpacing(SPACE // 2)
+        _add_titled(inner, "&Title", self.title, self.title)
+        _add_titled(inner, "&Quality", self.preset, self.preset, self.preset_remark)
         _add_titled(inner, "Stro&kes", self.stroke, self.stroke, self.stroke_remark)
-        _add_titled(inner, "Style &weight", self.weight, self.weight, self.weight_remark)
+        _add_titled(inner, "St&rength of the style", self.weight, self.weight, self.weight_remark)
         row = path_row(self.vgg, self.clear_vgg, self.choose_vgg)
-        _add_titled(inner, "Loss network (VGG-19)", row, None, self.vgg_remark)
+        _add_titled(inner, "Helper network (VGG-19)", row, None, self.vgg_remark)
         column.addWidget(self.advanced)
         column.addStretch(1)
         self.setWidget(content)
@@ -197,9 +215,9 @@ class TrainingForm(QScrollArea):
     def missing_input(self) -> str:
         """What the user has to do before training can start; empty if nothing."""
         if self._picture is None:
-            return "Choose a style picture"
+            return "Choose a painting"
         if self.folder.path is None:
-            return "Choose a folder of photographs"
+            return "Choose the photographs to learn on"
         if self._scan is not None and not self._scan.usable:
             return "Choose a folder with photographs in it"
         return ""
@@ -221,7 +239,7 @@ class TrainingForm(QScrollArea):
         one = QFileDialog.FileMode.ExistingFile
         self._picker.dialog(
             self,
-            "Choose a style picture",
+            "Choose a painting",
             OPEN_PICTURE,
             one,
             lambda names: self.set_picture(Path(names[0])),

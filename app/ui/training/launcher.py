@@ -14,11 +14,13 @@ from PySide6.QtWidgets import QWidget
 from app.engine.result import StyledFrame
 from app.live.session import Session
 from app.settings import Settings
+from app.styles.pack import Style
 from app.training.run_store import RunDirectory
 from app.training.state import Phase, State
 from app.ui.actions import tooltip_with_shortcut
 from app.ui.file_dialogs import FileDialogs
 from app.ui.training.window import TrainingWindow
+from app.ui.widgets.message_bars import NoticeBar
 from app.ui.widgets.prompt_bar import PromptBar
 
 
@@ -69,12 +71,29 @@ class TrainingLauncher(QObject):
             self.window = TrainingWindow(
                 self._session, self._source_pixels, self._keep, self._picker, self._parent
             )
-            self.window.restore(settings.photographs, settings.vgg)
+            self.window.restore(settings.photographs, settings.vgg, settings.own_pictures)
         if picture is not None:
             self.window.use_picture(picture, title)
         self.window.show()
         self.window.raise_()
         self.window.activateWindow()
+
+    def offer(self, style: Style, notices: NoticeBar, settings: Callable[[], Settings]) -> None:
+        """Offer to train a style that was made of a picture in an instant.
+
+        Args:
+            style: The style.
+            notices: Shows the offer.
+            settings: Returns the settings of the window.
+        """
+        if style.picture is None or self._session.studio.state.phase is not Phase.IDLE:
+            return
+        notices.show_offer(
+            f"'{style.title}' is made in an instant. Training makes it finer",
+            "&Train it...",
+            "Open the studio with this painting",
+            lambda: self.open(settings(), style.picture, style.title),
+        )
 
     def close(self) -> None:
         """Close the studio; training continues."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import QStandardPaths, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QImage, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import (
     QDialog,
@@ -38,6 +38,8 @@ from app.ui.widgets.message_bars import ProblemBar, make_button
 from app.ui.window_geometry import WindowGeometry
 from models.training.download import layers_proven
 from models.training.download.published import HOST, PART_MB, WHOLE_MB
+from models.training.presets import PRESETS
+from utils.devices import resolve
 
 Pixels = NDArray[np.uint8]
 FORM_WIDTH = 340
@@ -69,6 +71,7 @@ class TrainingWindow(QDialog):
         self._unfinished: tuple[RunDirectory, ...] = ()
         self._problem: Problem | None = None  # the problem shown or dismissed already
         self._attached_run = False  # the run is not from the request in the form
+        self._own_pictures_allowed = False
         self._previews = 0  # counts the previews; only the newest is shown
         self.setWindowTitle("Train a style - StyleForge")
         self.setWindowFlag(Qt.WindowType.WindowMinMaxButtonsHint)
@@ -79,6 +82,8 @@ class TrainingWindow(QDialog):
         self._connect()
         self._on_state_changed(self._studio.state)
         self._restart_plot()
+        if resolve(session.config.device).type == "cpu":
+            self.form.choose_preset(PRESETS[0])
 
     # Building
 
@@ -170,6 +175,7 @@ class TrainingWindow(QDialog):
         studio.finished.connect(self._show_finished)
         studio.whole_file_needed.connect(self._ask_for_whole_file)
         studio.unfinished_changed.connect(self._ask_about_unfinished)
+        self.form.own_pictures_wanted.connect(self._use_own_pictures)
         self.form.changed.connect(self._on_form_changed)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -178,16 +184,21 @@ class TrainingWindow(QDialog):
         if self._studio.state.phase is Phase.IDLE:
             self._studio.look_for_unfinished()
 
-    def restore(self, photographs: str, vgg: str) -> None:
-        """Fill in the choices of the last time."""
+    def restore(self, photographs: str, vgg: str, own_pictures: bool) -> None:
+        """Fill in the choices of the last time; `own_pictures`: the pictures folder may be read."""
+        self._own_pictures_allowed = own_pictures
         if photographs and Path(photographs).is_dir():
             self.form.set_folder(Path(photographs))
+        elif own_pictures:
+            self._use_own_pictures()
         self.form.show_vgg(Path(vgg) if vgg else None)
 
     def use_picture(self, picture: Path, title: str) -> None:
         """Fill in the style picture and the title; a run that exists keeps its own, and says so."""
         if self._studio.state.phase is Phase.IDLE:
             self.form.set_picture(picture, title)
+            if self.form.folder.path is None:
+                self._use_own_pictures()
         else:
             run = self._studio.state.run
             named = f"'{run.title}'" if run else "another style"
@@ -197,6 +208,27 @@ class TrainingWindow(QDialog):
                     "finish or delete that run first"
                 )
             )
+
+    def _use_own_pictures(self) -> None:
+        """Learn on the user's pictures folder; the first time only if that is allowed."""
+        folder = _own_pictures()
+        if self._own_pictures_allowed:
+            self.form.set_folder(folder)
+            return
+
+        def allowed() -> None:
+            self._own_pictures_allowed = True
+            self._keep(own_pictures=True)
+            self.form.set_folder(folder)
+
+        self.choice_bar.ask(
+            "own pictures",
+            f"May StyleForge look through {folder} and learn on the photographs there, now and "
+            "whenever you train a style? They are only read, and nothing leaves this machine.",
+            Answer("&Allow", "Learn on these photographs; this is asked once", allowed),
+            Answer("Choose a fol&der...", "Learn on other photographs", self.form.ask_folder),
+            Answer("&No", "Leave these photographs alone", lambda: None),
+        )
 
     # Signals of the training controller
 
@@ -447,6 +479,10 @@ class TrainingWindow(QDialog):
             self.form.set_folder(path)
         else:
             self.form.set_picture(path)
+
+
+def _own_pictures() -> Path:
+    return Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.PicturesLocation))
 
 
 def _download_text() -> str:

@@ -33,7 +33,7 @@ def test_a_bad_style_picture_is_told_at_once_and_again_if_it_is_ordered(
     window.form.set_picture(page)
     qtbot.waitUntil(window.form.picture_remark.isVisible)
     assert "'page.png'" in window.form.picture_remark.text()
-    assert window.status.text() == "Choose a style picture"
+    assert window.status.text() == "Choose a painting"
     assert not window.start.isEnabled()
     bad = TrainingRequest(**{**fields(order), "picture": page})
     assert "Could not train 'Red stripes': 'page.png'" in told(qtbot, session.studio, bad)

@@ -137,15 +137,22 @@ def test_a_server_without_ranges_leads_to_the_whole_file_which_is_asked_for(
 
 
 @pytest.mark.parametrize("at", [2, 9])
-@pytest.mark.parametrize("name", ["ETag", "Last-Modified"])
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    [
+        ("ETag", '"first"', '"second"'),
+        ("ETag", 'W/"first"', 'W/"second"'),
+        ("Last-Modified", "Tue, 01 Feb 2022 10:00:00 GMT", "Tue, 01 Feb 2022 10:00:01 GMT"),
+    ],
+)
 def test_a_file_that_changes_in_between_is_refused(
-    legacy: bytes, tmp_path: Path, at: int, name: str
+    legacy: bytes, tmp_path: Path, at: int, name: str, first: str, second: str
 ) -> None:
-    served = Served(legacy, headers={name: '"first"'})
+    served = Served(legacy, headers={name: first})
 
     def change(number: int) -> None:
         if number == at:
-            served.headers = {name: '"second"'}
+            served.headers = {name: second}
 
     served.before = change
     assert "changed on the server meanwhile" in told(served, tmp_path)

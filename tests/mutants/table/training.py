@@ -95,6 +95,23 @@ MUTANTS = (
         (f"{_PART}::test_known_checksums_prove_the_part_and_refuse_another",),
     ),
     Mutant(
+        "the user's pictures are read without being asked for",
+        "app/ui/training/window.py",
+        "if self._own_pictures_allowed:",
+        "if True:",
+        (
+            "tests/app/training/test_own_pictures.py::"
+            "test_the_pictures_folder_is_read_only_when_allowed_and_asked_for_once",
+        ),
+    ),
+    Mutant(
+        "the style learns on results of StyleForge",
+        "models/training/data.py",
+        "parts[:-1][:1] != (skip_folder,)",
+        "parts[:0] != (skip_folder,)",
+        ("tests/app/training/test_own_pictures.py::test_results_of_styleforge_are_no_photographs",),
+    ),
+    Mutant(
         "the whole file of VGG-19 is downloaded unasked",
         "app/training/controller.py",
         'self._vgg_download = "layers"',
