@@ -74,6 +74,7 @@ class TrainingController(QObject):
         self._lock: FileLock | None = None
         self._cancelled = False
         self._vgg_download = "layers"
+        self._finish_asked = False  # the user keeps what was learned so far as a style
         self._whole_file_reason = ""  # why the process that runs cannot download them
         self._seconds_per_step = 0.0
         self._agreed_s = 0.0  # training time that the user has confirmed already
@@ -101,6 +102,7 @@ class TrainingController(QObject):
         if self._state.phase is not Phase.IDLE:
             return
         self._request, self._cancelled, self._agreed_s = request, False, agreed_s
+        self._finish_asked = False
         self._set_state(Phase.PREPARING, doing="Preparing...", problem=None)
 
         def work() -> RunDirectory:
@@ -149,11 +151,21 @@ class TrainingController(QObject):
         run = self._state.run
         if self._state.phase is not Phase.PAUSED or run is None:
             return
-        self._cancelled = False
-        if run.pack.is_dir():  # training was complete, but installing failed
+        self._cancelled = self._finish_asked = False
+        if run.pack.is_dir() and not run.trains_lite:  # only installing is left
             self._install_style()
         else:
             self._train()
+
+    def keep_learned(self) -> None:
+        """End the training and make a style of what was learned so far."""
+        if self._state.phase is Phase.TRAINING:
+            self._finish_asked = True
+            self._process.stop()
+            self._set_state(Phase.STOPPING, doing="Ending after this step...")
+        elif self._state.phase is Phase.PAUSED:
+            self._finish_asked = True
+            self._finish()
 
     def attach(self, run: RunDirectory) -> None:
         """Make an unfinished run of an earlier session the current, paused one."""
@@ -259,6 +271,8 @@ class TrainingController(QObject):
     def _on_estimate(self, event: dict[str, Any]) -> None:
         request = self._request
         assert request is not None, "only a request is measured"
+        if event.get("preview"):
+            self.preview_saved.emit(Path(str(event["preview"])))
         forecast = forecast_from(event, request.preset, cheaper(request.preset))
         self._seconds_per_step = forecast.seconds_per_step
         self._state = replace(self._state, forecast=forecast)
@@ -299,7 +313,9 @@ class TrainingController(QObject):
         elif phase is Phase.MEASURING:
             self._train_or_confirm()
         elif exit.outcome == "done":
-            self._install_style()
+            self._on_trained(run)
+        elif self._finish_asked:
+            self._finish()
         else:
             self._enter_paused()
 
@@ -315,6 +331,28 @@ class TrainingController(QObject):
             self._set_state(Phase.AWAITING_CONFIRMATION, doing="", fraction=None)
         else:
             self._train()
+
+    def _on_trained(self, run: RunDirectory) -> None:
+        """After the style its fast version is trained, unless the user has ended the training."""
+        if not run.trains_lite or self._finish_asked:
+            self._install_style()
+            return
+        self.history.clear()
+        self._state = replace(self._state, progress=None)
+        self._train()
+        self.history_replaced.emit()
+
+    def _finish(self) -> None:
+        """Make a style of the last checkpoint; a fast version without one is left out."""
+        run = self._state.run
+        assert run is not None
+        if run.checkpoint.is_file():
+            self._set_state(Phase.FINISHING, doing="Writing the style...", fraction=None)
+            self._start_process(run, "--finish")
+        elif run.pack.is_dir():
+            self._install_style()
+        else:
+            self._discard()
 
     def _train(self) -> None:
         run = self._state.run

@@ -22,6 +22,8 @@ class TrainingRequest:
         stroke: stroke size.
         style_weight: weight of the style loss.
         vgg: file with VGG-19's weights; None for torchvision's, which are downloaded if missing.
+        lite_init: weights of a lite network to start from, for a fast version of the style, which
+            is trained after it; None for no fast version.
         init: checkpoint to start from; None for random weights.
         device: a key of utils.devices.
     """
@@ -35,6 +37,7 @@ class TrainingRequest:
     vgg: Path | None = None
     init: Path | None = None
     device: str = "auto"
+    lite_init: Path | None = None
 
     def flags(self) -> tuple[str, ...]:
         """Return the flags of `styleforge train`, except those for files in the run's folder."""

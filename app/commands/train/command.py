@@ -139,7 +139,8 @@ def _run(args: argparse.Namespace, report: Reporter) -> int:
     )
     if args.estimate:
         pace = seconds_per_step(training)
-        report.estimate(pace, config.iterations, title(device))
+        shown = _save_preview(output.preview, training.styled(preview()), report)
+        report.estimate(pace, config.iterations, title(device), shown)
         return DONE
     with _exclusive(output, report):
         _check_resumable(output, args)  # another process may have written it meanwhile
@@ -148,14 +149,16 @@ def _run(args: argparse.Namespace, report: Reporter) -> int:
             if damage := resume_run(output.checkpoint, training):
                 report.note(damage)
             report.resumed(training.iteration, training.history)
-        complete = training.finished  # killed after its last step, before the style was written
+        # Killed after its last step, before the style was written; or the user is content.
+        complete = training.finished or args.finish
         if not complete:
             output.check_free(overwrite=args.overwrite)
         report.note(
             f"Training on {title(device)} in {config.precision}, {len(photographs)} photographs"
         )
-        _run_training(training, output, args.checkpoint_interval, preview, report)
-        if not training.finished:
+        if not complete:
+            _run_training(training, output, args.checkpoint_interval, preview, report)
+        if not (training.finished or args.finish):
             kept = f"the same command with --resume continues from '{output.checkpoint}'"
             report.note(
                 f"Stopped at iteration {training.iteration} of {config.iterations}; "
@@ -221,6 +224,8 @@ def _exclusive(output: Output, report: Reporter) -> Iterator[None]:
 
 def _check_resumable(output: Output, args: argparse.Namespace) -> None:
     """TrainingError if the run to resume does not exist, or a new run would overwrite one."""
+    if args.finish and not args.resume:
+        raise TrainingError("--finish needs --resume")
     if output.checkpoint.exists() and not args.resume:
         raise TrainingError(
             f"'{output.checkpoint}' holds an unfinished run; "

@@ -164,6 +164,11 @@ def _add_machine(parser: argparse.ArgumentParser) -> None:
     machine.add_argument("--compile", action="store_true", help="compile the network for speed")
     machine.add_argument("--resume", action="store_true", help="resume from the last checkpoint")
     machine.add_argument(
+        "--finish",
+        action="store_true",
+        help="with --resume: take no more steps and write the style as it is",
+    )
+    machine.add_argument(
         "--checkpoint-interval",
         type=int,
         default=500,

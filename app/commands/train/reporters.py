@@ -40,8 +40,10 @@ class Reporter(Display):
         """Report the progress; `preview` is the file of the newest preview."""
 
     @abstractmethod
-    def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
-        """Report the measured time per iteration on `device`."""
+    def estimate(
+        self, seconds_per_iteration: float, iterations: int, device: str, preview: Path | None
+    ) -> None:
+        """Report the measured time per iteration on `device`, and the preview made of its steps."""
 
     @abstractmethod
     def finished(self, result: Path, seconds: float) -> None:
@@ -69,7 +71,9 @@ class LineReporter(Reporter):
             shown = f"  {preview}" if preview and progress.preview is not None else ""
             _write(progress_text(progress) + shown)
 
-    def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
+    def estimate(
+        self, seconds_per_iteration: float, iterations: int, device: str, preview: Path | None
+    ) -> None:
         """Print the estimate."""
         _write(estimate_text(seconds_per_iteration, iterations, device))
 
@@ -114,7 +118,9 @@ class JsonReporter(Reporter):
         values["preview"] = str(preview) if preview and progress.preview is not None else None
         self._emit("progress", **values)
 
-    def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
+    def estimate(
+        self, seconds_per_iteration: float, iterations: int, device: str, preview: Path | None
+    ) -> None:
         """Print an event with the estimate."""
         self._emit(
             "estimate",
@@ -122,6 +128,7 @@ class JsonReporter(Reporter):
             iterations=iterations,
             seconds=seconds_per_iteration * iterations,
             device=device,
+            preview=str(preview) if preview else None,
         )
 
     def finished(self, result: Path, seconds: float) -> None:
@@ -173,7 +180,9 @@ class TerminalReporter(Reporter):
             self.note(f"Preview: {preview}")
         self._show("Training", progress.iteration, progress.total, progress_text(progress))
 
-    def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
+    def estimate(
+        self, seconds_per_iteration: float, iterations: int, device: str, preview: Path | None
+    ) -> None:
         """Print the estimate above the bars."""
         self.note(estimate_text(seconds_per_iteration, iterations, device))
 

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.background_jobs import RunJob
+from app.styles.pack import Style
 from app.training.dataset_scan import DatasetScan, scan_dataset
 from app.training.request import TrainingRequest
 from app.training.run_store import RunDirectory
@@ -195,8 +196,14 @@ class TrainingForm(QScrollArea):
 
     # The request
 
-    def request(self, init: Path | None, device: str) -> TrainingRequest | None:
-        """Return the request; None while `missing_input` is not empty."""
+    def request(self, start: Style | None, device: str) -> TrainingRequest | None:
+        """Return the request; None while `missing_input` is not empty.
+
+        Args:
+            start: the style from whose weights training starts, which is much faster than from
+                random ones; None for random ones, and no fast version.
+            device: a key of utils.devices.
+        """
         if self.missing_input or self._picture is None or self.folder.path is None:
             return None
         return TrainingRequest(
@@ -207,8 +214,9 @@ class TrainingForm(QScrollArea):
             self.stroke.currentData(),
             self.style_weight,
             self.vgg.path,
-            init,
+            start.weights if start else None,
             device,
+            start.lite if start else None,
         )
 
     @property

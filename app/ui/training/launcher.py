@@ -19,6 +19,7 @@ from app.training.run_store import RunDirectory
 from app.training.state import Phase, State
 from app.ui.actions import tooltip_with_shortcut
 from app.ui.file_dialogs import FileDialogs
+from app.ui.training.notification import Notification
 from app.ui.training.window import TrainingWindow
 from app.ui.widgets.message_bars import NoticeBar
 from app.ui.widgets.prompt_bar import PromptBar
@@ -56,6 +57,8 @@ class TrainingLauncher(QObject):
         self.window: TrainingWindow | None = None
         self._quit_asked = False  # during training
         self._unfinished_announced = False
+        self.notification = Notification(parent)
+        session.studio.finished.connect(self._notify)
         session.studio.changed.connect(self._on_state_changed)
         session.studio.unfinished_changed.connect(self._show_unfinished)
 
@@ -118,6 +121,9 @@ class TrainingLauncher(QObject):
 
         self._questions.ask(question, "&Quit", lambda _text: quit_soon())
         return False
+
+    def _notify(self, style: Style) -> None:
+        self.notification.show(f"'{style.title}' is ready", "It is the last style in the gallery")
 
     def _source_pixels(self) -> NDArray[np.uint8] | None:
         styled = self._current()

@@ -275,8 +275,9 @@ class TrainingWindow(QDialog):
             return f"'{run.title}' is paused{done}"
         if state.phase is Phase.TRAINING and progress is not None and run is not None:
             skipped = f"; {progress.skipped} photographs left out" if progress.skipped else ""
+            what = f"{'the fast version of ' if run.trains_lite else ''}'{run.title}'"
             return (
-                f"Training '{run.title}': step {progress.iteration:,} of {progress.iterations:,}, "
+                f"Training {what}: step {progress.iteration:,} of {progress.iterations:,}, "
                 f"{format_remaining(progress.seconds_left)}{skipped}"
             )
         return state.doing
@@ -310,6 +311,8 @@ class TrainingWindow(QDialog):
     def _restart_plot(self) -> None:
         run = self._studio.state.run
         self.loss_plot.set_points(self._studio.history, run.iterations if run else 0)
+        if self._studio.state.phase is Phase.TRAINING:  # goes on with the fast version
+            return
         self.preview.show_image(QImage(), _EMPTY)
 
     def _show_preview(self, path: Path) -> None:
@@ -408,7 +411,8 @@ class TrainingWindow(QDialog):
         self.form.ask_vgg(self._start_training)
 
     def _start_training(self) -> None:
-        request = self.form.request(self._initial_weights(), self._session.config.device)
+        start = next((s for s in self._session.library.styles if s.builtin), None)
+        request = self.form.request(start, self._session.config.device)
         if request is None:
             return
         vgg = str(request.vgg) if request.vgg else ""
@@ -420,12 +424,6 @@ class TrainingWindow(QDialog):
         if forecast is not None and forecast.cheaper is not None:
             self.form.choose_preset(forecast.cheaper)
             self._studio.start_cheaper(self._frame())
-
-    def _initial_weights(self) -> Path | None:
-        """Return the weights of a built-in style; training from them is much faster than from
-        random ones."""
-        styles = self._session.library.styles
-        return next((style.weights for style in styles if style.builtin), None)
 
     def _resume(self) -> None:
         self._studio.resume()
@@ -444,14 +442,19 @@ class TrainingWindow(QDialog):
         """Cancel at once before the first step, otherwise ask first."""
         state = self._studio.state
         steps = len(self._studio.history) and self._studio.history[-1].iteration
-        if state.run is None or not steps:
+        if state.run is None or not (steps or state.run.pack.is_dir()):
             self._studio.cancel()
             return
         self.choice_bar.ask(
             "cancel",
-            f"Delete the run '{state.run.title}' after {steps:,} steps?",
-            Answer("&Keep it", "Do not cancel", lambda: None),
-            Answer("&Delete run", "Delete the run with its checkpoint", self._studio.cancel),
+            f"Stop training '{state.run.title}' after {steps:,} steps?",
+            Answer("&Go on", "Do not stop", lambda: None),
+            Answer(
+                "&Keep as a style",
+                "End the training and add what was learned so far to the gallery",
+                self._studio.keep_learned,
+            ),
+            Answer("&Delete", "Delete what was learned", self._studio.cancel),
         )
 
     def _use_current_frame(self) -> None:

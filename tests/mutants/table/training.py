@@ -95,6 +95,33 @@ MUTANTS = (
         (f"{_PART}::test_known_checksums_prove_the_part_and_refuse_another",),
     ),
     Mutant(
+        "a trained style has no fast version",
+        "app/training/controller.py",
+        "if not run.trains_lite or self._finish_asked:",
+        "if True:",
+        (
+            "tests/app/training/test_versions.py::"
+            "test_both_versions_are_in_one_pack_and_a_first_impression_comes_before_training",
+        ),
+    ),
+    Mutant(
+        "a run forgets that its fast version is left",
+        "app/training/run_store.py",
+        'lite = "-lite" if self.trains_lite else ""',
+        'lite = ""',
+        (
+            "tests/app/training/test_versions.py::"
+            "test_a_run_remembers_that_its_fast_version_is_left",
+        ),
+    ),
+    Mutant(
+        "ending a training early throws away what was learned",
+        "app/training/controller.py",
+        "self._finish_asked = True\n            self._process.stop()",
+        "self._cancelled = True\n            self._process.stop()",
+        ("tests/app/training/test_versions.py::test_what_was_learned_so_far_becomes_a_style",),
+    ),
+    Mutant(
         "the user's pictures are read without being asked for",
         "app/ui/training/window.py",
         "if self._own_pictures_allowed:",
