@@ -251,6 +251,8 @@ class TrainingController(QObject):
             self._show_loading(str(event["what"]), int(event["done"]), int(event["total"]))
         elif kind == "whole_file_needed":
             self._whole_file_reason = str(event["reason"])
+        elif kind == "impression":
+            self.preview_saved.emit(Path(str(event["preview"])))
         elif kind == "estimate":
             self._on_estimate(event)
         elif kind == "resumed":
@@ -271,8 +273,6 @@ class TrainingController(QObject):
     def _on_estimate(self, event: dict[str, Any]) -> None:
         request = self._request
         assert request is not None, "only a request is measured"
-        if event.get("preview"):
-            self.preview_saved.emit(Path(str(event["preview"])))
         forecast = forecast_from(event, request.preset, cheaper(request.preset))
         self._seconds_per_step = forecast.seconds_per_step
         self._state = replace(self._state, forecast=forecast)

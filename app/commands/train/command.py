@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 
 from app.commands.stop_signal import interrupt_on_stdin, stop_requested
 from app.commands.train.flags import add_flags
+from app.commands.train.impression import first_impression
 from app.commands.train.output import Output, output_from_args, save_weights, training_metadata
 from app.commands.train.preview_image import PreviewImage
 from app.commands.train.reporters import Reporter, make_reporter
 from app.errors import StyleForgeError
 from app.exit_status import DONE
+from app.styles.library import Library
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.network_config import CONFIGS, FULL, NetworkConfig, network_config
 from models.training.checkpoint import resume_run
@@ -44,6 +46,7 @@ from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
 
 PREVIEW_SIDE = 512  # long side, in pixels
+IMPRESSION_SIDE = 384  # likewise; of the first one, which is to come early
 STOPPED = 128 + 2  # the exit status that shells report for Ctrl+C
 LOCK_TIMEOUT_S = 30.0  # time for another process to complete its step on a slow machine
 ESTIMATE_PHOTOS = 64  # enough to measure the time of a step
@@ -110,6 +113,7 @@ def _run(args: argparse.Namespace, report: Reporter) -> int:
     style = read_pixels(args.style_image)
     thumbnail = _read_optional(args.thumbnail, args, report)
     preview_path = None if _read_optional(args.preview, args, report) is None else args.preview
+    early = args.estimate and _show_impression(style, preview_path, output, report)
     paths = find_photographs(args.dataset, _excluded(args.exclude), args.skip_folder)
     features = _features(args, report)
     photographs = load_photographs(
@@ -138,10 +142,7 @@ def _run(args: argparse.Namespace, report: Reporter) -> int:
         compiled=args.compile,
     )
     if args.estimate:
-        pace = seconds_per_step(training)
-        shown = _save_preview(output.preview, training.styled(preview()), report)
-        report.estimate(pace, config.iterations, title(device), shown)
-        return DONE
+        return _estimate(training, report, None if early else (output, preview))
     with _exclusive(output, report):
         _check_resumable(output, args)  # another process may have written it meanwhile
         output.clear_leftovers()
@@ -346,6 +347,36 @@ def _run_training(
                 stop.set()
     if unheard is not None:
         raise unheard
+
+
+def _estimate(
+    training: Run, report: Reporter, impression: tuple[Output, PreviewImage] | None
+) -> int:
+    """Report the speed, and where an impression is wanted the weights after the steps it took."""
+    pace = seconds_per_step(training)
+    if impression is not None:
+        output, preview = impression
+        report.impression(_save_preview(output.preview, training.styled(preview()), report))
+    report.estimate(pace, training.config.iterations, title(training.device))
+    return DONE
+
+
+def _show_impression(
+    style: NDArray[np.uint8], picture: Path | None, output: Output, report: Reporter
+) -> bool:
+    """Show the picture for previews as the any-style network paints it; False without one."""
+    if picture is None:
+        return False
+    try:
+        shown = PreviewImage(picture, style, IMPRESSION_SIDE)()
+        painted = first_impression(Library.default().networks, style, shown)
+    except (CheckpointError, ValueError) as exc:
+        report.note(f"There is no first impression: {exc}")
+        return False
+    if painted is None:
+        return False
+    report.impression(_save_preview(output.preview, painted, report))
+    return True
 
 
 def _save_preview(path: Path, preview: NDArray[np.uint8], report: Reporter) -> Path | None:

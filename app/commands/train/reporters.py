@@ -39,11 +39,12 @@ class Reporter(Display):
     def progress(self, progress: Progress, preview: Path | None) -> None:
         """Report the progress; `preview` is the file of the newest preview."""
 
+    def impression(self, preview: Path | None) -> None:
+        """Report to a program a preview that was made before training."""
+
     @abstractmethod
-    def estimate(
-        self, seconds_per_iteration: float, iterations: int, device: str, preview: Path | None
-    ) -> None:
-        """Report the measured time per iteration on `device`, and the preview made of its steps."""
+    def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
+        """Report the measured time per iteration on `device`."""
 
     @abstractmethod
     def finished(self, result: Path, seconds: float) -> None:
@@ -71,9 +72,7 @@ class LineReporter(Reporter):
             shown = f"  {preview}" if preview and progress.preview is not None else ""
             _write(progress_text(progress) + shown)
 
-    def estimate(
-        self, seconds_per_iteration: float, iterations: int, device: str, preview: Path | None
-    ) -> None:
+    def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
         """Print the estimate."""
         _write(estimate_text(seconds_per_iteration, iterations, device))
 
@@ -92,7 +91,8 @@ class LineReporter(Reporter):
 class JsonReporter(Reporter):
     """Prints one JSON object per line.
 
-    Its "event" is note, loading, whole_file_needed, estimate, resumed, progress or finished.
+    Its "event" is note, loading, whole_file_needed, impression, estimate,
+    resumed, progress or finished.
     """
 
     def note(self, text: str) -> None:
@@ -107,6 +107,11 @@ class JsonReporter(Reporter):
         """Print an event with the reason."""
         self._emit("whole_file_needed", reason=reason)
 
+    def impression(self, preview: Path | None) -> None:
+        """Print an event with the path of the preview."""
+        if preview is not None:
+            self._emit("impression", preview=str(preview))
+
     def resumed(self, iteration: int, history: Sequence[StepLosses]) -> None:
         """Print an event with the losses so far."""
         super().resumed(iteration, history)
@@ -118,9 +123,7 @@ class JsonReporter(Reporter):
         values["preview"] = str(preview) if preview and progress.preview is not None else None
         self._emit("progress", **values)
 
-    def estimate(
-        self, seconds_per_iteration: float, iterations: int, device: str, preview: Path | None
-    ) -> None:
+    def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
         """Print an event with the estimate."""
         self._emit(
             "estimate",
@@ -128,7 +131,6 @@ class JsonReporter(Reporter):
             iterations=iterations,
             seconds=seconds_per_iteration * iterations,
             device=device,
-            preview=str(preview) if preview else None,
         )
 
     def finished(self, result: Path, seconds: float) -> None:
@@ -180,9 +182,7 @@ class TerminalReporter(Reporter):
             self.note(f"Preview: {preview}")
         self._show("Training", progress.iteration, progress.total, progress_text(progress))
 
-    def estimate(
-        self, seconds_per_iteration: float, iterations: int, device: str, preview: Path | None
-    ) -> None:
+    def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
         """Print the estimate above the bars."""
         self.note(estimate_text(seconds_per_iteration, iterations, device))
 

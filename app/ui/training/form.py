@@ -40,8 +40,14 @@ from utils.images.opening import ImageError
 from utils.images.reading import read_pixels
 
 SHOWN_SIDE = 560  # pixels of the style picture on screen, enough for scaled displays
+GOOD_SIDE = 512  # pixels of the painting's long side; the presets learn from as many
+_PAINTING = (
+    "Best is a sharp picture of the painting alone, without its frame, of 512 pixels or more. "
+    "Its strokes and colors are learned, not what it shows"
+)
+_SMALL = "This picture is small: of 512 pixels or more, finer strokes would be learned"
 _PHOTOGRAPHS = (
-    "The style practises on them and they stay on this machine. Any subject will do: several "
+    "The style practices on them, and they stay on this machine. Any subject will do: several "
     "hundred make a style that works on everything, some dozens are enough to try"
 )
 STEPS_PER_UNIT = 4  # slider steps per unit of the style weight
@@ -152,6 +158,7 @@ class TrainingForm(QScrollArea):
         column.addWidget(path_row(QLabel(), self.own_pictures, self.choose_folder))
         column.addWidget(self.folder_remark)
         self.folder_remark.show_text(_PHOTOGRAPHS)
+        self.picture_remark.show_text(_PAINTING)
         column.addSpacing(SPACE)
         column.addWidget(self.advanced_button, 0, Qt.AlignmentFlag.AlignLeft)
         self.advanced = QWidget()
@@ -267,7 +274,8 @@ class TrainingForm(QScrollArea):
                 self.picture_remark.show_text(_capitalized(found))
             else:
                 self._picture, self._shown = path, _image(found)
-                self.picture_remark.show_text("")
+                small = max(found.shape[:2]) < GOOD_SIDE
+                self.picture_remark.show_text(_SMALL if small else "")
                 if title:
                     self.title.setText(title)
                 elif not self._title_edited_by_user:

@@ -43,6 +43,7 @@ from utils.devices import resolve
 
 Pixels = NDArray[np.uint8]
 FORM_WIDTH = 340
+NEAR_START = 30  # steps after which the new style is seen
 _EMPTY = "The preview appears here; it shows the picture of the main window in the new style"
 
 
@@ -278,7 +279,8 @@ class TrainingWindow(QDialog):
             what = f"{'the fast version of ' if run.trains_lite else ''}'{run.title}'"
             return (
                 f"Training {what}: step {progress.iteration:,} of {progress.iterations:,}, "
-                f"{format_remaining(progress.seconds_left)}{skipped}"
+                f"{format_remaining(progress.seconds_left)} at {_pace(progress.per_second)}"
+                f"{skipped}"
             )
         return state.doing
 
@@ -319,7 +321,11 @@ class TrainingWindow(QDialog):
         self._previews += 1
         number = self._previews
         progress = self._studio.state.progress
-        caption = f"Step {progress.iteration:,}" if progress else "Preview"
+        caption = "A first impression; training makes it finer"
+        if progress is not None:
+            caption = f"Step {progress.iteration:,}"
+            if progress.iteration < NEAR_START:
+                caption += " (still close to the style it starts from)"
 
         def done(image: QImage) -> None:
             if number == self._previews and not image.isNull():
@@ -482,6 +488,13 @@ class TrainingWindow(QDialog):
             self.form.set_folder(path)
         else:
             self.form.set_picture(path)
+
+
+def _pace(per_second: float) -> str:
+    """The measured speed, such as "12 steps a minute"."""
+    if per_second >= 1:
+        return f"{per_second:.0f} steps a second"
+    return f"{60 * per_second:.2g} steps a minute"
 
 
 def _own_pictures() -> Path:

@@ -11,6 +11,8 @@ import pytest
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
+from app.commands.train.impression import first_impression
+from app.styles.any_style_networks import SHIPPED, AnyStyleNetworks
 from app.training.request import TrainingRequest
 from app.training.run_store import RunStore
 from app.training.state import Phase
@@ -20,6 +22,7 @@ from models.network_config import FULL, LITE, NetworkConfig, network_config
 from models.transformer_net import TransformerNetBaseline
 from tests.app.training.conftest import LONG, PATIENCE, fields, learning, until
 from tests.conftest import picture
+from tests.helpers.any_style import save_tiny
 
 
 def weights(folder: Path, config: NetworkConfig) -> Path:
@@ -101,3 +104,15 @@ def test_the_desktop_tells_of_the_end_unless_the_window_is_looked_at(qtbot, monk
     monkeypatch.setattr(QSystemTrayIcon, "isSystemTrayAvailable", lambda: False)
     assert not notification.show("'Udnie' is ready", "")
     assert len(shown) == 1
+
+
+def test_the_any_style_network_paints_the_first_impression(tmp_path):
+    save_tiny(tmp_path / "shipped" / SHIPPED[0])
+    networks = AnyStyleNetworks(tmp_path / "shipped", tmp_path / "mine")
+    style, frame = picture(64, 48, seed=1), picture(80, 60, seed=2)
+    painted = first_impression(networks, style, frame)
+    assert painted is not None
+    assert (painted.shape, painted.dtype) == (frame.shape, frame.dtype)
+    other = first_impression(networks, picture(64, 48, seed=3), frame)
+    assert (painted != other).any()
+    assert first_impression(AnyStyleNetworks(tmp_path / "a", tmp_path / "b"), style, frame) is None

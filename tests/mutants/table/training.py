@@ -105,6 +105,16 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "the first impression is the same for every painting",
+        "app/commands/train/impression.py",
+        "painter.code.copy_(network.encode(style).values)",
+        "painter.code.zero_()",
+        (
+            "tests/app/training/test_versions.py::"
+            "test_the_any_style_network_paints_the_first_impression",
+        ),
+    ),
+    Mutant(
         "a run forgets that its fast version is left",
         "app/training/run_store.py",
         'lite = "-lite" if self.trains_lite else ""',
