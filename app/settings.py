@@ -69,6 +69,7 @@ class Settings(Parameters):
         record_sound: what recordings have: "none", "film" or "microphone".
         geometry: Qt's window geometry in base64.
         photographs: folder of the last training dataset.
+        own_pictures: whether training may look through the user's pictures folder.
         vgg: file with VGG-19's weights; empty for torchvision's.
         open_folder: where pictures and videos were last opened; empty for the system's folder.
         weights_folder: where a checkpoint was last chosen; empty for the system's folder.
@@ -118,6 +119,7 @@ class Settings(Parameters):
     slideshow_cuts: bool = False
     geometry: str = ""
     photographs: str = ""
+    own_pictures: bool = False
     vgg: str = ""
     open_folder: str = ""
     weights_folder: str = ""

@@ -31,7 +31,7 @@ from app.frame import Frame
 from app.styles.library import BUILTIN, Library
 from models.checkpoints import save_checkpoint
 from models.network_config import FULL, NetworkConfig
-from models.training.features import CHANNELS, LAYERS
+from models.training.vgg_layers import CHANNELS, LAYERS
 from models.transformer_net import TransformerNetBaseline
 from tests.helpers import threads
 from utils.files import toml

@@ -91,6 +91,7 @@ class Session(QObject):
     paused_changed = Signal(bool)
     kernels_changed = Signal(object)  # tuple[KernelStatus, ...]
     styles_changed = Signal()
+    picture_styled = Signal(object)  # Style, made of a picture and chosen
     trained = Signal(object)  # Style; it is in the library already
     cameras_found = Signal(object)  # tuple[CameraName, ...]
 
@@ -630,6 +631,7 @@ class Session(QObject):
         def done(style: Style) -> None:
             self.styles_changed.emit()
             self.config = self._config.mixed([(style.key, 1.0)])
+            self.picture_styled.emit(style)
 
         self.style_jobs.install_picture(path, title, done)
 

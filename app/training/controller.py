@@ -58,6 +58,7 @@ class TrainingController(QObject):
     history_replaced = Signal()  # `history` was replaced
     preview_saved = Signal(object)  # Path of a new preview
     finished = Signal(object)  # Style, now in the library
+    whole_file_needed = Signal(str)  # why VGG-19's first layers cannot be downloaded alone
     unfinished_changed = Signal(object)  # tuple[RunDirectory, ...], those no program works on
 
     def __init__(self, library: Library, parent: QObject | None = None) -> None:
@@ -72,6 +73,9 @@ class TrainingController(QObject):
         self._request: TrainingRequest | None = None
         self._lock: FileLock | None = None
         self._cancelled = False
+        self._vgg_download = "layers"
+        self._finish_asked = False  # the user keeps what was learned so far as a style
+        self._whole_file_reason = ""  # why the process that runs cannot download them
         self._seconds_per_step = 0.0
         self._agreed_s = 0.0  # training time that the user has confirmed already
         self._history_saved_at = 0.0
@@ -98,6 +102,7 @@ class TrainingController(QObject):
         if self._state.phase is not Phase.IDLE:
             return
         self._request, self._cancelled, self._agreed_s = request, False, agreed_s
+        self._finish_asked = False
         self._set_state(Phase.PREPARING, doing="Preparing...", problem=None)
 
         def work() -> RunDirectory:
@@ -110,7 +115,7 @@ class TrainingController(QObject):
                 self._discard()
                 return
             self._set_state(Phase.MEASURING, doing="Reading the photographs...")
-            self._process.start([*run.arguments("--estimate"), *AS_CHILD])
+            self._start_process(run, "--estimate")
 
         self._job(work, done, request.title)
 
@@ -146,11 +151,21 @@ class TrainingController(QObject):
         run = self._state.run
         if self._state.phase is not Phase.PAUSED or run is None:
             return
-        self._cancelled = False
-        if run.pack.is_dir():  # training was complete, but installing failed
+        self._cancelled = self._finish_asked = False
+        if run.pack.is_dir() and not run.trains_lite:  # only installing is left
             self._install_style()
         else:
             self._train()
+
+    def keep_learned(self) -> None:
+        """End the training and make a style of what was learned so far."""
+        if self._state.phase is Phase.TRAINING:
+            self._finish_asked = True
+            self._process.stop()
+            self._set_state(Phase.STOPPING, doing="Ending after this step...")
+        elif self._state.phase is Phase.PAUSED:
+            self._finish_asked = True
+            self._finish()
 
     def attach(self, run: RunDirectory) -> None:
         """Make an unfinished run of an earlier session the current, paused one."""
@@ -173,6 +188,10 @@ class TrainingController(QObject):
     def delete(self, run: RunDirectory) -> None:
         """Delete an unfinished run that is not the current one."""
         self._job(lambda: self._runs.delete(run), lambda _: self.look_for_unfinished(), run.title)
+
+    def allow_whole_file(self) -> None:
+        """Download VGG-19's whole file from now on, if it has to be downloaded."""
+        self._vgg_download = "whole"
 
     def set_preview_frame(self, frame: NDArray[np.uint8]) -> None:
         """Make the next previews with `frame`, [H, W, 3] uint8 RGB."""
@@ -233,6 +252,10 @@ class TrainingController(QObject):
             self.note_received.emit(str(event["text"]))
         elif kind == "loading":
             self._show_loading(str(event["what"]), int(event["done"]), int(event["total"]))
+        elif kind == "whole_file_needed":
+            self._whole_file_reason = str(event["reason"])
+        elif kind == "impression":
+            self.preview_saved.emit(Path(str(event["preview"])))
         elif kind == "estimate":
             self._on_estimate(event)
         elif kind == "resumed":
@@ -293,7 +316,9 @@ class TrainingController(QObject):
         elif phase is Phase.MEASURING:
             self._train_or_confirm()
         elif exit.outcome == "done":
-            self._install_style()
+            self._on_trained(run)
+        elif self._finish_asked:
+            self._finish()
         else:
             self._enter_paused()
 
@@ -310,6 +335,28 @@ class TrainingController(QObject):
         else:
             self._train()
 
+    def _on_trained(self, run: RunDirectory) -> None:
+        """After the style its fast version is trained, unless the user has ended the training."""
+        if not run.trains_lite or self._finish_asked:
+            self._install_style()
+            return
+        self.history.clear()
+        self._state = replace(self._state, progress=None)
+        self._train()
+        self.history_replaced.emit()
+
+    def _finish(self) -> None:
+        """Make a style of the last checkpoint; a fast version without one is left out."""
+        run = self._state.run
+        assert run is not None
+        if run.checkpoint.is_file():
+            self._set_state(Phase.FINISHING, doing="Writing the style...", fraction=None)
+            self._start_process(run, "--finish")
+        elif run.pack.is_dir():
+            self._install_style()
+        else:
+            self._discard()
+
     def _train(self) -> None:
         run = self._state.run
         assert run is not None
@@ -319,7 +366,11 @@ class TrainingController(QObject):
         interval = str(min(500, max(5, steps)))
         self._history_saved_at = time.monotonic()
         self._set_state(Phase.TRAINING, doing="Starting...", fraction=None, problem=None)
-        arguments = run.arguments("--checkpoint-interval", interval)
+        self._start_process(run, "--checkpoint-interval", interval)
+
+    def _start_process(self, run: RunDirectory, *flags: str) -> None:
+        self._whole_file_reason = ""
+        arguments = run.arguments(*flags, "--vgg-download", self._vgg_download)
         self._process.start([*arguments, *AS_CHILD])
 
     def _enter_paused(self) -> None:
@@ -350,10 +401,21 @@ class TrainingController(QObject):
     def _on_failed_exit(self, exit: ProcessExit) -> None:
         run = self._state.run
         assert run is not None
+        if self._whole_file_reason:
+            self._leave_for_question(run, self._whole_file_reason)
+            return
         problem = Problem(
             f"Could not train '{run.title}': {exit.reason}", exit.details, ADVICE["TrainingError"]
         )
         self._pause_or_discard(problem)
+
+    def _leave_for_question(self, run: RunDirectory, reason: str) -> None:
+        """Pause or delete the run; the user decides whether to download the whole file."""
+        if run.worth_keeping:
+            self._enter_paused()
+            self.whole_file_needed.emit(reason)
+        else:
+            self._discard(then=lambda: self.whole_file_needed.emit(reason))
 
     def _pause_or_discard(self, problem: Problem) -> None:
         """After a failure: pause the run if it has a checkpoint, delete it otherwise."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.training.request import OWN_RESULTS
 from models.training.data import find_photographs, load_photographs
 from models.training.errors import TrainingError
 
@@ -67,7 +68,7 @@ def scan_dataset(folder: Path, wanted: Callable[[], bool] = lambda: True) -> Dat
             raise _AbandonedError
 
     try:
-        paths = find_photographs(folder)
+        paths = find_photographs(folder, skip_folder=OWN_RESULTS)
         check_wanted(0, 0)
         seen = load_photographs(paths, SIDE, MAX_DECODED, progress=check_wanted)
     except _AbandonedError:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from models.training.presets import STROKES, STYLE_WEIGHT, Preset, Stroke
 
+OWN_RESULTS = "StyleForge"  # the folder for results in the user's pictures; no photographs
+
 
 @dataclass(frozen=True, slots=True)
 class TrainingRequest:
@@ -20,6 +22,8 @@ class TrainingRequest:
         stroke: stroke size.
         style_weight: weight of the style loss.
         vgg: file with VGG-19's weights; None for torchvision's, which are downloaded if missing.
+        lite_init: weights of a lite network to start from, for a fast version of the style, which
+            is trained after it; None for no fast version.
         init: checkpoint to start from; None for random weights.
         device: a key of utils.devices.
     """
@@ -33,11 +37,13 @@ class TrainingRequest:
     vgg: Path | None = None
     init: Path | None = None
     device: str = "auto"
+    lite_init: Path | None = None
 
     def flags(self) -> tuple[str, ...]:
         """Return the flags of `styleforge train`, except those for files in the run's folder."""
         flags = [
             *("--dataset", str(self.photographs)),
+            *("--skip-folder", OWN_RESULTS),
             *("--title", self.title),
             *("--device", self.device),
             *("--style-weight", f"{self.style_weight:g}"),

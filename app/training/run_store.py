@@ -69,6 +69,7 @@ class RunDirectory:
         picture: file name of the style picture, without the extension.
         flags: flags of the request.
         iterations: total number of iterations.
+        lite_init: weights that its fast version starts from; empty for no fast version.
         history: losses up to the last pause.
     """
 
@@ -77,6 +78,7 @@ class RunDirectory:
     picture: str
     flags: tuple[str, ...]
     iterations: int
+    lite_init: str = ""
     history: tuple[LossPoint, ...] = ()
 
     @property
@@ -101,8 +103,15 @@ class RunDirectory:
 
     @property
     def checkpoint(self) -> Path:
-        """The checkpoint to resume from."""
-        return self.path / "out" / f"{PACK_NAME}.training.pt"
+        """The checkpoint to resume from: of the style, or then of its fast version."""
+        lite = "-lite" if self.trains_lite else ""
+        return self.path / "out" / f"{PACK_NAME}{lite}.training.pt"
+
+    @property
+    def trains_lite(self) -> bool:
+        """Whether the style is finished and its fast version is what is left."""
+        lite = self.pack / "lite.safetensors"
+        return bool(self.lite_init) and self.pack.is_dir() and not lite.is_file()
 
     @property
     def preview(self) -> Path:
@@ -122,6 +131,7 @@ class RunDirectory:
     def arguments(self, *more: str) -> list[str]:
         """Return the command line of `train` for this run; it resumes if there is a checkpoint."""
         resume = ["--resume"] if self.checkpoint.is_file() else []
+        lite = ["--network", "lite", "--init", self.lite_init] if self.trains_lite else []
         return [
             "train",
             *("--style-image", str(self.style_picture)),
@@ -130,6 +140,7 @@ class RunDirectory:
             *("--output", str(self.path / "out")),
             *("--name", PACK_NAME),
             *self.flags,
+            *lite,
             *resume,
             *more,
         ]
@@ -154,6 +165,7 @@ class RunDirectory:
             "picture": self.picture,
             "flags": self.flags,
             "iterations": self.iterations,
+            "lite_init": self.lite_init,
             "history": [[p.iteration, p.content, p.style, p.total] for p in self.history],
         }
         atomic_write(self.path / "run.json", json.dumps(values).encode())
@@ -191,7 +203,12 @@ class RunStore:
             )
             stem = request.picture.stem
             run = RunDirectory(
-                folder, request.title, stem, request.flags(), request.preset.iterations
+                folder,
+                request.title,
+                stem,
+                request.flags(),
+                request.preset.iterations,
+                str(request.lite_init or ""),
             )
             run.style_picture.parent.mkdir()
             write_pixels(run.style_picture, fit(picture, min(PICTURE_SIDE, max(picture.shape[:2]))))
@@ -276,16 +293,16 @@ def read_run(path: Path) -> RunDirectory:
         if values["format"] != FORMAT:
             raise RunError(f"'{printable(path.name)}' was written by another version of StyleForge")
         title, picture, flags = values["title"], values["picture"], values["flags"]
-        iterations = values["iterations"]
+        iterations, lite_init = values["iterations"], values.get("lite_init", "")
         if not (isinstance(flags, list) and type(iterations) is int and iterations > 0):
             raise TypeError("flags should be a list, iterations a number")
-        if not all(isinstance(text, str) for text in (title, picture, *flags)):
+        if not all(isinstance(text, str) for text in (title, picture, lite_init, *flags)):
             raise TypeError("title, picture and flags should be text")
         if Path(picture).name != picture:
             raise ValueError("the picture should be in the folder")
         if not title.strip():
             raise ValueError("there should be a title")
-        run = RunDirectory(path, printable(title), picture, tuple(flags), iterations)
+        run = RunDirectory(path, printable(title), picture, tuple(flags), iterations, lite_init)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as exc:
         remains = RunDirectory(path, "", "", (), 0)
         if not remains.worth_keeping:

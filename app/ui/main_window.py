@@ -320,6 +320,9 @@ class MainWindow(QMainWindow):
         session.paused_changed.connect(self.actions_by_key["pause"].setChecked)
         session.styles_changed.connect(lambda: self._on_config_changed(session.config))
         session.trained.connect(self._show_trained_style)
+        session.picture_styled.connect(
+            lambda style: self.training_launcher.offer(style, self.notices, lambda: self._settings)
+        )
         self.panel.mix_picked.connect(self.mixer.pick)
         self.panel.address_left.connect(self.viewport.setFocus)
         self.training_launcher.progress_text_changed.connect(self.toolbar.show_training)

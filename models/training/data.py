@@ -48,12 +48,15 @@ class Photographs:
         return hashlib.sha256("\n".join(self.names).encode(errors="replace")).hexdigest()[:16]
 
 
-def find_photographs(folder: Path, exclude: Sequence[str] = ()) -> list[Path]:
+def find_photographs(
+    folder: Path, exclude: Sequence[str] = (), skip_folder: str = ""
+) -> list[Path]:
     """List the pictures under a folder.
 
     Args:
         folder: Searched recursively.
         exclude: File names, or paths relative to `folder` with forward slashes, to leave out.
+        skip_folder: Name of a folder directly inside that is not searched; "" for none.
 
     Returns:
         The paths, sorted.
@@ -68,7 +71,9 @@ def find_photographs(folder: Path, exclude: Sequence[str] = ()) -> list[Path]:
     found = [
         path
         for path in sorted(folder.rglob("*"))
-        if path.suffix.lower() in endings and path.is_file()
+        if path.suffix.lower() in endings
+        and path.relative_to(folder).parts[:-1][:1] != (skip_folder,)
+        and path.is_file()
     ]
     if not found:
         raise TrainingError(f"the folder '{shown}' holds no photographs")

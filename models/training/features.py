@@ -14,22 +14,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from models.safe_load import UnsafeFileError, is_dict, is_weight, load_tensors
-from models.training.download import TORCHVISION_PREFIX
+from models.training.download.published import TORCHVISION_PREFIX
 from models.training.errors import TrainingError
+from models.training.vgg_layers import CHANNELS, KINDS, LAYERS, layer_shapes
 from utils.text import printable
 
-# Index in torchvision's `vgg19().features`, and the name of the activation after it.
-LAYERS = {
-    0: "relu1_1",
-    2: "relu1_2",
-    5: "relu2_1",
-    7: "relu2_2",
-    10: "relu3_1",
-    12: "relu3_2",
-    14: "relu3_3",
-    16: "relu3_4",
-}
-CHANNELS = (3, 64, 64, 128, 128, 256, 256, 256, 256)
 NAME = 100  # characters of a file's name in a message
 POOLED = ("relu2_1", "relu3_1")  # preceded by a 2x2 max pooling
 LAST = "relu3_4"
@@ -79,7 +68,7 @@ class Vgg19Features(nn.Module):
         convs: dict[str, nn.Conv2d] = {}
         for (index, name), cin, cout in zip(LAYERS.items(), CHANNELS, CHANNELS[1:], strict=False):
             conv = nn.Conv2d(cin, cout, 3, padding=1)
-            weight, bias = (state[f"features.{index}.{kind}"].float() for kind in _KINDS)
+            weight, bias = (state[f"features.{index}.{kind}"].float() for kind in KINDS)
             if index == 0:
                 weight = weight[:, _inverse(convention.order)]
                 weight = weight / torch.tensor(convention.deviation)[None, :, None, None]
@@ -112,9 +101,6 @@ class Vgg19Features(nn.Module):
         return activations
 
 
-_KINDS = ("weight", "bias")
-
-
 def _inverse(order: tuple[int, int, int]) -> list[int]:
     return [order.index(channel) for channel in range(3)]
 
@@ -140,10 +126,7 @@ def load_vgg(path: Path, expects: str | None = None) -> Vgg19Features:
     except OSError as exc:
         reason = exc.strerror or exc
         raise TrainingError(f"the VGG-19 file '{name}' cannot be read: {reason}") from exc
-    shapes: dict[str, tuple[int, ...]] = {}
-    for index, cin, cout in zip(LAYERS, CHANNELS, CHANNELS[1:], strict=False):
-        shapes[f"features.{index}.weight"] = (cout, cin, 3, 3)
-        shapes[f"features.{index}.bias"] = (cout,)
+    shapes = layer_shapes()
     wrong = [
         key
         for key, shape in shapes.items()

@@ -16,17 +16,20 @@ from numpy.typing import NDArray
 
 from app.commands.stop_signal import interrupt_on_stdin, stop_requested
 from app.commands.train.flags import add_flags
+from app.commands.train.impression import first_impression
 from app.commands.train.output import Output, output_from_args, save_weights, training_metadata
 from app.commands.train.preview_image import PreviewImage
 from app.commands.train.reporters import Reporter, make_reporter
 from app.errors import StyleForgeError, advice_for
 from app.exit_status import DONE
+from app.styles.library import Library
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.network_config import CONFIGS, FULL, NetworkConfig, network_config
 from models.training.checkpoint import resume_run
 from models.training.config import TrainingConfig
 from models.training.data import Photographs, find_photographs, load_photographs
 from models.training.download import cached_vgg
+from models.training.download.errors import WholeFileNeededError
 from models.training.errors import TrainingError
 from models.training.features import Vgg19Features, load_vgg
 from models.training.run import Run
@@ -43,6 +46,7 @@ from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
 
 PREVIEW_SIDE = 512  # long side, in pixels
+IMPRESSION_SIDE = 384  # likewise; of the first one, which is to come early
 STOPPED = 128 + 2  # the exit status that shells report for Ctrl+C
 LOCK_TIMEOUT_S = 30.0  # time for another process to complete its step on a slow machine
 ESTIMATE_PHOTOS = 64  # enough to measure the time of a step
@@ -71,6 +75,9 @@ def run(args: argparse.Namespace) -> int:
     with make_reporter(as_json=args.json_progress) as report:
         try:
             return _run(args, report)
+        except WholeFileNeededError as exc:
+            report.whole_file_needed(exc.reason)
+            raise StyleForgeError(str(exc)) from exc
         except (TrainingError, ImageError, CheckpointError) as exc:
             raise StyleForgeError(str(exc)) from exc
         except (MemoryError, RuntimeError) as exc:
@@ -106,7 +113,8 @@ def _run(args: argparse.Namespace, report: Reporter) -> int:
     style = read_pixels(args.style_image)
     thumbnail = _read_optional(args.thumbnail, args, report)
     preview_path = None if _read_optional(args.preview, args, report) is None else args.preview
-    paths = find_photographs(args.dataset, _excluded(args.exclude))
+    early = args.estimate and _show_impression(style, preview_path, output, report)
+    paths = find_photographs(args.dataset, _excluded(args.exclude), args.skip_folder)
     features = _features(args, report)
     photographs = load_photographs(
         paths,
@@ -134,9 +142,7 @@ def _run(args: argparse.Namespace, report: Reporter) -> int:
         compiled=args.compile,
     )
     if args.estimate:
-        pace = seconds_per_step(training)
-        report.estimate(pace, config.iterations, title(device))
-        return DONE
+        return _estimate(training, report, None if early else (output, preview))
     with _exclusive(output, report):
         _check_resumable(output, args)  # another process may have written it meanwhile
         output.clear_leftovers()
@@ -144,14 +150,16 @@ def _run(args: argparse.Namespace, report: Reporter) -> int:
             if damage := resume_run(output.checkpoint, training):
                 report.note(damage)
             report.resumed(training.iteration, training.history)
-        complete = training.finished  # killed after its last step, before the style was written
+        # Killed after its last step, before the style was written; or the user is content.
+        complete = training.finished or args.finish
         if not complete:
             output.check_free(overwrite=args.overwrite)
         report.note(
             f"Training on {title(device)} in {config.precision}, {len(photographs)} photographs"
         )
-        _run_training(training, output, args.checkpoint_interval, preview, report)
-        if not training.finished:
+        if not complete:
+            _run_training(training, output, args.checkpoint_interval, preview, report)
+        if not (training.finished or args.finish):
             kept = f"the same command with --resume continues from '{output.checkpoint}'"
             report.note(
                 f"Stopped at iteration {training.iteration} of {config.iterations}; "
@@ -217,6 +225,8 @@ def _exclusive(output: Output, report: Reporter) -> Iterator[None]:
 
 def _check_resumable(output: Output, args: argparse.Namespace) -> None:
     """TrainingError if the run to resume does not exist, or a new run would overwrite one."""
+    if args.finish and not args.resume:
+        raise TrainingError("--finish needs --resume")
     if output.checkpoint.exists() and not args.resume:
         raise TrainingError(
             f"'{output.checkpoint}' holds an unfinished run; "
@@ -291,7 +301,9 @@ def _excluded(path: Path | None) -> list[str]:
 
 
 def _features(args: argparse.Namespace, report: Reporter) -> Vgg19Features:
-    path = args.vgg or cached_vgg(partial(report.loading, "VGG-19, bytes"))
+    path = args.vgg or cached_vgg(
+        args.vgg_download, partial(report.loading, "VGG-19, bytes"), report.note
+    )
     return load_vgg(path, args.vgg_input)
 
 
@@ -335,6 +347,36 @@ def _run_training(
                 stop.set()
     if unheard is not None:
         raise unheard
+
+
+def _estimate(
+    training: Run, report: Reporter, impression: tuple[Output, PreviewImage] | None
+) -> int:
+    """Report the speed, and where an impression is wanted the weights after the steps it took."""
+    pace = seconds_per_step(training)
+    if impression is not None:
+        output, preview = impression
+        report.impression(_save_preview(output.preview, training.styled(preview()), report))
+    report.estimate(pace, training.config.iterations, title(training.device))
+    return DONE
+
+
+def _show_impression(
+    style: NDArray[np.uint8], picture: Path | None, output: Output, report: Reporter
+) -> bool:
+    """Show the picture for previews as the any-style network paints it; False without one."""
+    if picture is None:
+        return False
+    try:
+        shown = PreviewImage(picture, style, IMPRESSION_SIDE)()
+        painted = first_impression(Library.default().networks, style, shown)
+    except (CheckpointError, ValueError) as exc:
+        report.note(f"There is no first impression: {exc}")
+        return False
+    if painted is None:
+        return False
+    report.impression(_save_preview(output.preview, painted, report))
+    return True
 
 
 def _save_preview(path: Path, preview: NDArray[np.uint8], report: Reporter) -> Path | None:

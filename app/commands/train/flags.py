@@ -7,6 +7,8 @@ from pathlib import Path
 
 from models.network_config import CONFIGS
 from models.training.config import PRECISIONS, TrainingConfig
+from models.training.download import DOWNLOADS
+from models.training.download.published import PART_MB, WHOLE_MB
 from models.training.features import INPUTS
 
 DEFAULTS = TrainingConfig()
@@ -46,7 +48,14 @@ def _add_judge(parser: argparse.ArgumentParser) -> None:
         "--vgg",
         type=Path,
         metavar="FILE",
-        help="VGG-19 weights (default: torchvision's, 548 MB, downloaded once)",
+        help="VGG-19 weights (default: torchvision's, downloaded once)",
+    )
+    vgg.add_argument(
+        "--vgg-download",
+        choices=DOWNLOADS,
+        default="layers",
+        help=f"what is downloaded: the layers in use, {PART_MB} MB, or the whole file, {WHOLE_MB} "
+        "MB, for which a checksum is published (default: layers)",
     )
     vgg.add_argument(
         "--vgg-input",
@@ -126,6 +135,12 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
         help="a text file with the names of photographs to leave out, one per line",
     )
     recipe.add_argument(
+        "--skip-folder",
+        default="",
+        metavar="NAME",
+        help="a folder directly in that of the photographs that is not searched",
+    )
+    recipe.add_argument(
         "--cache-photos",
         type=int,
         default=CACHED_PHOTOS,
@@ -148,6 +163,11 @@ def _add_machine(parser: argparse.ArgumentParser) -> None:
     )
     machine.add_argument("--compile", action="store_true", help="compile the network for speed")
     machine.add_argument("--resume", action="store_true", help="resume from the last checkpoint")
+    machine.add_argument(
+        "--finish",
+        action="store_true",
+        help="with --resume: take no more steps and write the style as it is",
+    )
     machine.add_argument(
         "--checkpoint-interval",
         type=int,

@@ -29,7 +29,7 @@ from utils.files.toml import Value
 
 NOT_RECORDED = {  # arguments that do not change the style
     *("command", "parser", "resume", "overwrite", "json_progress", "listen", "estimate"),
-    *("checkpoint_interval", "thumbnail"),
+    *("checkpoint_interval", "thumbnail", "vgg_download", "finish"),
 }
 NAME_LETTERS = 200  # file systems allow 255; files beside a pack have longer names
 AVERAGED_STEPS = 20  # the losses in a pack are means over this many last steps
@@ -150,6 +150,7 @@ def training_metadata(
 ) -> dict[str, Value]:
     """Return the metadata of a pack: the recipe, the final losses, and how it was made."""
     facts: dict[str, Value] = dict(asdict(training.config)) | {"clamped": True}
+    facts["iterations"] = training.iteration  # fewer with --finish
     last = training.history[-AVERAGED_STEPS:]
     for name in ("loss", "content", "style", "tv", "stability", "teacher", "weave") if last else ():
         mean = fmean(getattr(reading, name) for reading in last)

@@ -28,6 +28,9 @@ class Reporter(Display):
     def loading(self, what: str, done: int, total: int) -> None:
         """Report that `done` of `total` (0: unknown) files or bytes of `what` are loaded."""
 
+    def whole_file_needed(self, reason: str) -> None:
+        """Report to a program why VGG-19's layers cannot be downloaded alone; an error follows."""
+
     def resumed(self, iteration: int, history: Sequence[StepLosses]) -> None:
         """Report that the run resumes from `iteration`; `history` has the losses up to there."""
         self.note(f"Resuming from iteration {iteration}")
@@ -35,6 +38,9 @@ class Reporter(Display):
     @abstractmethod
     def progress(self, progress: Progress, preview: Path | None) -> None:
         """Report the progress; `preview` is the file of the newest preview."""
+
+    def impression(self, preview: Path | None) -> None:
+        """Report to a program a preview that was made before training."""
 
     @abstractmethod
     def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
@@ -85,7 +91,8 @@ class LineReporter(Reporter):
 class JsonReporter(Reporter):
     """Prints one JSON object per line.
 
-    Its "event" is note, loading, estimate, resumed, progress or finished.
+    Its "event" is note, loading, whole_file_needed, impression, estimate,
+    resumed, progress or finished.
     """
 
     def note(self, text: str) -> None:
@@ -95,6 +102,15 @@ class JsonReporter(Reporter):
     def loading(self, what: str, done: int, total: int) -> None:
         """Print an event with the count."""
         self._emit("loading", what=what, done=done, total=total)
+
+    def whole_file_needed(self, reason: str) -> None:
+        """Print an event with the reason."""
+        self._emit("whole_file_needed", reason=reason)
+
+    def impression(self, preview: Path | None) -> None:
+        """Print an event with the path of the preview."""
+        if preview is not None:
+            self._emit("impression", preview=str(preview))
 
     def resumed(self, iteration: int, history: Sequence[StepLosses]) -> None:
         """Print an event with the losses so far."""

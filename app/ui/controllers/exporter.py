@@ -20,6 +20,7 @@ from app.live.display_copy import full_size
 from app.live.session import Session
 from app.sound.device import Heard, Input, Listener, SoundError
 from app.sound.portaudio import PortAudioInput
+from app.training.request import OWN_RESULTS
 from app.ui.file_dialogs import SAVE_PICTURE as SAVED_AS
 from app.ui.file_dialogs import FileDialogs, suggested_name
 from app.ui.viewport.viewport import as_image
@@ -50,7 +51,7 @@ def films_folder() -> Path:
 
 
 def _folder(standard: QStandardPaths.StandardLocation) -> Path:
-    return Path(QStandardPaths.writableLocation(standard)) / "StyleForge"
+    return Path(QStandardPaths.writableLocation(standard)) / OWN_RESULTS
 
 
 class Exporter:

@@ -85,6 +85,7 @@ class GalleryController(QObject):
         self.pictures = PictureStyles(
             session, gallery, installer.ask_install, picker, actions, parent
         )
+        self.pictures.train_wanted.connect(lambda picture: train(picture, ""))
         self.arranging = Arranging(session, gallery, settings, keep)
         self._menu = StyleMenu(
             session, installer, train, picker, self.arranging, gallery.model, actions, parent

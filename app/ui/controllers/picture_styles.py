@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, QObject, Qt, QTemporaryDir
+from PySide6.QtCore import QMimeData, QObject, Qt, QTemporaryDir, Signal
 from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QWidget
 
@@ -34,6 +34,8 @@ class PictureStyles(QObject):
         actions: The actions of the window, by key.
         parent: The window.
     """
+
+    train_wanted = Signal(object)  # Path of a picture that only training makes a style of
 
     def __init__(
         self,
@@ -73,9 +75,10 @@ class PictureStyles(QObject):
         ).open()
 
     def take(self, *pictures: Path) -> None:
-        """Make a style of each picture; the last one is chosen."""
+        """Make a style of each picture; the last one is chosen. Without a network the first one is
+        offered to training."""
         if self._reason:
-            self._session.problem.emit(Problem(self._reason, advice=NO_NETWORK_ADVICE))
+            self.train_wanted.emit(pictures[0])
             return
         for picture in pictures:
             self._session.install_picture(picture)
@@ -91,7 +94,9 @@ class PictureStyles(QObject):
 
     def _enter(self, event: QDragEnterEvent) -> None:
         drop = parse_style_drop(event.mimeData())
-        if self._reason and (drop.pictures or drop.image):
+        if self._reason and drop.pictures:
+            self._gallery.show_drop_hint("Drop to train a style from this painting", self._reason)
+        elif self._reason and drop.image:
             self._gallery.show_drop_hint("No style can be made of it", self._reason, accepted=False)
         else:
             self._gallery.show_drop_hint(drop.title, drop.detail, accepted=drop.accepted)

@@ -103,7 +103,7 @@ class PathLabel(QLabel):
             self.setText(shown)
 
 
-def path_row(label: PathLabel, *buttons: QPushButton) -> QWidget:
+def path_row(label: QLabel, *buttons: QPushButton) -> QWidget:
     """Return a widget with `label` and its buttons at the right."""
     made = QWidget()
     row = QHBoxLayout(made)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.background_jobs import RunJob
+from app.styles.pack import Style
 from app.training.dataset_scan import DatasetScan, scan_dataset
 from app.training.request import TrainingRequest
 from app.training.run_store import RunDirectory
@@ -30,24 +32,37 @@ from app.ui.widgets.form_layout import NoWheelSlider
 from app.ui.widgets.message_bars import make_button
 from app.ui.widgets.option_box import Choice, OptionBox
 from app.ui.widgets.remark_label import RemarkLabel
-from models.training.download import SIZE_MB, vgg_cache
+from models.training.download import present_vgg
+from models.training.download.published import PART_MB
 from models.training.presets import PRESETS, STROKES, STYLE_WEIGHT, STYLE_WEIGHTS, Preset
 from models.training.run import fit
 from utils.images.opening import ImageError
 from utils.images.reading import read_pixels
 
 SHOWN_SIDE = 560  # pixels of the style picture on screen, enough for scaled displays
+GOOD_SIDE = 512  # pixels of the painting's long side; the presets learn from as many
+_PAINTING = (
+    "Best is a sharp picture of the painting alone, without its frame, of 512 pixels or more. "
+    "Its strokes and colors are learned, not what it shows"
+)
+_SMALL = "This picture is small: of 512 pixels or more, finer strokes would be learned"
+_PHOTOGRAPHS = (
+    "The style practices on them, and they stay on this machine. Any subject will do: several "
+    "hundred make a style that works on everything, some dozens are enough to try"
+)
 STEPS_PER_UNIT = 4  # slider steps per unit of the style weight
 
 
 class TrainingForm(QScrollArea):
     """The form of a training request; each field shows a remark about what is chosen.
 
+    One decision is asked for, the photographs; what is under *Advanced* has a default.
     `changed` is emitted after every change by the user. `run` is session.run, `picker` makes file
     dialogs.
     """
 
     changed = Signal()
+    own_pictures_wanted = Signal()  # the user wants to train on the pictures folder
 
     def __init__(self, run: RunJob, picker: FileDialogs, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -70,8 +85,8 @@ class TrainingForm(QScrollArea):
 
     def _make(self) -> None:
         self.picture = PictureField(
-            "Style picture",
-            "Choose the picture to learn the style of (Alt+P)",
+            "Painting",
+            "Choose the painting to learn the style of (Alt+P)",
             "Drop a painting here, or click to choose one",
         )
         self.picture.clicked.connect(self.ask_picture)
@@ -80,9 +95,14 @@ class TrainingForm(QScrollArea):
         self.title.setToolTip("Name of the style in the gallery (Alt+T)")
         self.title.setMaxLength(80)
         self.title.textEdited.connect(self._title_edited)
-        self.folder = PathLabel("No folder chosen")
+        self.folder = PathLabel("Nothing chosen")
+        self.own_pictures = make_button(
+            "&My pictures",
+            "Learn on the photographs in your pictures folder",
+            lambda: self.own_pictures_wanted.emit(),
+        )
         self.choose_folder = make_button(
-            "C&hoose...", "Choose a folder of training photographs", self.ask_folder
+            "A &folder...", "Choose another folder of photographs", self.ask_folder
         )
         self.choose_folder.setAccessibleName("Choose the folder of photographs")
         self.preset = OptionBox("Quality", "Quality and training time (Alt+Q)")
@@ -92,7 +112,9 @@ class TrainingForm(QScrollArea):
         self.advanced_button = QToolButton()
         self.advanced_button.setText("&Advanced")
         self.advanced_button.setAccessibleName("Advanced")
-        self.advanced_button.setToolTip("Show or hide strokes, weight and the loss network (Alt+A)")
+        self.advanced_button.setToolTip(
+            "Show or hide title, quality, strokes and the helper network (Alt+A)"
+        )
         self.advanced_button.setCheckable(True)
         self.advanced_button.setAutoRaise(True)
         self.advanced_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -103,7 +125,8 @@ class TrainingForm(QScrollArea):
         self.stroke.show_choice(STROKES[1])
         self.stroke.picked.connect(lambda _: self._update_remarks())
         self.weight = NoWheelSlider(
-            "Style weight", "Weight of the style relative to the photograph (Alt+W)"
+            "Strength of the style",
+            "How much the painting counts against the photograph (Alt+R)",
         )
         low, high = (round(value * STEPS_PER_UNIT) for value in STYLE_WEIGHTS)
         self.weight.setRange(low, high)
@@ -112,10 +135,12 @@ class TrainingForm(QScrollArea):
         self.weight.valueChanged.connect(lambda _: self._update_remarks())
         self.vgg = PathLabel("")
         self.choose_vgg = make_button(
-            "Choose &file...", "Choose a file of VGG-19's weights", self.ask_vgg
+            "Choose fil&e...", "Choose a file of VGG-19's weights", lambda: self.ask_vgg()
         )
         self.clear_vgg = make_button(
-            "Clea&r", "Use torchvision's weights instead of this file", lambda: self._set_vgg("")
+            "Use the &default",
+            "Use torchvision's weights instead of this file",
+            lambda: self._set_vgg(""),
         )
 
     def _lay_out(self) -> None:
@@ -128,21 +153,24 @@ class TrainingForm(QScrollArea):
             RemarkLabel() for _ in range(3)
         )
         self.stroke_remark, self.weight_remark, self.vgg_remark = (RemarkLabel() for _ in range(3))
-        _add_titled(column, "Style &picture", self.picture, self.picture, self.picture_remark)
-        _add_titled(column, "&Title", self.title, self.title)
-        row = path_row(self.folder, self.choose_folder)
-        _add_titled(column, "Photographs", row, None, self.folder_remark)
-        _add_titled(column, "&Quality", self.preset, self.preset, self.preset_remark)
+        _add_titled(column, "&Painting", self.picture, self.picture, self.picture_remark)
+        _add_titled(column, "Photographs to learn on", self.folder, None)
+        column.addWidget(path_row(QLabel(), self.own_pictures, self.choose_folder))
+        column.addWidget(self.folder_remark)
+        self.folder_remark.show_text(_PHOTOGRAPHS)
+        self.picture_remark.show_text(_PAINTING)
         column.addSpacing(SPACE)
         column.addWidget(self.advanced_button, 0, Qt.AlignmentFlag.AlignLeft)
         self.advanced = QWidget()
         inner = QVBoxLayout(self.advanced)
         inner.setContentsMargins(0, 0, 0, 0)
         inner.setSpacing(SPACE // 2)
+        _add_titled(inner, "&Title", self.title, self.title)
+        _add_titled(inner, "&Quality", self.preset, self.preset, self.preset_remark)
         _add_titled(inner, "Stro&kes", self.stroke, self.stroke, self.stroke_remark)
-        _add_titled(inner, "Style &weight", self.weight, self.weight, self.weight_remark)
+        _add_titled(inner, "St&rength of the style", self.weight, self.weight, self.weight_remark)
         row = path_row(self.vgg, self.clear_vgg, self.choose_vgg)
-        _add_titled(inner, "Loss network (VGG-19)", row, None, self.vgg_remark)
+        _add_titled(inner, "Helper network (VGG-19)", row, None, self.vgg_remark)
         column.addWidget(self.advanced)
         column.addStretch(1)
         self.setWidget(content)
@@ -175,8 +203,14 @@ class TrainingForm(QScrollArea):
 
     # The request
 
-    def request(self, init: Path | None, device: str) -> TrainingRequest | None:
-        """Return the request; None while `missing_input` is not empty."""
+    def request(self, start: Style | None, device: str) -> TrainingRequest | None:
+        """Return the request; None while `missing_input` is not empty.
+
+        Args:
+            start: the style from whose weights training starts, which is much faster than from
+                random ones; None for random ones, and no fast version.
+            device: a key of utils.devices.
+        """
         if self.missing_input or self._picture is None or self.folder.path is None:
             return None
         return TrainingRequest(
@@ -187,17 +221,18 @@ class TrainingForm(QScrollArea):
             self.stroke.currentData(),
             self.style_weight,
             self.vgg.path,
-            init,
+            start.weights if start else None,
             device,
+            start.lite if start else None,
         )
 
     @property
     def missing_input(self) -> str:
         """What the user has to do before training can start; empty if nothing."""
         if self._picture is None:
-            return "Choose a style picture"
+            return "Choose a painting"
         if self.folder.path is None:
-            return "Choose a folder of photographs"
+            return "Choose the photographs to learn on"
         if self._scan is not None and not self._scan.usable:
             return "Choose a folder with photographs in it"
         return ""
@@ -210,7 +245,7 @@ class TrainingForm(QScrollArea):
     @property
     def needs_download(self) -> bool:
         """Whether VGG-19 has to be downloaded first."""
-        return self.vgg.path is None and not vgg_cache().is_file()
+        return self.vgg.path is None and present_vgg() is None
 
     # The style picture
 
@@ -219,7 +254,7 @@ class TrainingForm(QScrollArea):
         one = QFileDialog.FileMode.ExistingFile
         self._picker.dialog(
             self,
-            "Choose a style picture",
+            "Choose a painting",
             OPEN_PICTURE,
             one,
             lambda names: self.set_picture(Path(names[0])),
@@ -239,7 +274,8 @@ class TrainingForm(QScrollArea):
                 self.picture_remark.show_text(_capitalized(found))
             else:
                 self._picture, self._shown = path, _image(found)
-                self.picture_remark.show_text("")
+                small = max(found.shape[:2]) < GOOD_SIDE
+                self.picture_remark.show_text(_SMALL if small else "")
                 if title:
                     self.title.setText(title)
                 elif not self._title_edited_by_user:
@@ -292,21 +328,26 @@ class TrainingForm(QScrollArea):
 
     # The loss network
 
-    def ask_vgg(self) -> None:
-        """Ask for a file with VGG-19's weights."""
+    def ask_vgg(self, then: Callable[[], object] = lambda: None) -> None:
+        """Ask for a file with VGG-19's weights; `then` is called once one is chosen."""
+
+        def chosen(names: list[str]) -> None:
+            self._set_vgg(names[0])
+            then()
+
         one = QFileDialog.FileMode.ExistingFile
         self._picker.dialog(
             self,
             "Choose VGG-19's weights",
             OPEN_WEIGHTS,
             one,
-            lambda names: self._set_vgg(names[0]),
+            chosen,
         ).open()
 
     def show_vgg(self, path: Path | None) -> None:
         """Set the file with VGG-19's weights; None for torchvision's."""
-        here = vgg_cache().is_file()
-        nothing = "torchvision's" if here else f"torchvision's, {SIZE_MB} MB to download"
+        here = present_vgg() is not None
+        nothing = "torchvision's" if here else f"{PART_MB} MB to download"
         self.vgg.show_path(path, nothing)
         self.clear_vgg.setVisible(path is not None)
         missing = path is not None and not path.is_file()

@@ -14,11 +14,14 @@ from PySide6.QtWidgets import QWidget
 from app.engine.result import StyledFrame
 from app.live.session import Session
 from app.settings import Settings
+from app.styles.pack import Style
 from app.training.run_store import RunDirectory
 from app.training.state import Phase, State
 from app.ui.actions import tooltip_with_shortcut
 from app.ui.file_dialogs import FileDialogs
+from app.ui.training.notification import Notification
 from app.ui.training.window import TrainingWindow
+from app.ui.widgets.message_bars import NoticeBar
 from app.ui.widgets.prompt_bar import PromptBar
 
 
@@ -55,6 +58,8 @@ class TrainingLauncher(QObject):
         self.window: TrainingWindow | None = None
         self._quit_asked = False  # during training
         self._unfinished_announced = False
+        self.notification = Notification(parent)
+        session.studio.finished.connect(self._notify)
         session.studio.changed.connect(self._on_state_changed)
         session.studio.unfinished_changed.connect(self._show_unfinished)
 
@@ -71,12 +76,29 @@ class TrainingLauncher(QObject):
                 self._session, self._source_pixels, self._keep, self._picker, self._parent
             )
             self.window.problems.report_requested.connect(self.report_requested)
-            self.window.restore(settings.photographs, settings.vgg)
+            self.window.restore(settings.photographs, settings.vgg, settings.own_pictures)
         if picture is not None:
             self.window.use_picture(picture, title)
         self.window.show()
         self.window.raise_()
         self.window.activateWindow()
+
+    def offer(self, style: Style, notices: NoticeBar, settings: Callable[[], Settings]) -> None:
+        """Offer to train a style that was made of a picture in an instant.
+
+        Args:
+            style: The style.
+            notices: Shows the offer.
+            settings: Returns the settings of the window.
+        """
+        if style.picture is None or self._session.studio.state.phase is not Phase.IDLE:
+            return
+        notices.show_offer(
+            f"'{style.title}' is made in an instant. Training makes it finer",
+            "&Train it...",
+            "Open the studio with this painting",
+            lambda: self.open(settings(), style.picture, style.title),
+        )
 
     def close(self) -> None:
         """Close the studio; training continues."""
@@ -101,6 +123,9 @@ class TrainingLauncher(QObject):
 
         self._questions.ask(question, "&Quit", lambda _text: quit_soon())
         return False
+
+    def _notify(self, style: Style) -> None:
+        self.notification.show(f"'{style.title}' is ready", "It is the last style in the gallery")
 
     def _source_pixels(self) -> NDArray[np.uint8] | None:
         styled = self._current()

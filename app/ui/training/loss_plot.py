@@ -32,9 +32,15 @@ class Curve:
 
 
 CURVES = (
-    Curve("total", "Total", "#eceef1", "#1a1d22", Qt.PenStyle.SolidLine),
-    Curve("content", "Content", "#6db5f2", "#1c66a8", Qt.PenStyle.DashLine),
-    Curve("style", "Style", "#f59b4c", "#b4500f", Qt.PenStyle.DotLine),
+    Curve("total", "Both", "#eceef1", "#1a1d22", Qt.PenStyle.SolidLine),
+    Curve("content", "Photograph", "#6db5f2", "#1c66a8", Qt.PenStyle.DashLine),
+    Curve("style", "Painting", "#f59b4c", "#b4500f", Qt.PenStyle.DotLine),
+)
+
+
+_MEANING = (
+    "How far results still are from the photograph's content, from the painting's style, and from "
+    "both together (the losses): lower is better. They fall fast at first, then slowly."
 )
 
 
@@ -47,7 +53,7 @@ class LossPlot(QWidget):
         self._iterations = 0
         self._drawn = 0
         self.setAccessibleName("Losses")
-        self.setToolTip(f"Training losses. {_BATCH_NOISE}")
+        self.setToolTip(f"{_MEANING} {_BATCH_NOISE}")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self._timer = QTimer(self, interval=REDRAW_MS)
         self._timer.timeout.connect(self._refresh)
@@ -117,7 +123,7 @@ class LossPlot(QWidget):
         if not self._points:
             painter.setPen(palette.placeholderText().color())
             painter.drawText(
-                plot, Qt.AlignmentFlag.AlignCenter, "The losses appear here as the network learns"
+                plot, Qt.AlignmentFlag.AlignCenter, "How well it has learned appears here"
             )
             return
         low, high = self._range()

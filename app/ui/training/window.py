@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import QStandardPaths, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QImage, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import (
     QDialog,
@@ -36,10 +36,14 @@ from app.ui.training.loss_plot import LossPlot
 from app.ui.training.preview import Preview
 from app.ui.widgets.message_bars import ProblemBar, make_button
 from app.ui.window_geometry import WindowGeometry
-from models.training.download import ADDRESS, SIZE_MB
+from models.training.download import layers_proven
+from models.training.download.published import HOST, PART_MB, WHOLE_MB
+from models.training.presets import PRESETS
+from utils.devices import resolve
 
 Pixels = NDArray[np.uint8]
 FORM_WIDTH = 340
+NEAR_START = 30  # steps after which the new style is seen
 _EMPTY = "The preview appears here; it shows the picture of the main window in the new style"
 
 
@@ -68,6 +72,7 @@ class TrainingWindow(QDialog):
         self._unfinished: tuple[RunDirectory, ...] = ()
         self._problem: Problem | None = None  # the problem shown or dismissed already
         self._attached_run = False  # the run is not from the request in the form
+        self._own_pictures_allowed = False
         self._previews = 0  # counts the previews; only the newest is shown
         self.setWindowTitle("Train a style - StyleForge")
         self.setWindowFlag(Qt.WindowType.WindowMinMaxButtonsHint)
@@ -78,6 +83,8 @@ class TrainingWindow(QDialog):
         self._connect()
         self._on_state_changed(self._studio.state)
         self._restart_plot()
+        if resolve(session.config.device).type == "cpu":
+            self.form.choose_preset(PRESETS[0])
 
     # Building
 
@@ -167,7 +174,9 @@ class TrainingWindow(QDialog):
         studio.preview_saved.connect(self._show_preview)
         studio.note_received.connect(self._show_note)
         studio.finished.connect(self._show_finished)
+        studio.whole_file_needed.connect(self._ask_for_whole_file)
         studio.unfinished_changed.connect(self._ask_about_unfinished)
+        self.form.own_pictures_wanted.connect(self._use_own_pictures)
         self.form.changed.connect(self._on_form_changed)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -176,16 +185,21 @@ class TrainingWindow(QDialog):
         if self._studio.state.phase is Phase.IDLE:
             self._studio.look_for_unfinished()
 
-    def restore(self, photographs: str, vgg: str) -> None:
-        """Fill in the choices of the last time."""
+    def restore(self, photographs: str, vgg: str, own_pictures: bool) -> None:
+        """Fill in the choices of the last time; `own_pictures`: the pictures folder may be read."""
+        self._own_pictures_allowed = own_pictures
         if photographs and Path(photographs).is_dir():
             self.form.set_folder(Path(photographs))
+        elif own_pictures:
+            self._use_own_pictures()
         self.form.show_vgg(Path(vgg) if vgg else None)
 
     def use_picture(self, picture: Path, title: str) -> None:
         """Fill in the style picture and the title; a run that exists keeps its own, and says so."""
         if self._studio.state.phase is Phase.IDLE:
             self.form.set_picture(picture, title)
+            if self.form.folder.path is None:
+                self._use_own_pictures()
         else:
             run = self._studio.state.run
             named = f"'{run.title}'" if run else "another style"
@@ -195,6 +209,27 @@ class TrainingWindow(QDialog):
                     advice="Finish or delete that run first.",
                 )
             )
+
+    def _use_own_pictures(self) -> None:
+        """Learn on the user's pictures folder; the first time only if that is allowed."""
+        folder = _own_pictures()
+        if self._own_pictures_allowed:
+            self.form.set_folder(folder)
+            return
+
+        def allowed() -> None:
+            self._own_pictures_allowed = True
+            self._keep(own_pictures=True)
+            self.form.set_folder(folder)
+
+        self.choice_bar.ask(
+            "own pictures",
+            f"May StyleForge look through {folder} and learn on the photographs there, now and "
+            "whenever you train a style? They are only read, and nothing leaves this machine.",
+            Answer("&Allow", "Learn on these photographs; this is asked once", allowed),
+            Answer("Choose a fol&der...", "Learn on other photographs", self.form.ask_folder),
+            Answer("&No", "Leave these photographs alone", lambda: None),
+        )
 
     # Signals of the training controller
 
@@ -241,9 +276,11 @@ class TrainingWindow(QDialog):
             return f"'{run.title}' is paused{done}"
         if state.phase is Phase.TRAINING and progress is not None and run is not None:
             skipped = f"; {progress.skipped} photographs left out" if progress.skipped else ""
+            what = f"{'the fast version of ' if run.trains_lite else ''}'{run.title}'"
             return (
-                f"Training '{run.title}': step {progress.iteration:,} of {progress.iterations:,}, "
-                f"{format_remaining(progress.seconds_left)}{skipped}"
+                f"Training {what}: step {progress.iteration:,} of {progress.iterations:,}, "
+                f"{format_remaining(progress.seconds_left)} at {_pace(progress.per_second)}"
+                f"{skipped}"
             )
         return state.doing
 
@@ -268,6 +305,7 @@ class TrainingWindow(QDialog):
             self.choice_bar.ask("long", confirmation_text(forecast, beside_picture=live), *answers)
         if state.phase is not Phase.IDLE:
             self.choice_bar.withdraw("unfinished")
+        if state.phase not in (Phase.IDLE, Phase.PAUSED):
             self.choice_bar.withdraw("download")
         if state.phase not in (Phase.TRAINING, Phase.PAUSED):
             self.choice_bar.withdraw("cancel")
@@ -275,13 +313,19 @@ class TrainingWindow(QDialog):
     def _restart_plot(self) -> None:
         run = self._studio.state.run
         self.loss_plot.set_points(self._studio.history, run.iterations if run else 0)
+        if self._studio.state.phase is Phase.TRAINING:  # goes on with the fast version
+            return
         self.preview.show_image(QImage(), _EMPTY)
 
     def _show_preview(self, path: Path) -> None:
         self._previews += 1
         number = self._previews
         progress = self._studio.state.progress
-        caption = f"Step {progress.iteration:,}" if progress else "Preview"
+        caption = "A first impression; training makes it finer"
+        if progress is not None:
+            caption = f"Step {progress.iteration:,}"
+            if progress.iteration < NEAR_START:
+                caption += " (still close to the style it starts from)"
 
         def done(image: QImage) -> None:
             if number == self._previews and not image.isNull():
@@ -300,6 +344,8 @@ class TrainingWindow(QDialog):
 
     def _ask_about_unfinished(self, runs: tuple[RunDirectory, ...]) -> None:
         self._unfinished = runs
+        if self.choice_bar.topic == "download":
+            return  # one question at a time; the studio asks about runs whenever it is shown
         if not runs or self._studio.state.phase is not Phase.IDLE:
             self.choice_bar.withdraw("unfinished")
             return
@@ -331,24 +377,48 @@ class TrainingWindow(QDialog):
 
     def _start(self) -> None:
         if self.form.needs_download:
-            host = ADDRESS.split("/")[2]
-            self.choice_bar.ask(
-                "download",
-                f"Training needs VGG-19, the network that computes the losses: {SIZE_MB} MB, "
-                f"downloaded once from {host}. No data is sent.",
-                Answer("&Download and start", "Download it, then train", self._start_training),
-                Answer("Choose a &file...", "Use a file on this machine", self._choose_vgg),
-                Answer("Do &not train", "Return to the form", lambda: None),
+            part = Answer(
+                f"&Download {PART_MB} MB and start",
+                "Download the layers in use, then train",
+                self._start_training,
             )
+            self._ask_to_download(_download_text(), part)
         else:
             self._start_training()
 
-    def _choose_vgg(self) -> None:
+    def _ask_to_download(self, question: str, *first: Answer) -> None:
+        whole = Answer(
+            f"&Whole file, {WHOLE_MB} MB",
+            "Download the whole file, compare its published checksum, then train",
+            self._start_with_whole_file,
+        )
+        answers = [*first, whole]
+        if self._studio.state.phase is Phase.IDLE:  # a paused run keeps the file it began with
+            tip = "Use a file on this machine, then train"
+            answers.append(Answer("Choose a &file...", tip, self._use_file))
+        cancel = Answer("&Not now", "Download nothing", lambda: None)
+        self.choice_bar.ask("download", question, *answers, cancel)
+
+    def _ask_for_whole_file(self, reason: str) -> None:
+        self._ask_to_download(
+            f"The layers that training uses cannot be downloaded alone: {reason}. The whole file "
+            f"of VGG-19 is {WHOLE_MB} MB, downloaded once from {HOST}."
+        )
+
+    def _start_with_whole_file(self) -> None:
+        self._studio.allow_whole_file()
+        if self._studio.state.phase is Phase.PAUSED:
+            self._studio.resume()
+        else:
+            self._start_training()
+
+    def _use_file(self) -> None:
         self.form.advanced_button.setChecked(True)
-        self.form.ask_vgg()
+        self.form.ask_vgg(self._start_training)
 
     def _start_training(self) -> None:
-        request = self.form.request(self._initial_weights(), self._session.config.device)
+        start = next((s for s in self._session.library.styles if s.builtin), None)
+        request = self.form.request(start, self._session.config.device)
         if request is None:
             return
         vgg = str(request.vgg) if request.vgg else ""
@@ -360,12 +430,6 @@ class TrainingWindow(QDialog):
         if forecast is not None and forecast.cheaper is not None:
             self.form.choose_preset(forecast.cheaper)
             self._studio.start_cheaper(self._frame())
-
-    def _initial_weights(self) -> Path | None:
-        """Return the weights of a built-in style; training from them is much faster than from
-        random ones."""
-        styles = self._session.library.styles
-        return next((style.weights for style in styles if style.builtin), None)
 
     def _resume(self) -> None:
         self._studio.resume()
@@ -384,14 +448,19 @@ class TrainingWindow(QDialog):
         """Cancel at once before the first step, otherwise ask first."""
         state = self._studio.state
         steps = len(self._studio.history) and self._studio.history[-1].iteration
-        if state.run is None or not steps:
+        if state.run is None or not (steps or state.run.pack.is_dir()):
             self._studio.cancel()
             return
         self.choice_bar.ask(
             "cancel",
-            f"Delete the run '{state.run.title}' after {steps:,} steps?",
-            Answer("&Keep it", "Do not cancel", lambda: None),
-            Answer("&Delete run", "Delete the run with its checkpoint", self._studio.cancel),
+            f"Stop training '{state.run.title}' after {steps:,} steps?",
+            Answer("&Go on", "Do not stop", lambda: None),
+            Answer(
+                "&Keep as a style",
+                "End the training and add what was learned so far to the gallery",
+                self._studio.keep_learned,
+            ),
+            Answer("&Delete", "Delete what was learned", self._studio.cancel),
         )
 
     def _use_current_frame(self) -> None:
@@ -419,6 +488,31 @@ class TrainingWindow(QDialog):
             self.form.set_folder(path)
         else:
             self.form.set_picture(path)
+
+
+def _pace(per_second: float) -> str:
+    """The measured speed, such as "12 steps a minute"."""
+    if per_second >= 1:
+        return f"{per_second:.0f} steps a second"
+    return f"{60 * per_second:.2g} steps a minute"
+
+
+def _own_pictures() -> Path:
+    return Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.PicturesLocation))
+
+
+def _download_text() -> str:
+    """What is downloaded, from where, and what can be checked about it."""
+    text = (
+        "Training needs a helper network, VGG-19, that judges how well a style is learned: "
+        f"{PART_MB} MB, downloaded once from {HOST}. Nothing is sent. "
+    )
+    if layers_proven():
+        return text + "Its checksums are known and compared."
+    return text + (
+        "Checked are the server's identity and the shape of the data, not a checksum: one is "
+        f"published only for the whole file ({WHOLE_MB} MB)."
+    )
 
 
 def _paths(urls: list[QUrl]) -> list[Path]:

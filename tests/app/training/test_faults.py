@@ -33,7 +33,7 @@ def test_a_bad_style_picture_is_told_at_once_and_again_if_it_is_ordered(
     window.form.set_picture(page)
     qtbot.waitUntil(window.form.picture_remark.isVisible)
     assert "'page.png'" in window.form.picture_remark.text()
-    assert window.status.text() == "Choose a style picture"
+    assert window.status.text() == "Choose a painting"
     assert not window.start.isEnabled()
     bad = TrainingRequest(**{**fields(order), "picture": page})
     assert "Could not train 'Red stripes': 'page.png'" in told(qtbot, session.studio, bad)
@@ -111,7 +111,7 @@ def test_weights_are_downloaded_only_with_consent(window, session, order, qtbot,
         monkeypatch.setenv(name, "http://127.0.0.1:9")  # nobody listens there
     filled(window, TrainingRequest(**{**fields(order), "vgg": None}), qtbot)
     window.start.click()
-    assert "548 MB" in window.choice_bar.question
+    assert "9 MB, downloaded once from download.pytorch.org" in window.choice_bar.question
     assert session.studio.state.phase is Phase.IDLE
     window.choice_bar.buttons[0].click()
     problem = until(qtbot, session.studio, Phase.IDLE).problem

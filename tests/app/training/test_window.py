@@ -91,13 +91,13 @@ def test_what_was_learned_is_thrown_away_only_after_asking(window, session, orde
     session.studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, session.studio)
     window.cancel.click()
-    keep, _ = window.choice_bar.buttons
-    assert "Delete the run 'Red stripes' after" in window.choice_bar.question
-    assert keep.hasFocus()
-    keep.click()
+    go_on, _, _ = window.choice_bar.buttons
+    assert "Stop training 'Red stripes' after" in window.choice_bar.question
+    assert go_on.hasFocus()
+    go_on.click()
     assert session.studio.state.phase is Phase.TRAINING
     window.cancel.click()
-    _, delete = window.choice_bar.buttons
+    _, _, delete = window.choice_bar.buttons
     delete.click()
     until(qtbot, session.studio, Phase.IDLE)
     assert not list(runs.iterdir())

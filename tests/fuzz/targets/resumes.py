@@ -13,8 +13,9 @@ import torch
 from models.training.checkpoint import resume_run
 from models.training.config import TrainingConfig
 from models.training.data import Photographs
-from models.training.features import CHANNELS, LAYERS, Vgg19Features
+from models.training.features import Vgg19Features
 from models.training.run import Run
+from models.training.vgg_layers import CHANNELS, LAYERS
 from tests.fuzz.case import Case
 from tests.fuzz.mutations import damaged, damaged_zip, value
 from tests.fuzz.targets.base import Basis, named, special

@@ -9,7 +9,8 @@ from random import Random
 import safetensors.torch
 import torch
 
-from models.training.features import CHANNELS, LAYERS, load_vgg
+from models.training.features import load_vgg
+from models.training.vgg_layers import CHANNELS, LAYERS
 from tests.fuzz.case import Case
 from tests.fuzz.targets.base import Basis, named, special
 from tests.fuzz.targets.checkpoints import hostile_file

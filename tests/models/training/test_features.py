@@ -16,9 +16,10 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from models.training.download import fetch
+from models.training.download.whole_file import fetch
 from models.training.errors import TrainingError
-from models.training.features import LAYERS, Vgg19Features, load_vgg
+from models.training.features import Vgg19Features, load_vgg
+from models.training.vgg_layers import LAYERS
 
 
 def test_one_network_in_either_input_convention_sees_the_same(vgg_state: dict[str, Tensor]) -> None:

@@ -161,14 +161,32 @@ def test_style_from_a_picture_asks_for_files(window, session, network, painting,
     qtbot.waitUntil(lambda: session.config.style == "red_sea", timeout=10_000)
 
 
-def test_without_a_network_the_actions_are_disabled_and_a_drop_says_why(window, painting, qtbot):
+def test_without_a_network_the_actions_are_disabled_and_a_drop_opens_the_studio(
+    window, painting, qtbot
+):
     qtbot.waitUntil(lambda: bool(window.styles.pictures.unavailable_reason))
     for key in ("style_picture", "paste_style"):
         assert not window.actions_by_key[key].isEnabled()
         assert "none is installed" in window.actions_by_key[key].toolTip()
     drop(window.gallery, files(painting))
-    said = "A style picture needs an any-style network, and none is installed"
-    assert only_problem(window, qtbot).summary == said
+    studio = window.training_launcher.window
+    assert studio is not None
+    qtbot.waitUntil(lambda: studio.form.title.text() == "Red Sea")
+    assert studio.isVisible()
+    assert "May StyleForge look through" in studio.choice_bar.question
+    studio.close()
+
+
+def test_a_style_made_in_an_instant_is_offered_to_training(
+    window, session, network, painting, qtbot
+):
+    drop(window.gallery, files(painting))
+    qtbot.waitUntil(lambda: "made in an instant" in window.notices.text, timeout=10_000)
+    window.notices.offer_button.click()
+    studio = window.training_launcher.window
+    assert studio is not None
+    qtbot.waitUntil(lambda: studio.form.title.text() == "Red Sea")
+    studio.close()
 
 
 def test_with_a_network_the_actions_say_what_they_do(window, network):

@@ -1,4 +1,4 @@
-"""Downloads torchvision's VGG-19 into the per-user cache and verifies its checksum."""
+"""Downloads a whole file and verifies its checksum."""
 
 from __future__ import annotations
 
@@ -6,45 +6,16 @@ import hashlib
 import http.client
 import os
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from models.training.errors import TrainingError
 from utils.files.atomic import remove_leftovers, temporary_name
 from utils.files.locks import LockedError, locked
 
-TORCHVISION_PREFIX = "dcbb9e9d"  # the first digits of the file's sha256, as torchvision states
-ADDRESS = f"https://download.pytorch.org/models/vgg19-{TORCHVISION_PREFIX}.pth"
-SIZE_MB = 548
 CHUNK_BYTES = 1 << 20
 TIMEOUT_S = 30.0  # without a byte from the server, or for another process's download
-
-
-def cached_vgg(progress: Callable[[int, int], None] = lambda done, total: None) -> Path:
-    """Get torchvision's VGG-19 (548 MB); download it if it is not in the cache.
-
-    Args:
-        progress: Called with the bytes received and in total, 0 if the total is unknown.
-
-    Returns:
-        The path of the file.
-
-    Raises:
-        TrainingError: It cannot be downloaded, or its checksum is wrong.
-    """
-    path = vgg_cache()
-    return fetch(ADDRESS, path.parent, TORCHVISION_PREFIX, progress)
-
-
-def vgg_cache() -> Path:
-    """The path of torchvision's VGG-19 in the cache; the file may not exist."""
-    name = ADDRESS.rpartition("/")[2]
-    folder = os.environ.get("STYLEFORGE_CACHE")
-    if folder:
-        return Path(folder) / name
-    import platformdirs  # here, since training with a given file does not need it
-
-    return platformdirs.user_cache_path("styleforge", appauthor=False) / name
 
 
 def fetch(
@@ -70,11 +41,27 @@ def fetch(
     path = folder / address.rpartition("/")[2]
     if path.is_file():
         return path
+    with downloading(address, path):
+        if not path.is_file():  # another process may just have downloaded it
+            _download(address, path, sha256_prefix, progress)
+    return path
+
+
+@contextmanager
+def downloading(address: str, path: Path) -> Generator[None]:
+    """Hold the lock of a file that is being downloaded, and put what fails into words.
+
+    Args:
+        address: Where it is downloaded from.
+        path: Where it is kept.
+
+    Raises:
+        TrainingError: Another process is downloading it, or an OSError was raised in the block.
+    """
     try:
         with locked(path, TIMEOUT_S):
             remove_leftovers(path)
-            if not path.is_file():  # another process may just have downloaded it
-                _download(address, path, sha256_prefix, progress)
+            yield
     except LockedError:
         raise TrainingError(f"another process is downloading '{path.name}'; try again") from None
     except (OSError, http.client.HTTPException) as exc:
@@ -83,7 +70,6 @@ def fetch(
             f"VGG-19 could not be downloaded from {address} ({reason}); "
             "pass a file of its weights with --vgg"
         ) from exc
-    return path
 
 
 def _download(

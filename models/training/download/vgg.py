@@ -1,0 +1,81 @@
+"""The cache of torchvision's VGG-19: what is there, and what is downloaded if nothing is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from models.training.download.published import (
+    ADDRESS,
+    HOST,
+    PART_MB,
+    TORCHVISION_PREFIX,
+    WHOLE_MB,
+    layer_hashes,
+)
+from models.training.download.vgg_part import check_part, fetch_part, part_of
+from models.training.download.whole_file import fetch
+from models.training.vgg_layers import layer_shapes
+
+DOWNLOADS = ("layers", "whole")
+
+
+def cached_vgg(
+    download: str = "layers",
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    note: Callable[[str], None] = lambda text: None,
+) -> Path:
+    """Get torchvision's VGG-19, or the layers of it that training uses; download it if missing.
+
+    Args:
+        download: What to download: "layers" (9 MB) or "whole" (575 MB). With "layers", a whole
+            file in the cache will do.
+        progress: Called with the bytes received and in total, 0 if the total is unknown.
+        note: Called with a sentence on what could be checked, after a download.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        WholeFileNeededError: The layers cannot be downloaded alone.
+        TrainingError: It cannot be downloaded, or is damaged.
+    """
+    whole = _whole_path()
+    if download == "whole" or whole.is_file():
+        return fetch(ADDRESS, whole.parent, TORCHVISION_PREFIX, progress)
+    part = part_of(whole)
+    if not part.is_file():
+        proven = fetch_part(ADDRESS, part, layer_hashes(), progress)
+        note(PROVEN if proven else UNPROVEN)
+    check_part(part)
+    return part
+
+
+PROVEN = "The layers of VGG-19 have the checksums that StyleForge knows"
+UNPROVEN = (
+    f"The layers of VGG-19 ({PART_MB} MB) came from {HOST}, whose identity was checked (TLS), and "
+    "have the right shapes. No checksum is published for a part of the file; there is one for the "
+    f"whole file ({WHOLE_MB} MB), which --vgg-download whole downloads and compares"
+)
+
+
+def present_vgg() -> Path | None:
+    """The file in the cache that `cached_vgg` takes without a download, if there is one."""
+    whole = _whole_path()
+    return next((path for path in (whole, part_of(whole)) if path.is_file()), None)
+
+
+def layers_proven() -> bool:
+    """Whether StyleForge knows the checksum of every layer that it would download."""
+    return set(layer_shapes()) <= set(layer_hashes())
+
+
+def _whole_path() -> Path:
+    name = ADDRESS.rpartition("/")[2]
+    folder = os.environ.get("STYLEFORGE_CACHE")
+    if folder:
+        return Path(folder) / name
+    import platformdirs  # here, since training with a given file does not need it
+
+    return platformdirs.user_cache_path("styleforge", appauthor=False) / name

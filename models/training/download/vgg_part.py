@@ -1,0 +1,134 @@
+"""Downloads the layers of VGG-19 that training uses, 9.3 MB, out of torchvision's file."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import safetensors.torch
+import torch
+from torch import Tensor
+
+from models.training.download.errors import LayoutError, NoRangesError, WholeFileNeededError
+from models.training.download.published import WHOLE_MB
+from models.training.download.remote_file import RemoteFile
+from models.training.download.saved_tensors import SavedTensor, SavedTensors, open_saved
+from models.training.download.whole_file import downloading
+from models.training.errors import TrainingError
+from models.training.vgg_layers import layer_shapes
+from utils.files.atomic import atomic_write
+
+PART = "conv1_1-conv3_4.safetensors"  # the end of the name of the part's file
+HEAD_LIMIT = 1 << 20  # bytes that may be read beside the layers
+PART_BYTES = 4 * sum(math.prod(shape) for shape in layer_shapes().values())
+INPUT = "RGB / 255, normalized as torchvision does"  # as models.training.features understands it
+_ADVICE = f"download the whole file ({WHOLE_MB} MB) with --vgg-download whole, or pass one as --vgg"
+
+
+def part_of(whole: Path) -> Path:
+    """The path of the part in the cache, beside that of the whole file."""
+    return whole.with_name(f"{whole.stem}-{PART}")
+
+
+def fetch_part(
+    address: str,
+    path: Path,
+    hashes: Mapping[str, str],
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> bool:
+    """Download the layers of LAYERS and keep them as safetensors, with their SHA-256 beside.
+
+    Every answer of the server has to be of the same size and version of the file, and every
+    tensor of its shape, float32 and finite. Nothing is left in the folder otherwise.
+
+    Args:
+        address: URL of torchvision's file, in either layout of `torch.save`.
+        path: The file to write.
+        hashes: The known SHA-256 of the layers' numbers, by key.
+        progress: Called with the bytes received, at most those of the layers, and their total.
+
+    Returns:
+        Whether `hashes` has an entry for every layer, so that all of them are proven.
+
+    Raises:
+        WholeFileNeededError: The server sends no ranges, or the file has an unknown layout.
+        TrainingError: It cannot be downloaded, or is not what it should be.
+    """
+    with downloading(address, path):
+        remote = RemoteFile(
+            address,
+            PART_BYTES + HEAD_LIMIT,
+            lambda done: progress(min(done, PART_BYTES), PART_BYTES),
+        )
+        try:
+            layers = _layers(open_saved(remote), hashes)
+        except NoRangesError as exc:
+            raise WholeFileNeededError(str(exc), _ADVICE) from exc
+        except LayoutError as exc:
+            raise WholeFileNeededError(f"the file on the server {exc}", _ADVICE) from exc
+        metadata = {"input": INPUT, "source": address, "version": remote.version}
+        data = safetensors.torch.save(layers, metadata)
+        # The checksum first: without its file it means nothing, and is replaced.
+        atomic_write(_checksum_of(path), hashlib.sha256(data).hexdigest().encode() + b"\n")
+        atomic_write(path, data)
+    return set(layers) <= set(hashes)
+
+
+def check_part(path: Path) -> None:
+    """Compare a kept part with the checksum beside it; a part that differs is deleted.
+
+    Raises:
+        TrainingError: It differs, or cannot be read.
+    """
+    try:
+        data, stated = path.read_bytes(), _checksum_of(path).read_text("ascii").strip()
+    except FileNotFoundError:
+        stated, data = "absent", b""
+    except (OSError, UnicodeDecodeError) as exc:
+        raise TrainingError(f"'{path}' cannot be read ({exc})") from exc
+    if hashlib.sha256(data).hexdigest() == stated:
+        return
+    path.unlink(missing_ok=True)
+    raise TrainingError(
+        f"'{path.name}' was damaged since it was downloaded, and is deleted; "
+        "start again to download it anew"
+    )
+
+
+def layer_bytes(tensor: Tensor) -> bytes:
+    """The numbers of a layer as they are hashed: float32, little-endian, row by row."""
+    return tensor.detach().contiguous().float().numpy().astype("<f4").tobytes()
+
+
+def _checksum_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.sha256")
+
+
+def _layers(saved: SavedTensors, hashes: Mapping[str, str]) -> dict[str, Tensor]:
+    shapes = layer_shapes()
+    wrong = [key for key, shape in shapes.items() if not _fits(saved.tensors.get(key), shape)]
+    if wrong:
+        raise TrainingError(f"the file on the server is not VGG-19: {', '.join(wrong)}")
+    return {key: _layer(key, saved, hashes.get(key)) for key in shapes}
+
+
+def _fits(tensor: SavedTensor | None, shape: tuple[int, ...]) -> bool:
+    return (
+        tensor is not None
+        and tensor.shape == shape
+        and tensor.storage.kind == "torch FloatStorage"
+        and tensor.storage.count == math.prod(shape)
+    )
+
+
+def _layer(key: str, saved: SavedTensors, sha256: str | None) -> Tensor:
+    place = saved.tensors[key]
+    data = saved.read(place.storage)
+    if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
+        raise TrainingError(f"the download of VGG-19 is damaged: {key} has another checksum")
+    numbers = torch.frombuffer(bytearray(data), dtype=torch.float32).reshape(place.shape)
+    if not bool(numbers.isfinite().all()):
+        raise TrainingError(f"the download of VGG-19 is damaged: {key} is not finite; try again")
+    return numbers
