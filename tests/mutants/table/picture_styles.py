@@ -91,7 +91,10 @@ MUTANTS = (
         "app/ui/actions.py",
         "    action.setEnabled(not reason)\n",
         "    action.setEnabled(True)\n",
-        (f"{_WINDOW}::test_without_a_network_the_actions_are_disabled_and_a_drop_says_why",),
+        (
+            f"{_WINDOW}::"
+            "test_without_a_network_the_actions_are_disabled_and_a_drop_opens_the_studio",
+        ),
     ),
     Mutant(
         "proper training begins with an empty form",
