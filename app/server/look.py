@@ -206,8 +206,8 @@ OPTIONS: dict[str, LookOption] = {
         ),
         LookOption(
             "mix",
-            "a second style and its share of 0 to 1, as in starry_night:0.4; styles of pictures "
-            "can be mixed with up to three, each with its own mix",
+            "a second style and its share of 0 to 1, as in starry_night:0.4; two can be "
+            "mixed in, three if all are styles of pictures, each with its own mix",
             {"title": "Mix", "type": "array", "items": {"type": "string"}},
             parse_mix,
         ),

@@ -140,7 +140,7 @@ class NetworkFamily(ABC, Generic[Contents]):
     title: ClassVar[str]
     one_of: ClassVar[str]
     mixes: ClassVar[str]
-    most_mixed: ClassVar[int] = 2
+    most_mixed: ClassVar[int] = 3
     formats: ClassVar[tuple[str, ...]] = ()
     variants: ClassVar[Mapping[str, FamilyVariant]]
     precisions: ClassVar[tuple[Precision, ...]] = tuple(Precision)

@@ -129,8 +129,6 @@ class StyleMixer:
             count = len(parts) + 1
             kept = [(other, share * (count - 1) / count) for other, share in parts]
             self._choose((*kept, (key, 1 / count)))
-        elif most == 2:
-            self._choose((parts[0], (key, parts[1][1])))
         else:
             self._session.notice.emit(
                 f"At most {most} styles can be mixed; Shift-click one of them to take it out"

@@ -253,12 +253,12 @@ class ControlPanel(QScrollArea):
         self._show_mix(config)
 
     def _show_mix(self, config: EngineConfig) -> None:
-        """Show the second style and its share or, of styles of pictures, the wheel."""
+        """Show the second style and its share or, of more and of styles of pictures, the wheel."""
         parts = config.parts
         second = parts[1][0] if len(parts) == 2 else None
         self.mix.show_choice(_SEVERAL if len(parts) > 2 else second)
         share = self.controls["mix_amount"]
-        wheel = len(parts) > 1 and FAMILIES[self._family].most_mixed > 2
+        wheel = len(parts) > (2 if self._family == FEED_FORWARD else 1)
         if not wheel and self.wheel.hasFocus():
             self.mix.setFocus()
         for part in share.parts:

@@ -21,7 +21,6 @@ from app.options import (
 )
 from app.styles.pack import StyleError
 from models.checkpoints import load_checkpoint
-from models.families.table import FAMILIES
 from models.network_config import NetworkConfig
 from tests.conftest import add_style
 
@@ -149,11 +148,23 @@ def test_a_style_mixed_with_itself_is_the_style(weights):
     assert alone.label == "First"
 
 
-def test_networks_of_their_own_are_mixed_in_twos(weights, library, tmp_path):
-    add_style(tmp_path, "third", 5, FULL)
+def test_three_networks_of_their_own_are_mixed_and_a_fourth_is_refused(weights, library, tmp_path):
+    for seed, key in enumerate(("third", "fourth"), 5):
+        add_style(tmp_path, key, seed, FULL)
     library.reload()
-    with pytest.raises(StyleError, match="3 styles cannot be mixed: each is a network of its own"):
-        weights.choose(EngineConfig("first", mix="second", mix_more=(("third", 0.2),)))
+    mixed = EngineConfig("first", mix="second", mix_amount=0.3, mix_more=(("third", 0.2),))
+    weights.choose(mixed)
+    alone = []
+    for key in ("first", "second", "third"):
+        weights.choose(EngineConfig(key))
+        alone.append(weights.active(lite=False).state)
+    weights.choose(mixed)
+    for name, value in weights.active(lite=False).state.items():
+        parts = zip((0.5, 0.3, 0.2), alone, strict=True)
+        expected = sum(share * state[name].float() for share, state in parts)
+        torch.testing.assert_close(value.float(), expected, atol=1e-3, rtol=1e-3)
+    with pytest.raises(StyleError, match="4 styles cannot be mixed: each is a network of its own"):
+        weights.choose(replace(mixed, mix_more=(("third", 0.2), ("fourth", 0.1))))
 
 
 def test_networks_that_differ_are_not_mixed_and_the_choice_before_stays(weights):
@@ -195,8 +206,7 @@ def test_an_evicted_style_is_used_until_the_next_choice_and_read_again_then(weig
     ],
     ids=["style", "no mix", "share", "mix", "third style"],
 )
-def test_frames_share_their_weights_until_another_choice(changed, weights, monkeypatch):
-    monkeypatch.setattr(FAMILIES["feed-forward"], "most_mixed", 3)
+def test_frames_share_their_weights_until_another_choice(changed, weights):
     config = EngineConfig("first", mix="second", mix_amount=0.3, network="full")
     weights.choose(config)
     before = weights.active(lite=False)

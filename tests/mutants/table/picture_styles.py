@@ -129,7 +129,7 @@ MUTANTS = (
         "app/engine/style_weights.py",
         "if len(styles) > family.most_mixed:",
         "if False:",
-        (f"{_WEIGHTS}::test_networks_of_their_own_are_mixed_in_twos",),
+        (f"{_WEIGHTS}::test_three_networks_of_their_own_are_mixed_and_a_fourth_is_refused",),
     ),
     Mutant(
         "the percents of a mix add up to 99",

@@ -1,4 +1,4 @@
-"""Mixing styles of pictures in the window: up to four on a wheel; networks of their own in twos."""
+"""Mixing styles of pictures in the window: up to four on a wheel; networks of their own by a slider, or three on a triangle."""
 
 from __future__ import annotations
 
@@ -231,6 +231,15 @@ def test_a_third_card_makes_a_triangle_of_a_mix(window, session, colors):
     assert session.config.styles == ("gold", "red", "teal")
     assert window.panel.wheel.isVisible()
     assert len(window.panel.wheel.shares) == 3
+
+
+def test_a_third_network_makes_a_triangle_and_two_have_a_slider(window, session):
+    window.mixer.toggle_mix("mosaic")
+    assert not window.panel.wheel.isVisible()
+    window.mixer.toggle_mix("udnie")
+    assert session.config.styles == ("candy", "mosaic", "udnie")
+    assert window.panel.wheel.isVisible()
+    assert window.panel.wheel.shares == pytest.approx((1 / 3, 1 / 3, 1 / 3))
 
 
 def test_a_card_of_another_kind_is_not_mixed_and_the_reason_is_told(window, session, colors, qtbot):
