@@ -1,4 +1,4 @@
-"""Mixing styles of pictures in the window: up to four on a wheel; networks of their own by a slider, or three on a triangle."""
+"""Mixing styles in the window: of pictures up to four on a wheel, networks by a slider or in threes."""
 
 from __future__ import annotations
 
