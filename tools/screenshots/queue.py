@@ -1,14 +1,12 @@
 """Makes the picture of docs/queue.md: the real window, with styles that the real network paints.
 
-`python -m tools.queue_screenshot docs/queue.webp` takes a minute on two cores. The pictures are
+`python -m tools.screenshots.queue docs/queue.webp` takes a minute on two cores. The pictures are
 views of the scene; everything is in temporary folders.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import shutil
 import sys
 import tempfile
@@ -19,12 +17,12 @@ from typing import TYPE_CHECKING
 
 from PIL import Image
 
+from tools.screenshots.screen import SIZE, go_into, save
+
 if TYPE_CHECKING:  # Qt reads the environment when it is imported
     from app.ui.main_window import MainWindow
 
-WIDTH, HEIGHT = 1280, 800
 PATIENCE_S = 300.0
-QUALITY = 90  # of the WebP
 SHARE = 0.4  # of the animation under way
 # What stands in the queue: names, and the styles of each.
 PICTURES = (
@@ -49,23 +47,13 @@ def main() -> int:
     output: Path = parser.parse_args().output
     album = Path(tempfile.gettempdir()) / "Pictures"  # one of the rows names it
     with tempfile.TemporaryDirectory() as folder:
-        _go_into(Path(folder))
+        go_into(Path(folder))
         album.mkdir()
         try:
             _shoot(album, output)
         finally:
             shutil.rmtree(album)
     return 0
-
-
-def _go_into(folder: Path) -> None:
-    """Have the program keep what it keeps in a folder, and draw on a screen of its own."""
-    for name in ("CONFIG", "DATA", "STATE"):
-        os.environ[f"XDG_{name}_HOME"] = str(folder / name.lower())
-    screen = {"name": "Screen", "x": 0, "y": 0, "width": WIDTH, "height": HEIGHT}
-    dots = {"logicalDpi": 96, "logicalBaseDpi": 96, "dpr": 1}
-    (folder / "screen.json").write_text(json.dumps({"screens": [screen | dots]}))
-    os.environ["QT_QPA_PLATFORM"] = f"offscreen:configfile={folder / 'screen.json'}"
 
 
 def _write_album(album: Path) -> dict[str, Path]:
@@ -100,7 +88,7 @@ def _shoot(album: Path, output: Path) -> None:
     session = Session(Library.default(), EngineConfig(size=512, network="full"))
     settings = Settings(theme="dark", queue_folder=str(album / "StyleForge"))
     window = MainWindow(session, settings, lambda changed: None)
-    window.resize(WIDTH, HEIGHT)
+    window.resize(*SIZE)
     window.show()
     session.prepare_kernels()
 
@@ -129,14 +117,10 @@ def _shoot(album: Path, output: Path) -> None:
     for _ in range(50):  # thumbnails come from another thread
         application.processEvents()
         time.sleep(0.02)
-    shot = output.with_suffix(".png")
-    window.grab().save(str(shot))
+    save(window, output)
     queue.runner.close()
     window.close()
     session.shutdown()
-    with Image.open(shot) as image:
-        image.convert("RGB").save(output, quality=QUALITY, method=6)
-    shot.unlink()
 
 
 def _share(window: MainWindow) -> float:
