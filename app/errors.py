@@ -99,6 +99,8 @@ ADVICE = {
     "RecordingError": "What was recorded until then is kept. Check the disk, then record again.",
     "VirtualCameraError": "Check that the driver of the virtual camera is installed, and that no "
     "other program sends to it.",
+    "LookError": "Choose the values by hand, and save the look again (Ctrl+D).",
+    "WipeError": "Choose another folder or kind of file, then save it again.",
     "RunError": "Close other windows of StyleForge, check the free space of the disk, then resume "
     "the training.",
     "DamagedRunError": "Delete this run and train again; complete weights can be installed.",
@@ -129,6 +131,8 @@ ADVICE = {
     # Of networks, kernels and files
     "TrainingError": "Correct the setting or the file that is named, then resume: the last "
     "checkpoint is kept.",
+    "LayoutError": "Choose the whole file of VGG-19, or one of your own.",
+    "NoRangesError": "Download the whole file of VGG-19, or choose one of your own.",
     "CheckpointError": "Download or copy the file again; weights are .pth or .safetensors files of "
     "a style network.",
     "UnsafeFileError": "Use a .safetensors file from a source that you trust.",

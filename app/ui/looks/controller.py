@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction, QImage
 
 from app.engine.config import EngineConfig
 from app.engine.result import StyledFrame
-from app.errors import Problem
+from app.errors import ADVICE, Problem
 from app.live.session import Session
 from app.looks.look import KEY, Look, LookError, parse_look
 from app.looks.look_file import LookFile, NamedLook, look_name
@@ -27,6 +27,10 @@ QUALITY = 85  # of their pictures as JPEG, 0 to 100
 LAST = 12  # looks without a name in the strip
 SETTLE_MS = 1500  # that a look is on screen before it is one of the last
 SAVED_AS = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")  # which may hold a look
+MISSING_ADVICE = "Install the style that is named, or choose the values of the look by hand."
+DAMAGED_ADVICE = (
+    "A copy of the file lies beside it; looks that are saved again replace what is lost."
+)
 _NAME = 100  # characters of a file's name in a message
 
 
@@ -83,7 +87,7 @@ class LookController(QObject):
         """Paint with a look, and return whether that is possible."""
         missing = look.missing({style.key for style in self._session.library.styles})
         if missing:
-            self._session.problem.emit(Problem(missing))
+            self._session.problem.emit(Problem(missing, advice=MISSING_ADVICE))
         else:
             self._session.config = look.applied(self._session.config)
         return not missing
@@ -106,7 +110,7 @@ class LookController(QObject):
                 return
             if isinstance(found, LookError):
                 fault = f"The look in '{name}' cannot be used: {found}"
-                self._session.problem.emit(Problem(fault))
+                self._session.problem.emit(Problem(fault, advice=ADVICE["LookError"]))
             self._session.open(spec)
 
         self._session.run(lambda: _look_in(Path(spec)), done, doing=f"read {name}")
@@ -193,7 +197,7 @@ class LookController(QObject):
     def _on_read(self, found: tuple[list[NamedLook], str]) -> None:
         looks, fault = found
         if fault:
-            self._session.problem.emit(Problem(fault))
+            self._session.problem.emit(Problem(fault, advice=DAMAGED_ADVICE))
         new = {each.name for each in self._saved}  # saved before the file was read
         self._saved = [*(each for each in looks if each.name not in new), *self._saved]
         for each in looks:

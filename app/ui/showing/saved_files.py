@@ -10,10 +10,11 @@ from PySide6.QtCore import QProcess, QUrl
 from PySide6.QtGui import QDesktopServices
 
 from app.background_jobs import RunJob
-from app.errors import Problem
+from app.errors import ADVICE, Problem
 from app.ui.widgets.message_bars import NoticeBar
 
 NOTHING = "Nothing was saved yet: S saves this picture, R records"
+NO_PROGRAM_ADVICE = "Install a file manager, or open the folder in a terminal."
 WORDS = "Show in &folder"
 
 
@@ -52,9 +53,19 @@ class SavedFiles:
     def _show(self, path: Path) -> None:
         def found(there: bool) -> None:
             if not there:
-                self._fail(Problem(f"The folder {path.parent} is not there any more"))
+                self._fail(
+                    Problem(
+                        f"The folder {path.parent} is not there any more",
+                        advice=ADVICE["FileNotFoundError"],
+                    )
+                )
             elif not show_in_folder(path):
-                self._fail(Problem(f"No program shows folders here; the file is {path}"))
+                self._fail(
+                    Problem(
+                        f"No program shows folders here; the file is {path}",
+                        advice=NO_PROGRAM_ADVICE,
+                    )
+                )
 
         self._run(path.parent.is_dir, found, doing="show the folder")
 
