@@ -44,10 +44,9 @@ def names(window: MainWindow) -> list[str]:
     return [each.name for each in window.looks.strip.shown]
 
 
-def stored(qtbot, count: int) -> list[str]:
-    """The names in the file, once there are so many."""
-    qtbot.waitUntil(lambda: len(LookFile().read()[0]) == count, timeout=5000)
-    return [each.name for each in LookFile().read()[0]]
+def wait_for_stored(qtbot, *names: str) -> None:
+    """Wait until the file, which is written in the background, has looks of these names."""
+    qtbot.waitUntil(lambda: [each.name for each in LookFile().read()[0]] == list(names))
 
 
 def drop(window: MainWindow, path) -> None:
@@ -60,7 +59,7 @@ def test_a_look_is_saved_and_used_again(window, looks, session, qtbot):
     session.config = replace(session.config, size=256, **EVENING)
     saved = Look.of(session.config)
     save(window, "Evening")
-    assert stored(qtbot, 1) == ["Evening"]
+    wait_for_stored(qtbot, "Evening")
     press(window, "reset")
     press(window, "style_2")
     item = looks.strip.view.item(0)
@@ -89,7 +88,7 @@ def test_a_look_is_renamed_and_deleted_by_keys(window, looks, session, qtbot):
     QTest.keyClick(looks.strip.view, Qt.Key.Key_Delete)
     QTest.keyClick(window.questions.accept, Qt.Key.Key_Return)
     assert names(window) == ["Second"]
-    assert stored(qtbot, 1) == ["Second"]
+    wait_for_stored(qtbot, "Second")
 
 
 def test_a_name_that_is_given_again_replaces_its_look(window, looks, session):
@@ -101,7 +100,7 @@ def test_a_name_that_is_given_again_replaces_its_look(window, looks, session):
 
 def test_saved_looks_are_there_at_the_next_start(window, looks, session, qtbot):
     save(window, "Evening")
-    stored(qtbot, 1)
+    wait_for_stored(qtbot, "Evening")
     again = MainWindow(session, Settings(show_looks=True), lambda _: None)
     qtbot.addWidget(again)
     qtbot.waitUntil(lambda: [each.name for each in again.looks.strip.shown] == ["Evening"])
