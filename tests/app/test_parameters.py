@@ -200,12 +200,23 @@ def test_a_bad_value_in_the_settings_file_becomes_its_default_and_is_named(found
     assert said.endswith("using the default: texture, canvas")
 
 
+RESET = ". Double-click or Delete resets it"
+
+
 def test_it_is_a_control_of_the_panel(found):
     assert found["panel"]["Texture"] == [
-        "QSlider", "Text&ure", "How much of the canvas is seen", True
+        "QSlider", "Text&ure", f"How much of the canvas is seen{RESET}", True
     ]  # fmt: skip
-    assert found["panel"]["Varnish"] == ["QCheckBox", "&Varnish", "Let the picture shine", True]
-    assert found["panel"]["Canvas"] == ["QComboBox", "Canvas (&y)", "What is painted on", True]
+    assert found["panel"]["Varnish"] == [
+        "QCheckBox",
+        "&Varnish",
+        f"Let the picture shine{RESET}",
+        True,
+    ]
+    of_list = ". Delete, or a double click on its name, resets it"
+    assert found["panel"]["Canvas"] == [
+        "QComboBox", "Canvas (&y)", f"What is painted on{of_list}", True
+    ]  # fmt: skip
 
 
 def test_its_control_writes_the_config_and_follows_it(found):

@@ -14,6 +14,7 @@ from PySide6.QtTest import QTest
 from app.live.session import Session
 from app.settings import Settings
 from app.ui.main_window import MainWindow
+from app.ui.viewport.comparison import ratio_text
 from models.precision import Precision
 from tests.conftest import picture
 from tests.helpers.fakes import NetworkCamera, write_video
@@ -114,7 +115,7 @@ def test_comparing_shows_two_pictures_and_a_ratio_on_the_same_frames(window, qtb
     assert comparison.baseline.index == comparison.fused.index
     written = window.viewport._figures  # of the same stream, at most a quarter of a second older
     assert written.agrees
-    assert f"{written.ratio:.2f}x" in window.viewport.accessibleDescription()
+    assert ratio_text(written).capitalize() in window.viewport.accessibleDescription()
 
 
 def test_comparing_with_the_baseline_chosen_still_compares_with_fused(window, qtbot):

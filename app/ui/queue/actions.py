@@ -7,22 +7,22 @@ from app.ui.actions import ActionEntry
 GROUP = "Queue"
 
 QUEUE_ACTIONS: tuple[ActionEntry, ...] = (
-    ActionEntry("add", "Add files...", ("I",), "Add pictures and films to the queue", GROUP, "add"),
+    ActionEntry("add", "Add files...", ("J",), "Add pictures and films to the queue", GROUP, "add"),
     ActionEntry(
         "add_folder",
         "Add folder...",
-        ("Shift+I",),
+        ("Shift+J",),
         "Add a folder with its subfolders to the queue, as one entry",
         GROUP,
         "folder",
     ),
     ActionEntry(
-        "styles", "Styles", ("T",), "Choose one style or several for what is added", GROUP, "styled"
+        "styles", "Styles", ("D",), "Choose one style or several for what is added", GROUP, "styled"
     ),
     ActionEntry(
         "output",
         "Results",
-        ("F",),
+        ("X",),
         "Choose the folder for the results of what is added",
         GROUP,
         "save",
@@ -38,7 +38,7 @@ QUEUE_ACTIONS: tuple[ActionEntry, ...] = (
     ActionEntry(
         "watch",
         "Watch a folder",
-        ("Shift+F",),
+        ("Shift+X",),
         "Add the pictures that appear in a folder, and run the queue",
         GROUP,
         checkable=True,

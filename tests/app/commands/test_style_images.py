@@ -168,7 +168,10 @@ def test_a_bad_style_picture_is_told_before_anything_is_done(photo, network, tmp
         ((*("--style-image", "RED") * 4, "--mix", "candy"), "at most 4 styles can be mixed"),
         (("--mix", "udnie:0.7", "--mix", "wave:0.6"), "add up to at most 1, not 1.3"),
         (("--mix", "udnie:0.2", "--mix", "udnie:0.3"), "'udnie' is in the mix twice"),
-        (("--mix", "udnie:0.2", "--mix", "mosaic:0.3"), "of which at most 2 can be"),
+        (
+            ("--mix", "udnie:0.2", "--mix", "mosaic:0.3", "--mix", "scream:0.1"),
+            "of which at most 3 can be",
+        ),
         (("--style-image", "RED", "--style-network", "RED"), "'red.png' is not a safetensors"),
         (
             ("--style-image", "RED", "--style-network", "NET", "--mix", "candy"),

@@ -135,7 +135,7 @@ def test_pickers_show_what_can_be_opened(window):
     assert both == pictures | videos
     assert {"*.jpg", "*.png", "*.heic"} <= pictures
     assert {"*.mp4", "*.mov"} <= videos
-    assert shown["install_style"][0][1] == "*.pth *.pt *.safetensors"
+    assert shown["install_style"][0][1] == "*.styleforge *.pth *.pt *.safetensors"
 
 
 def test_every_picture_shown_by_a_picker_is_one_that_can_be_read():

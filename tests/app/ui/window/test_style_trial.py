@@ -121,7 +121,7 @@ def test_nothing_is_tried_on_a_recording(trying, session, qtbot):
 
 
 def test_nothing_is_tried_on_the_virtual_camera(trying, session):
-    session.set_least_size(640, 480)
+    session.set_least_size(640, 480, "virtual camera")
     assert session.tried == ""
     assert "virtual camera" in session.trial_refusal("mosaic")
 
