@@ -1,4 +1,4 @@
-"""Mixing styles in the window: of pictures up to four on a wheel, networks by a slider or in threes."""
+"""Mixing styles in the window: of pictures up to four on a wheel, networks in twos or threes."""
 
 from __future__ import annotations
 
