@@ -188,7 +188,8 @@ def window(
     """Open a real window that streams `fps` frames a second of `size` (width, height)."""
     library = library or Library.default()
     session = Session(library, config, engine=engine(library))
-    settings = Settings(style=config.style, source="")
+    # Wherever the pointer rests, the style that is measured is the chosen one.
+    settings = Settings(style=config.style, source="", try_styles=False)
     shown = MainWindow(session, settings, lambda _: None)
     shown.resize(1280, 800)
     shown.show()
