@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.diagnostics.questions import TITLE, as_markdown
+from app.translation.texts import tr
 from app.ui.actions import ACTIONS, GROUPS, STYLE_KEYS, ActionEntry
 from app.ui.controllers.drop_parser import DROPPABLE
 from app.ui.queue.actions import GROUP, QUEUE_ACTIONS
@@ -47,7 +48,7 @@ def shortcut_text(entry: ActionEntry) -> str:
 def rows(group: str) -> list[tuple[str, str]]:
     """Return (shortcuts, description) for each action of a group; the number keys share one row."""
     made = [
-        (shortcut_text(entry), entry.tip)
+        (shortcut_text(entry), tr(entry.tip))
         for entry in _ENTRIES
         if entry.group == group and not entry.key.startswith("style_")
     ]
@@ -76,7 +77,7 @@ class HelpDialog(QDialog):
         scroll.setAccessibleName("Keys")
         scroll.setToolTip("All keys; scroll with the arrow keys")
         answers = QTextBrowser()
-        answers.setMarkdown(as_markdown())
+        answers.setMarkdown(as_markdown(tr))
         _space_questions(answers.document())
         answers.setFrameShape(QTextBrowser.Shape.NoFrame)
         answers.document().setDocumentMargin(2 * SPACE)

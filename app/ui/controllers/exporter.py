@@ -21,6 +21,7 @@ from app.live.session import Session
 from app.sound.device import Heard, Input, Listener, SoundError
 from app.sound.portaudio import PortAudioInput
 from app.training.request import OWN_RESULTS
+from app.translation.texts import mark
 from app.ui.file_dialogs import SAVE_PICTURE as SAVED_AS
 from app.ui.file_dialogs import FileDialogs, suggested_name
 from app.ui.viewport.viewport import as_image
@@ -33,9 +34,9 @@ STILL_SOURCE = "Only a camera or a video can be recorded; press S to save this p
 NOTHING_MOVED = "The picture did not change, so nothing was recorded; press S to save it"
 MICROPHONE_LOST = "The microphone was unplugged or has failed; the recording goes on in silence"
 RECORDED = {  # what recordings can have, in the order of the key
-    "none": "Recordings have no sound",
-    "film": "Recordings have the sound of the film",
-    "microphone": "Recordings have the sound of the microphone",
+    mark("none", "sound"): mark("Recordings have no sound"),
+    mark("film", "sound"): mark("Recordings have the sound of the film"),
+    mark("microphone", "sound"): mark("Recordings have the sound of the microphone"),
 }
 QUIT_QUESTION = "A recording is in progress. Stop, save it and quit?"
 

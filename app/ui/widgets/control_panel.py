@@ -22,6 +22,7 @@ from app.engine.result import StyledFrame
 from app.live.session import Session
 from app.parameters import AUTO, PARAMETERS, Group
 from app.styles.pack import Style
+from app.translation.texts import tr
 from app.ui.speed.bar import SpeedBar
 from app.ui.speed.controller import SpeedController
 from app.ui.theme.tokens import SPACE
@@ -150,7 +151,7 @@ class ControlPanel(QScrollArea):
                 form.add_below(self.device_remark, whole=True)
                 form.add_below(self.advanced_button, whole=True)
             else:
-                form.add_heading(group)
+                form.add_heading(tr(group))
             names = [name for name, row in PARAMETERS.items() if row.group is group]
             for name in sorted(names, key=lambda n: isinstance(self.controls[n], CheckControl)):
                 if name in above:
@@ -297,7 +298,7 @@ class ControlPanel(QScrollArea):
             for part in control.parts:
                 if name != "mix_amount":  # that depends on the mix
                     part.setEnabled(not reason)
-                part.setToolTip(_capitalized(reason) or PARAMETERS[name].tip)
+                part.setToolTip(_capitalized(reason) or tr(PARAMETERS[name].tip))
         if self._family != self._options_of:
             self._set_family_options()
 
