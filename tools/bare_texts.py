@@ -11,7 +11,8 @@ _TRANSLATING = ("tr", "trn", "mark")
 _SILENT = (
     *("setObjectName", "setProperty", "property", "findChild", "findChildren", "getLogger"),
     *("debug", "info", "warning", "error", "exception", "critical", "QKeySequence", "setShortcut"),
-    *("compile", "sub", "match", "fullmatch", "join", "setattr", "getattr", "TypeVar", "cast"),
+    *("compile", "split", "sub", "match", "fullmatch", "join", "setattr", "getattr", "TypeVar"),
+    *("cast", "setStyle", "set_least_size"),
     *("icon", "encode", "decode", "strftime", "write_text", "read_text"),
 )
 # Functions that show what they are given, one word as well.
@@ -46,7 +47,8 @@ def _bare(node: ast.AST, *, showing: bool) -> Iterator[ast.Constant | ast.Joined
             return
         yield from _bare(node.func, showing=False)
         inside = bool(_SHOWING.fullmatch(name))
-        for argument in node.args:
+        first = 1 if name == "Choice" else 0  # what it stands for, before its title
+        for argument in node.args[first:]:
             yield from _bare(argument, showing=inside)
         for keyword in node.keywords:
             if not _is_doing(keyword):

@@ -15,6 +15,7 @@ from app.live.session import Session
 from app.looks.look import KEY, Look, LookError, parse_look
 from app.looks.look_file import LookFile, NamedLook, look_name
 from app.options import blend_label
+from app.translation.texts import tr
 from app.ui.looks.strip import LookStrip, ShownLook, thumbnail
 from app.ui.widgets.message_bars import NoticeBar
 from app.ui.widgets.prompt_bar import PromptBar
@@ -98,18 +99,18 @@ class LookController(QObject):
         def done(found: Look | LookError | None) -> None:
             if isinstance(found, Look) and self.use(found):
                 self._notices.show_offer(
-                    f"Painting with the look of '{name}'",
-                    "&Open the picture",
-                    f"Open '{name}' as a picture to paint",
+                    tr("Painting with the look of '{name}'", name=name),
+                    tr("&Open the picture"),
+                    tr("Open '{name}' as a picture to paint", name=name),
                     lambda: self._session.open(spec),
                 )
                 return
             if isinstance(found, LookError):
-                fault = f"The look in '{name}' cannot be used: {found}"
+                fault = tr("The look in '{name}' cannot be used: {found}", name=name, found=found)
                 self._session.problem.emit(Problem(fault))
             self._session.open(spec)
 
-        self._session.run(lambda: _look_in(Path(spec)), done, doing=f"read {name}")
+        self._session.run(lambda: _look_in(Path(spec)), done, doing=tr("read {name}", name=name))
 
     # The strip
 
@@ -124,7 +125,11 @@ class LookController(QObject):
     def _title(self, look: Look) -> str:
         titles = {style.key: style.title for style in self._session.library.styles}
         label = blend_label([(titles.get(key, key), share) for key, share in look.parts])
-        return label if look.strength == 1 else f"{label} at {look.strength:.0%}"
+        return (
+            label
+            if look.strength == 1
+            else tr("{label} at {strength}", label=label, strength=f"{look.strength:.0%}")
+        )
 
     def _on_painted(self, styled: StyledFrame) -> None:
         if styled.config != self._waits_for and styled.config == self._session.config:
@@ -149,10 +154,10 @@ class LookController(QObject):
                 self._store(shown, name)
 
         self._questions.ask(
-            f"Rename the look '{shown.name}'" if shown.name else "Save this look",
-            "&Rename" if shown.name else "&Save",
+            tr("Rename the look '{name}'", name=shown.name) if shown.name else tr("Save this look"),
+            tr("&Rename") if shown.name else tr("&Save"),
             named,
-            label="&Name:",
+            label=tr("&Name:"),
             text=shown.title,
         )
 
@@ -163,7 +168,9 @@ class LookController(QObject):
         places = [row for row, each in enumerate(self._saved) if each.name in (shown.name, name)]
         kept = [each for each in self._saved if each.name not in (shown.name, name)]
         if len(kept) >= MOST:
-            self._notices.show_notice(f"At most {MOST} looks can be saved; delete one first")
+            self._notices.show_notice(
+                tr("At most {most} looks can be saved; delete one first", most=MOST)
+            )
             return
         kept.insert(places[0] if places else len(kept), entry)
         self._last = [each for each in self._last if each[0] != shown.look]
@@ -172,7 +179,9 @@ class LookController(QObject):
     def _remove(self, shown: ShownLook) -> None:
         if shown.name:
             self._questions.ask(
-                f"Delete the look '{shown.name}'?", "&Delete", lambda _: self._delete(shown.name)
+                tr("Delete the look '{name}'?", name=shown.name),
+                tr("&Delete"),
+                lambda _: self._delete(shown.name),
             )
         else:
             self._last = [each for each in self._last if each[0] != shown.look]

@@ -11,10 +11,11 @@ from PySide6.QtGui import QDesktopServices
 
 from app.background_jobs import RunJob
 from app.errors import Problem
+from app.translation.texts import mark, tr
 from app.ui.widgets.message_bars import NoticeBar
 
-NOTHING = "Nothing was saved yet: S saves this picture, R records"
-WORDS = "Show in &folder"
+NOTHING = mark("Nothing was saved yet: S saves this picture, R records")
+WORDS = mark("Show in &folder")
 
 
 class SavedFiles:
@@ -39,22 +40,27 @@ class SavedFiles:
         """
         self._newest = path
         self._notices.show_notice(
-            text, (WORDS, f"Show {path.name} in its folder", lambda: self._show(path))
+            text,
+            (tr(WORDS), tr("Show {name} in its folder", name=path.name), lambda: self._show(path)),
         )
 
     def show(self) -> None:
         """Show what was saved last in its folder."""
         if self._newest is None:
-            self._notices.show_notice(NOTHING)
+            self._notices.show_notice(tr(NOTHING))
         else:
             self._show(self._newest)
 
     def _show(self, path: Path) -> None:
         def found(there: bool) -> None:
             if not there:
-                self._fail(Problem(f"The folder {path.parent} is not there any more"))
+                self._fail(
+                    Problem(tr("The folder {parent} is not there any more", parent=path.parent))
+                )
             elif not show_in_folder(path):
-                self._fail(Problem(f"No program shows folders here; the file is {path}"))
+                self._fail(
+                    Problem(tr("No program shows folders here; the file is {path}", path=path))
+                )
 
         self._run(path.parent.is_dir, found, doing="show the folder")
 

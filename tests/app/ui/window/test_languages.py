@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QLocale, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QAbstractButton, QLabel
 
 from app.settings import Settings
 from app.translation.languages import LANGUAGES, SYSTEM
@@ -26,7 +28,7 @@ def german(qapp, session, qtbot):
     QLocale.setDefault(before)
 
 
-def entries(window) -> dict[str, object]:
+def entries(window) -> dict[str, QAction]:
     return {action.data(): action for action in window.languages.actions()}
 
 
@@ -57,6 +59,12 @@ def test_the_window_is_in_the_language_it_was_started_in(german):
     assert action.text() == "Öffnen..."
     assert german.panel.controls["strength"].toolTip().startswith("Stärke")
     assert german.actions_by_key["theme"].text() == "Darstellung: wie das System"
+
+
+def test_no_two_mnemonics_of_the_german_panel_are_the_same(german):
+    parts = (*german.panel.findChildren(QLabel), *german.panel.findChildren(QAbstractButton))
+    letters = [p.text()[p.text().index("&") + 1].lower() for p in parts if "&" in p.text()]
+    assert len(letters) == len(set(letters)) == 18
 
 
 def test_the_panel_is_left_where_writing_goes_from_right_to_left(qapp, session, qtbot):
