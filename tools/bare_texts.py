@@ -56,7 +56,7 @@ def _bare(node: ast.AST, *, showing: bool) -> Iterator[ast.Constant | ast.Joined
         return
     if isinstance(node, ast.Constant | ast.JoinedStr):
         words = _words(node)
-        if any(map(str.isalpha, words)) and (showing or _SENTENCE.search(words)):
+        if _is_text(words) and (showing or _SENTENCE.search(words)):
             yield node
         if isinstance(node, ast.Constant):
             return
@@ -92,6 +92,12 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.Subscript):
         skipped.append(node.slice)
     return (child for child in ast.iter_child_nodes(node) if child not in skipped)
+
+
+def _is_text(words: str) -> bool:
+    """Whether there is something to translate: more than signs, names of files and of ours."""
+    named = words in ("StyleForge", "Pasted .png")
+    return not named and any(letter.isalpha() for letter in words)
 
 
 def _is_docstring(statement: ast.AST) -> bool:

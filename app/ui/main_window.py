@@ -359,8 +359,8 @@ class MainWindow(QMainWindow):
             self.restoreGeometry(QByteArray.fromBase64(settings.geometry.encode()))
         self.viewport.split = settings.split
         self.viewport.show_empty(
-            "Drop a picture, a video or a folder here",
-            "or open one (Ctrl+O), paste one (Ctrl+V), or choose a camera in the panel",
+            tr("Drop a picture, a video or a folder here"),
+            tr("or open one (Ctrl+O), paste one (Ctrl+V), or choose a camera in the panel"),
         )
         self._show_view("compare" if self.session.config.compare else settings.view)
         self._update_theme_action()
@@ -369,10 +369,13 @@ class MainWindow(QMainWindow):
         self.styles.show_styles()
         self.viewport.set_style_title(self.mixer.label())
         self._on_source_changed(self.session.info)
-        self.status.show_running("Ready")
+        self.status.show_running(tr("Ready"))
         for sentence in self.session.library.broken:
             self.problems.add(
-                Problem(f"A style cannot be used: {sentence}", advice=ADVICE["StyleError"])
+                Problem(
+                    tr("A style cannot be used: {sentence}", sentence=sentence),
+                    advice=tr(ADVICE["StyleError"]),
+                )
             )
         self.session.studio.look_for_unfinished()
         self.viewport.setFocus()
@@ -477,7 +480,7 @@ class MainWindow(QMainWindow):
 
     def _on_source_changed(self, info: SourceInfo | None) -> None:
         self.status.show_source(info)
-        self.setWindowTitle(f"{info.title} - StyleForge" if info else "StyleForge")
+        self.setWindowTitle(tr("{title} - StyleForge", title=info.title) if info else "StyleForge")
         if info is None:
             self.viewport.show_styled(None)
         elif self.viewport.styled is None:
@@ -489,9 +492,9 @@ class MainWindow(QMainWindow):
             self.session.config = self.session.config.mixed([(style.key, 1.0)])
 
         self.notices.show_offer(
-            f"'{style.title}' is trained and ready in the gallery",
-            "&Use it",
-            f"Style the picture with '{style.title}'",
+            tr("'{title}' is trained and ready in the gallery", title=style.title),
+            tr("&Use it"),
+            tr("Style the picture with '{title}'", title=style.title),
             use,
         )
 
