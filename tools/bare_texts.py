@@ -11,7 +11,7 @@ _TRANSLATING = ("tr", "trn", "mark")
 _SILENT = (
     *("setObjectName", "setProperty", "property", "findChild", "findChildren", "getLogger"),
     *("debug", "info", "warning", "error", "exception", "critical", "QKeySequence", "setShortcut"),
-    *("compile", "split", "sub", "match", "fullmatch", "join", "setattr", "getattr", "TypeVar"),
+    *("compile", "split", "sub", "match", "fullmatch", "setattr", "getattr", "TypeVar"),
     *("cast", "setStyle", "set_least_size"),
     *("icon", "encode", "decode", "strftime", "write_text", "read_text"),
 )
@@ -22,6 +22,7 @@ _SHOWING = re.compile(
     r"|add(Tab|Row|Action|Menu|Item|_heading)|make_button|show_(notice|offer|state|text|empty)|say"
     r"|ask|Q(Label|PushButton|CheckBox|RadioButton|GroupBox|Action|ToolButton)|Choice|OptionBox"
 )
+_PASSING = ("join", "filter", "str", "rstrip")  # return what they are given
 _SENTENCE = re.compile(r"[^\W\d_]{2,}\.?,? [^\W\d_]{2,}|^[A-Z][a-z]+( |$|\.\.\.)| [a-z]{2,}")
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -46,7 +47,7 @@ def _bare(node: ast.AST, *, showing: bool) -> Iterator[ast.Constant | ast.Joined
             yield from _in_values(node, name)
             return
         yield from _bare(node.func, showing=False)
-        inside = bool(_SHOWING.fullmatch(name))
+        inside = bool(_SHOWING.fullmatch(name)) or (showing and name in _PASSING)
         first = 1 if name == "Choice" else 0  # what it stands for, before its title
         for argument in node.args[first:]:
             yield from _bare(argument, showing=inside)

@@ -54,7 +54,7 @@ NOTES = (
 def shortcut_text(entry: ActionEntry) -> str:
     """Return the shortcuts of an action in native notation."""
     native = QKeySequence.SequenceFormat.NativeText
-    return "  or  ".join(QKeySequence(key).toString(native) for key in entry.keys)
+    return tr("  or  ").join(QKeySequence(key).toString(native) for key in entry.keys)
 
 
 def rows(group: str) -> list[tuple[str, str]]:

@@ -53,6 +53,7 @@ def test_what_is_not_converted_exists_and_has_texts():
         'label.setToolTip(f"Open {name}")',
         'say("One file" if one else files)',
         'WORDS = {"a": "Nothing is open"}',
+        'label.setText(", ".join(filter(None, ("Smooth", rate))))',
         'return f"Runs on {device}"',
         'tr("{what}", what="the processor")',
         'button = make_button("&Close", tip, slot)',

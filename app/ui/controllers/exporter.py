@@ -309,7 +309,7 @@ class Exporter:
             return write_result(path, styled, full_size(styled))
 
         def done(lost: list[str]) -> None:
-            self._saved(path, "; ".join([f"Saved {path}", *lost]))
+            self._saved(path, "; ".join([tr("Saved {path}", path=path), *lost]))
 
         self._session.run(work, done, doing=tr("save {name}", name=path.name))
 

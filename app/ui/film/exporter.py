@@ -250,7 +250,9 @@ class FilmExporter(QObject):
         if isinstance(made, str):
             self._say(made)
             return
-        self._saved(target, "; ".join([f"Saved {target}", *made.faults, *made.remarks]))
+        self._saved(
+            target, "; ".join([tr("Saved {path}", path=target), *made.faults, *made.remarks])
+        )
 
 
 def progress_text(target: Path, progress: FilmProgress) -> str:

@@ -67,7 +67,7 @@ class BeforeAfter:
             return write_before_after(path, styled, arrangement, at or 0.0, full_size(styled))
 
         def done(lost: list[str]) -> None:
-            self._saved.tell(path, "; ".join([f"Saved {path}", *lost]))
+            self._saved.tell(path, "; ".join([tr("Saved {path}", path=path), *lost]))
 
         self._session.run(work, done, doing=tr("save {name}", name=path.name))
 

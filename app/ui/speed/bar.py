@@ -102,8 +102,8 @@ class SpeedBar(QWidget):
         title = tr(CUSTOM if current is None else titles[current])
         self.title.setText(title)
         self.automatic.setVisible(current != len(titles) // 2)
-        self.left.setText("\n".join(filter(None, ("Smooth", rate_text(smooth)))))
-        self.right.setText("\n".join(filter(None, ("Sharp", rate_text(sharp)))))
+        self.left.setText("\n".join(filter(None, (tr("Smooth", "speed"), rate_text(smooth)))))
+        self.right.setText("\n".join(filter(None, (tr("Sharp", "speed"), rate_text(sharp)))))
         self.right.setAlignment(Qt.AlignmentFlag.AlignRight)
         ends = tr(
             "smooth {smooth}, sharp {sharp}",

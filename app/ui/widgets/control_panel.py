@@ -371,7 +371,7 @@ class ControlPanel(QScrollArea):
 
     def _query_devices(self) -> None:
         def done(found: tuple[DeviceChoice, ...]) -> None:
-            self.device.set_options(Choice(device.key, device.title) for device in found)
+            self.device.set_options(Choice(device.key, tr(device.title)) for device in found)
             self.device.show_choice(self._session.config.device)
             self._query_limitations(self._session.config.device)
 
