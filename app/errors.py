@@ -6,6 +6,7 @@ import errno
 import traceback
 from dataclasses import dataclass
 
+from app.translation.texts import tr
 from utils.text import printable
 
 MAX_MESSAGE_LENGTH = 4000  # characters; a message may contain two whole paths
@@ -47,11 +48,12 @@ class Problem:
 
     @classmethod
     def of(cls, exc: BaseException, *, doing: str) -> Problem:
-        """Make a problem of `exc`; `doing` completes "Could not ...", for instance "open the
-        camera".
+        """Make a problem of `exc` in the language of the window; `doing` completes "Could not
+        ...", for instance "open the camera".
         """
-        summary = printable(f"Could not {doing}: {exc}", MAX_MESSAGE_LENGTH)
-        return cls(summary, format_details(exc), advice_for(exc))
+        said = tr("Could not {doing}: {error}", doing=tr(doing), error=exc)
+        summary = printable(said, MAX_MESSAGE_LENGTH)
+        return cls(summary, format_details(exc), tr(advice_for(exc)))
 
 
 def advice_for(exc: BaseException) -> str:

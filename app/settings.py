@@ -14,6 +14,7 @@ import platformdirs
 
 from app.options import CAMERA_FITS, CAMERA_FORMATS, CAMERA_RATES, CAMERA_SIZES
 from app.parameters import PARAMETERS, AmountParameter, Parameters
+from app.translation.languages import LANGUAGES, SYSTEM
 from utils.files.atomic import replacing
 from utils.files.regular import read_regular
 
@@ -49,6 +50,7 @@ class Settings(Parameters):
         layers: whether they tell the time of every layer of the network.
         advanced: whether the panel shows its advanced settings.
         theme: "system", "light" or "dark".
+        language: "system", or a key of app.translation.languages.LANGUAGES.
         reduce_motion: whether nothing moves by itself, whatever the system says.
         try_styles: whether a style is tried when the pointer rests on its card.
         style_order: keys of styles in the order made by hand, one a line; others follow.
@@ -96,6 +98,7 @@ class Settings(Parameters):
     layers: bool = False
     advanced: bool = False
     theme: str = "system"
+    language: str = "system"
     reduce_motion: bool = False
     volume: float = 1.0
     muted: bool = False
@@ -184,6 +187,7 @@ _PERSISTED = tuple(
 _CHOICES: dict[str, tuple[str, ...]] = {
     "view": ("styled", "split", "compare"),
     "theme": ("system", "light", "dark"),
+    "language": (SYSTEM, *LANGUAGES),
     "camera_size": CAMERA_SIZES,
     "camera_format": tuple(CAMERA_FORMATS),
     "camera_fit": tuple(CAMERA_FITS),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 TITLE = "Questions and answers"
@@ -156,10 +157,10 @@ QUESTIONS: dict[str, tuple[Question, ...]] = {
 }
 
 
-def as_markdown() -> str:
-    """Return all questions and answers in Markdown, without a title."""
+def as_markdown(translate: Callable[[str], str] = str) -> str:
+    """Return all questions and answers in Markdown, without a title; `translate` gets each text."""
     parts = []
     for topic, questions in QUESTIONS.items():
-        parts.append(f"## {topic}")
-        parts += [f"**{each.asks}**\n\n{each.answer}" for each in questions]
+        parts.append(f"## {translate(topic)}")
+        parts += [f"**{translate(each.asks)}**\n\n{translate(each.answer)}" for each in questions]
     return "\n\n".join(parts) + "\n"

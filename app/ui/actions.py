@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QWidget
 
+from app.translation.texts import tr
 from app.ui.theme.icons import icon
 from app.ui.theme.tokens import Tokens
 
@@ -671,6 +672,9 @@ ACTIONS: tuple[ActionEntry, ...] = (
         "back", "Leave or dismiss", ("Esc",), "Leave full screen, or dismiss the message", "View"
     ),
     ActionEntry("menu", "Menu", ("F10",), "Show all commands", "Program", "menu"),
+    ActionEntry(
+        "language", "Language", ("Ctrl+Shift+L",), "Choose the language of the window", "Program"
+    ),
     ActionEntry("help", "Keys and help", ("F1",), "Show all keys", "Program", "help"),
     ActionEntry(
         "questions",
@@ -721,11 +725,11 @@ def build_actions(
     groups: dict[str, QActionGroup] = {}
     made: dict[str, QAction] = {}
     for entry in entries:
-        action = QAction(entry.title, parent)
+        action = QAction(tr(entry.title), parent)
         if entry.short:
-            action.setIconText(entry.short)
+            action.setIconText(tr(entry.short))
         action.setShortcuts([QKeySequence(key) for key in entry.keys])
-        action.setToolTip(tooltip_with_shortcut(entry.tip, action.shortcut()))
+        action.setToolTip(tooltip_with_shortcut(tr(entry.tip), action.shortcut()))
         action.setCheckable(entry.checkable)
         action.setAutoRepeat(entry.repeats)
         if entry.exclusive:
@@ -743,7 +747,7 @@ def set_available(action: QAction, tip: str, reason: str) -> None:
 
     Args:
         action: One of `build_actions`.
-        tip: What it does.
+        tip: What it does, in the chosen language.
         reason: Why it cannot be done now, as a sentence; empty if it can.
     """
     action.setEnabled(not reason)
@@ -751,8 +755,8 @@ def set_available(action: QAction, tip: str, reason: str) -> None:
 
 
 def tip_of(key: str) -> str:
-    """Return the tip of the action `key`."""
-    return next(entry.tip for entry in ACTIONS if entry.key == key)
+    """Return the tip of the action `key`, in the chosen language."""
+    return next(tr(entry.tip) for entry in ACTIONS if entry.key == key)
 
 
 def apply_icons(

@@ -21,6 +21,7 @@ from app.errors import Problem, StyleForgeError
 from app.options import format_parts, mixed_parts
 from app.parameters import given_values
 from app.settings import Settings, settings_path
+from app.ui.languages.start import apply_language
 from app.ui.startup_view import StartupView
 from utils.system import has_display, missing, sentence
 
@@ -72,6 +73,7 @@ def _open_window(options: Namespace, damage: list[str]) -> int:
     app = QApplication(sys.argv[:1])
     app.setApplicationName("StyleForge")
     app.setDesktopFileName("styleforge")
+    apply_language(app, settings.language)
     starting = StartupView(app, settings)
     starting.show()
     if not _import_torch(starting):

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.diagnostics.questions import TITLE, as_markdown
+from app.translation.texts import mark, tr
 from app.ui.actions import ACTIONS, GROUPS, STYLE_KEYS, ActionEntry
 from app.ui.controllers.drop_parser import DROPPABLE
 from app.ui.queue.actions import GROUP, QUEUE_ACTIONS
@@ -29,30 +30,42 @@ KEYS, ANSWERS = range(2)  # the pages
 _ENTRIES = (*ACTIONS, *QUEUE_ACTIONS)
 _COLUMNS = ((*GROUPS[:4], GROUP), GROUPS[4:])
 NOTES = (
-    ("Split view", "Drag the divider, or focus the picture (Tab) and use Left and Right."),
-    ("Drop and paste", f"{DROPPABLE} can be dropped or pasted anywhere on the window."),
-    ("Style of a picture", "Drop any picture on the styles, or paste it with the focus there."),
-    ("Several files", "Dropped together they can be queued; pictures also make a strip."),
-    ("Queue", "Its keys work while it is shown. Drag entries to change their order."),
-    ("Privacy", "Nothing is sent from this machine. Pictures are saved only on request."),
+    (
+        mark("Split view"),
+        mark("Drag the divider, or focus the picture (Tab) and use Left and Right."),
+    ),
+    (mark("Drop and paste"), mark("{droppable} can be dropped or pasted anywhere on the window.")),
+    (
+        mark("Style of a picture"),
+        mark("Drop any picture on the styles, or paste it with the focus there."),
+    ),
+    (
+        mark("Several files"),
+        mark("Dropped together they can be queued; pictures also make a strip."),
+    ),
+    (mark("Queue"), mark("Its keys work while it is shown. Drag entries to change their order.")),
+    (
+        mark("Privacy"),
+        mark("Nothing is sent from this machine. Pictures are saved only on request."),
+    ),
 )
 
 
 def shortcut_text(entry: ActionEntry) -> str:
     """Return the shortcuts of an action in native notation."""
     native = QKeySequence.SequenceFormat.NativeText
-    return "  or  ".join(QKeySequence(key).toString(native) for key in entry.keys)
+    return tr("  or  ").join(QKeySequence(key).toString(native) for key in entry.keys)
 
 
 def rows(group: str) -> list[tuple[str, str]]:
     """Return (shortcuts, description) for each action of a group; the number keys share one row."""
     made = [
-        (shortcut_text(entry), entry.tip)
+        (shortcut_text(entry), tr(entry.tip))
         for entry in _ENTRIES
         if entry.group == group and not entry.key.startswith("style_")
     ]
     if group == "Style":
-        made.insert(0, (f"1 - {STYLE_KEYS}", "Choose a style of the gallery by its number"))
+        made.insert(0, (f"1 - {STYLE_KEYS}", tr("Choose a style of the gallery by its number")))
     return made
 
 
@@ -61,7 +74,7 @@ class HelpDialog(QDialog):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("StyleForge: keys and help")
+        self.setWindowTitle(tr("StyleForge: keys and help"))
         self.setModal(False)
         content = QWidget()
         columns = QHBoxLayout(content)
@@ -73,24 +86,24 @@ class HelpDialog(QDialog):
         scroll.setWidget(content)
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
-        scroll.setAccessibleName("Keys")
-        scroll.setToolTip("All keys; scroll with the arrow keys")
+        scroll.setAccessibleName(tr("Keys"))
+        scroll.setToolTip(tr("All keys; scroll with the arrow keys"))
         answers = QTextBrowser()
-        answers.setMarkdown(as_markdown())
+        answers.setMarkdown(as_markdown(tr))
         _space_questions(answers.document())
         answers.setFrameShape(QTextBrowser.Shape.NoFrame)
         answers.document().setDocumentMargin(2 * SPACE)
-        answers.setAccessibleName(TITLE)
-        answers.setToolTip(f"{TITLE}; scroll with the arrow keys")
+        answers.setAccessibleName(tr(TITLE))
+        answers.setToolTip(tr("{title}; scroll with the arrow keys", title=tr(TITLE)))
         self.pages = QTabWidget(self)
-        self.pages.addTab(scroll, "&Keys")
-        self.pages.addTab(answers, "&Questions and answers")
+        self.pages.addTab(scroll, tr("&Keys"))
+        self.pages.addTab(answers, tr("&Questions and answers"))
         self.pages.setDocumentMode(True)
-        self.pages.setAccessibleName("Help")
-        self.pages.tabBar().setAccessibleName("Pages")
-        self.pages.tabBar().setToolTip("Keys, and questions with answers")
+        self.pages.setAccessibleName(tr("Help"))
+        self.pages.tabBar().setAccessibleName(tr("Pages"))
+        self.pages.tabBar().setToolTip(tr("Keys, and questions with answers"))
         # Not a QDialogButtonBox, whose icons are black in every theme.
-        close = make_button("&Close", "Close this window (Esc)", self.reject)
+        close = make_button(tr("&Close"), tr("Close this window (Esc)"), self.reject)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 2 * SPACE)
         column.addWidget(self.pages, 1)
@@ -115,13 +128,13 @@ class HelpDialog(QDialog):
         grid.setVerticalSpacing(SPACE // 2)
         grid.setColumnStretch(1, 1)
         for group in groups:
-            self._heading(grid, group)
+            self._heading(grid, tr(group))
             for keys, text in rows(group):
                 self._row(grid, keys, text, "key")
         if notes:
-            self._heading(grid, "Good to know")
+            self._heading(grid, tr("Good to know"))
             for title, text in NOTES:
-                self._row(grid, title, text, "muted")
+                self._row(grid, tr(title), tr(text, droppable=tr(DROPPABLE)), "muted")
         grid.setRowStretch(grid.rowCount(), 1)
         return grid
 

@@ -25,6 +25,7 @@ from app.frame import SourceInfo
 from app.live.session import Session
 from app.settings import Settings
 from app.styles.pack import Style
+from app.translation.texts import tr
 from app.ui import actions
 from app.ui.camera.controller import CameraController
 from app.ui.controllers.drop_handler import DropHandler
@@ -43,6 +44,7 @@ from app.ui.film_strip.controller import FilmStripController
 from app.ui.gallery.style_gallery import StyleGallery
 from app.ui.help_dialog import ANSWERS, KEYS, HelpDialog
 from app.ui.incremental_work import IncrementalWork
+from app.ui.languages.menu import LanguageMenu
 from app.ui.looks.controller import LookController
 from app.ui.looks.gestures import Gestures
 from app.ui.looks.reset import ResetController
@@ -271,6 +273,14 @@ class MainWindow(QMainWindow):
             self.problems.add,
             self.actions_by_key["copy_report"],
         )
+        self.languages = LanguageMenu(
+            self.actions_by_key["language"],
+            self._settings.language,
+            self.session.run,
+            self._update_settings,
+            self.notices.show_notice,
+            self,
+        )
         self._help: HelpDialog | None = None
         self._save_later = QTimer(self, interval=SAVE_DELAY_MS, singleShot=True)
         self._save_later.timeout.connect(lambda: self._saver.save(self._current_settings()))
@@ -349,8 +359,8 @@ class MainWindow(QMainWindow):
             self.restoreGeometry(QByteArray.fromBase64(settings.geometry.encode()))
         self.viewport.split = settings.split
         self.viewport.show_empty(
-            "Drop a picture, a video or a folder here",
-            "or open one (Ctrl+O), paste one (Ctrl+V), or choose a camera in the panel",
+            tr("Drop a picture, a video or a folder here"),
+            tr("or open one (Ctrl+O), paste one (Ctrl+V), or choose a camera in the panel"),
         )
         self._show_view("compare" if self.session.config.compare else settings.view)
         self._update_theme_action()
@@ -359,10 +369,13 @@ class MainWindow(QMainWindow):
         self.styles.show_styles()
         self.viewport.set_style_title(self.mixer.label())
         self._on_source_changed(self.session.info)
-        self.status.show_running("Ready")
+        self.status.show_running(tr("Ready"))
         for sentence in self.session.library.broken:
             self.problems.add(
-                Problem(f"A style cannot be used: {sentence}", advice=ADVICE["StyleError"])
+                Problem(
+                    tr("A style cannot be used: {sentence}", sentence=sentence),
+                    advice=tr(ADVICE["StyleError"]),
+                )
             )
         self.session.studio.look_for_unfinished()
         self.viewport.setFocus()
@@ -425,6 +438,7 @@ class MainWindow(QMainWindow):
             "panel": self._toggle_panel,
             "theme": self._next_theme,
             "reduce_motion": self._toggle_reduce_motion,
+            "language": lambda: self.languages.pop_up(),
             "fullscreen": self._toggle_full_screen,
             "back": self._back,
             "menu": lambda: self.toolbar.pop_up_menu(),
@@ -466,7 +480,7 @@ class MainWindow(QMainWindow):
 
     def _on_source_changed(self, info: SourceInfo | None) -> None:
         self.status.show_source(info)
-        self.setWindowTitle(f"{info.title} - StyleForge" if info else "StyleForge")
+        self.setWindowTitle(tr("{title} - StyleForge", title=info.title) if info else "StyleForge")
         if info is None:
             self.viewport.show_styled(None)
         elif self.viewport.styled is None:
@@ -478,9 +492,9 @@ class MainWindow(QMainWindow):
             self.session.config = self.session.config.mixed([(style.key, 1.0)])
 
         self.notices.show_offer(
-            f"'{style.title}' is trained and ready in the gallery",
-            "&Use it",
-            f"Style the picture with '{style.title}'",
+            tr("'{title}' is trained and ready in the gallery", title=style.title),
+            tr("&Use it"),
+            tr("Style the picture with '{title}'", title=style.title),
             use,
         )
 
@@ -501,10 +515,10 @@ class MainWindow(QMainWindow):
         choice = _next_in(tuple(RECORDED), self._settings.record_sound)
         self._update_settings(record_sound=choice)
         self._update_record_sound_action()
-        self.notices.show_notice(RECORDED[choice])
+        self.notices.show_notice(tr(RECORDED[choice]))
 
     def _update_record_sound_action(self) -> None:
-        text = f"Sound of recordings: {self._settings.record_sound}"
+        text = tr("Sound of recordings: {kind}", kind=tr(self._settings.record_sound, "sound"))
         self.actions_by_key["record_sound"].setText(text)
 
     def _seek_or_step(self, direction: int) -> None:
@@ -636,7 +650,7 @@ class MainWindow(QMainWindow):
         self.theme.reduce_motion = self._settings.reduce_motion
 
     def _update_theme_action(self) -> None:
-        self.actions_by_key["theme"].setText(f"Theme: {self.theme.choice}")
+        self.actions_by_key["theme"].setText(tr("Theme: {choice}", choice=tr(self.theme.choice)))
 
     def _show_details(self) -> None:
         if self.viewport.styled is not None:

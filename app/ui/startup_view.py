@@ -9,13 +9,14 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.settings import Settings
+from app.translation.texts import mark, tr
 from app.ui.theme.icons import application_icon
 from app.ui.theme.theme import Theme
 from app.ui.viewport.text_painting import draw_card
 from app.ui.window_geometry import WindowGeometry
 
 INITIAL_SIZE = (1280, 800)  # initial size of the window, if the screen is large enough
-STARTING_TEXT = "StyleForge is starting"
+STARTING_TEXT = mark("StyleForge is starting")
 EXPOSE_TIMEOUT_S = 1.0  # until the system has shown the main window
 
 
@@ -24,9 +25,9 @@ class StartupView(QWidget):
 
     def __init__(self, app: QApplication, settings: Settings) -> None:
         super().__init__()
-        self.setWindowTitle("StyleForge")
+        self.setWindowTitle(tr("StyleForge"))
         self.setWindowIcon(application_icon())
-        self.setAccessibleName(STARTING_TEXT)
+        self.setAccessibleName(tr(STARTING_TEXT))
         self.resize(*INITIAL_SIZE)
         if settings.geometry:
             self.restoreGeometry(QByteArray.fromBase64(settings.geometry.encode()))
@@ -38,7 +39,7 @@ class StartupView(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.rect(), self.palette().dark())
-        draw_card(painter, self.rect(), STARTING_TEXT, "")
+        draw_card(painter, self.rect(), tr(STARTING_TEXT), "")
 
     def hand_over_to(self, window: QWidget) -> None:
         """Show `window` in place of this one, and close this one once the other is on screen."""

@@ -12,12 +12,13 @@ from app.frame import SourceInfo
 from app.live.session import Session
 from app.sources.camera import find_camera, is_camera, list_cameras, parse_spec
 from app.sources.camera_modes.offers import Offers, offers_of
+from app.translation.texts import mark, tr
 from app.ui.camera.dialog import NETWORK, NO_CAMERA, CameraModeDialog
 from app.ui.camera.held_picture import HeldPicture
 
-FROZEN = "Frozen: styles and settings go on working (Space continues)"
-PAUSED = "Paused (Space continues)"
-LOST = "No picture comes: this is the last one"
+FROZEN = mark("Frozen: styles and settings go on working (Space continues)")
+PAUSED = mark("Paused (Space continues)")
+LOST = mark("No picture comes: this is the last one")
 
 
 class CameraController(QObject):
@@ -85,7 +86,7 @@ class CameraController(QObject):
             self._title, self._exposure = info.title if info else "", None
         if live != self._live:
             self._live = live
-            self._pause.setText("Freeze" if live else "Pause")
+            self._pause.setText(tr("Freeze") if live else tr("Pause"))
         self._refresh()
         self._show_held()
 
@@ -98,10 +99,10 @@ class CameraController(QObject):
         info = self._session.info
         text = ""
         if self._live and self._fault:  # of a folder it is a picture that was skipped
-            text = LOST  # why, a message says
+            text = tr(LOST)  # why, a message says
         elif info is not None and self._session.paused and (self._live or info.duration):
-            text = FROZEN if self._live else PAUSED
-        self.held.show_text(text, dimmed=text == LOST)
+            text = tr(FROZEN if self._live else PAUSED)
+        self.held.show_text(text, dimmed=text == tr(LOST))
 
     def _refresh(self) -> None:
         if self.dialog is None:
@@ -109,7 +110,7 @@ class CameraController(QObject):
         self.dialog.show_source(self._session.info if self._live else None)
         self.dialog.show_exposure(self._exposure)
         if not self._camera:
-            self.dialog.show_none(NETWORK if self._live else NO_CAMERA)
+            self.dialog.show_none(tr(NETWORK if self._live else NO_CAMERA))
         elif self._offers is None or self._offers[0] != self._title:
             self._look_up(self._title)
         else:
@@ -122,7 +123,7 @@ class CameraController(QObject):
             if name == self._title:
                 self._refresh()
 
-        doing = "ask the camera for its sizes"
+        doing = tr("ask the camera for its sizes")
         self._session.run(lambda: self._offers_of(name), done, doing=doing)
 
 

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from app.frame import SourceInfo
 from app.sources.camera import Mode
 from app.sources.camera_modes.offers import Offers
+from app.translation.texts import mark, tr
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.form_layout import FormLayout
 from app.ui.widgets.message_bars import make_button
@@ -19,15 +20,15 @@ from app.ui.window_geometry import WindowGeometry
 
 WIDTH = 420  # pixels
 EXPOSURES = {  # in stops, see FrameSource.set_exposure
-    None: "Automatic",
-    -2.0: "Much darker",
-    -1.0: "Darker",
-    0.0: "As it is now",
-    1.0: "Brighter",
-    2.0: "Much brighter",
+    None: mark("Automatic"),
+    -2.0: mark("Much darker"),
+    -1.0: mark("Darker"),
+    0.0: mark("As it is now"),
+    1.0: mark("Brighter"),
+    2.0: mark("Much brighter"),
 }
-NETWORK = "A network camera decides on its size and rate itself: they are set on its own page"
-NO_CAMERA = "Open a camera first"
+NETWORK = mark("A network camera decides on its size and rate itself: they are set on its own page")
+NO_CAMERA = mark("Open a camera first")
 
 
 class CameraModeDialog(QDialog):
@@ -43,19 +44,20 @@ class CameraModeDialog(QDialog):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("StyleForge: camera")
+        self.setWindowTitle(tr("StyleForge: camera"))
         self.setModal(False)
         self._mode = Mode()
         self._offers: Offers | None = None
-        self.size_box = OptionBox("Size", "How large the camera's pictures are asked for")
-        self.rate = OptionBox("Rate", "How many pictures a second the camera is asked for")
+        self.size_box = OptionBox(tr("Size"), tr("How large the camera's pictures are asked for"))
+        self.rate = OptionBox(tr("Rate"), tr("How many pictures a second the camera is asked for"))
         self.exposure = OptionBox(
-            "Exposure", "How long each picture is exposed: longer is brighter, and may be slower"
+            tr("Exposure"),
+            tr("How long each picture is exposed: longer is brighter, and may be slower"),
         )
-        self.exposure.set_options(Choice(stops, title) for stops, title in EXPOSURES.items())
+        self.exposure.set_options(Choice(stops, tr(title)) for stops, title in EXPOSURES.items())
         self.offer_remark, self.exposure_remark = RemarkLabel(), RemarkLabel()
         self.delivers = RemarkLabel()
-        self.delivers.setAccessibleName("What the camera delivers")
+        self.delivers.setAccessibleName(tr("What the camera delivers"))
         self.size_box.picked.connect(self._pick_size)
         self.rate.picked.connect(self._pick_rate)
         self.exposure.picked.connect(self.exposure_picked)
@@ -71,10 +73,12 @@ class CameraModeDialog(QDialog):
         """
         self._mode, self._offers = mode, offers
         sizes = sorted({*offers.sizes, (mode.width, mode.height)})
-        self.size_box.set_options(Choice(f"{w}x{h}", f"{w} x {h}") for w, h in sizes)
+        self.size_box.set_options(Choice(f"{w}x{h}", tr("{w} x {h}", w=w, h=h)) for w, h in sizes)
         self.size_box.show_choice(f"{mode.width}x{mode.height}")
         rates = sorted({*offers.rates((mode.width, mode.height)), mode.fps})
-        self.rate.set_options(Choice(rate, f"{rate:g} per second") for rate in rates)
+        self.rate.set_options(
+            Choice(rate, tr("{rate} per second", rate=f"{rate:g}")) for rate in rates
+        )
         self.rate.show_choice(mode.fps)
         self.offer_remark.show_text(offers.remark)
         self._set_available(True)
@@ -89,7 +93,7 @@ class CameraModeDialog(QDialog):
 
     def show_source(self, info: SourceInfo | None) -> None:
         """Show what is really delivered, and whether its exposure can be set."""
-        self.delivers.show_text(f"Delivers {source_text(info)}" if info else "")
+        self.delivers.show_text(tr("Delivers {what}", what=source_text(info)) if info else "")
         reason = info.exposure if info else None
         self.exposure_row(shown=reason == "")
         self.exposure_remark.show_text(reason or "")
@@ -145,7 +149,7 @@ class CameraModeDialog(QDialog):
         form.add_below(self.exposure_remark)
         form.add_below(self.delivers, whole=True)
         form.add_stretch_row()
-        close = make_button("&Close", "Close this window (Esc)", self.reject)
+        close = make_button(tr("&Close"), tr("Close this window (Esc)"), self.reject)
         close.setAutoDefault(False)
         foot = QHBoxLayout()
         foot.setContentsMargins(2 * SPACE, 0, 2 * SPACE, 0)

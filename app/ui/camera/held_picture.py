@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
+from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import draw_pill, pill_size, scaled
 
@@ -24,7 +25,7 @@ class HeldPicture(QWidget):
         self._picture = picture
         self._text, self._dimmed, self._covered = "", False, 0
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.setAccessibleName("Why the picture stands still")
+        self.setAccessibleName(tr("Why the picture stands still"))
         picture.installEventFilter(self)
         self.hide()
 

@@ -21,6 +21,7 @@ from app.live.session import Session
 from app.sound.device import Heard, Input, Listener, SoundError
 from app.sound.portaudio import PortAudioInput
 from app.training.request import OWN_RESULTS
+from app.translation.texts import mark, tr, trn
 from app.ui.file_dialogs import SAVE_PICTURE as SAVED_AS
 from app.ui.file_dialogs import FileDialogs, suggested_name
 from app.ui.viewport.viewport import as_image
@@ -29,15 +30,17 @@ from utils.images.writing import SAVED
 
 Pixels = NDArray[np.uint8]
 
-STILL_SOURCE = "Only a camera or a video can be recorded; press S to save this picture"
-NOTHING_MOVED = "The picture did not change, so nothing was recorded; press S to save it"
-MICROPHONE_LOST = "The microphone was unplugged or has failed; the recording goes on in silence"
+STILL_SOURCE = mark("Only a camera or a video can be recorded; press S to save this picture")
+NOTHING_MOVED = mark("The picture did not change, so nothing was recorded; press S to save it")
+MICROPHONE_LOST = mark(
+    "The microphone was unplugged or has failed; the recording goes on in silence"
+)
 RECORDED = {  # what recordings can have, in the order of the key
-    "none": "Recordings have no sound",
-    "film": "Recordings have the sound of the film",
-    "microphone": "Recordings have the sound of the microphone",
+    mark("none", "sound"): mark("Recordings have no sound"),
+    mark("film", "sound"): mark("Recordings have the sound of the film"),
+    mark("microphone", "sound"): mark("Recordings have the sound of the microphone"),
 }
-QUIT_QUESTION = "A recording is in progress. Stop, save it and quit?"
+QUIT_QUESTION = mark("A recording is in progress. Stop, save it and quit?")
 
 
 def pictures_folder() -> Path:
@@ -109,7 +112,7 @@ class Exporter:
         any_file = QFileDialog.FileMode.AnyFile
         dialog = self._picker.dialog(
             parent,
-            "Save the picture",
+            tr("Save the picture"),
             SAVED_AS,
             any_file,
             lambda names: self.save(styled, Path(names[0])),
@@ -140,7 +143,7 @@ class Exporter:
 
     def _copied(self, image: QImage) -> None:
         QGuiApplication.clipboard().setImage(image)
-        self._say("Copied the picture")
+        self._say(tr("Copied the picture"))
 
     @property
     def recording(self) -> bool:
@@ -163,15 +166,15 @@ class Exporter:
             if microphone is not None:
                 self._session.run(microphone.close, lambda _: None, doing="close the microphone")
             if recording is not None and moved:
-                lost = f"; {recording.dropped} frames were dropped" if recording.dropped else ""
+                dropped = recording.dropped
                 self._session.run(
                     recording.finish,
-                    lambda written: self._saved(written, f"Saved {written}{lost}"),
+                    lambda written: self._saved(written, _saved_words(written, dropped)),
                     doing="record",
                 )
             elif recording is not None:
                 recording.discard()
-                self._say(NOTHING_MOVED)
+                self._say(tr(NOTHING_MOVED))
         self._on_recording(self.recording)
 
     def finish(self) -> None:
@@ -198,7 +201,7 @@ class Exporter:
             questions: asks the user.
             quit: called once the user agreed and the recording is complete.
         """
-        asked = questions.isVisible() and questions.accessibleDescription() == QUIT_QUESTION
+        asked = questions.isVisible() and questions.accessibleDescription() == tr(QUIT_QUESTION)
         if not self.recording or asked:
             return True
 
@@ -206,7 +209,7 @@ class Exporter:
             self.finish()
             quit()
 
-        questions.ask(QUIT_QUESTION, "&Save and quit", quit_now, no="&Keep recording")
+        questions.ask(tr(QUIT_QUESTION), tr("&Save and quit"), quit_now, no=tr("&Keep recording"))
         return False
 
     def _begin(self) -> None:
@@ -214,7 +217,7 @@ class Exporter:
         if styled is None:
             return
         if self._session.still:
-            self._say(STILL_SOURCE)
+            self._say(tr(STILL_SOURCE))
             return
         if self._sound() == "microphone":
             self._begin_with_microphone(styled)
@@ -230,7 +233,7 @@ class Exporter:
                 recording.hear(heard)
 
         def lost() -> None:
-            self._session.notice.emit(MICROPHONE_LOST)
+            self._session.notice.emit(tr(MICROPHONE_LOST))
 
         def opened(microphone: Input) -> None:
             if self._opening is not opening:
@@ -259,10 +262,10 @@ class Exporter:
         moment = datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")[:-3]
         path = self._recordings_folder() / f"{styled.config.style}_{moment}.mp4"
         self._opening, self._moved = None, False
-        words = f"Recording to {path}"
+        words = tr("Recording to {path}", path=path)
         if with_sound and self._microphone is None and self._session.silence is None:
             with_sound = False
-            words += ", without sound, since the source has none"
+            words = tr("Recording to {path}, without sound, since the source has none", path=path)
         self._recording = Recording(path, sound=with_sound)
         if with_sound and self._microphone is None:
             self._session.listen(self._recording.hear)
@@ -297,7 +300,7 @@ class Exporter:
     def _current_or_notice(self) -> StyledFrame | None:
         styled = self._current()
         if styled is None:
-            self._say("There is no picture yet")
+            self._say(tr("There is no picture yet"))
         return styled
 
     def _write(self, styled: StyledFrame, path: Path) -> None:
@@ -306,6 +309,18 @@ class Exporter:
             return write_result(path, styled, full_size(styled))
 
         def done(lost: list[str]) -> None:
-            self._saved(path, "; ".join([f"Saved {path}", *lost]))
+            self._saved(path, "; ".join([tr("Saved {path}", path=path), *lost]))
 
-        self._session.run(work, done, doing=f"save {path.name}")
+        self._session.run(work, done, doing=tr("save {name}", name=path.name))
+
+
+def _saved_words(path: Path, dropped: int) -> str:
+    """Say where a recording is and, if there are any, how many frames it lacks."""
+    if not dropped:
+        return tr("Saved {path}", path=path)
+    return trn(
+        "Saved {path}; {n} frame was dropped",
+        "Saved {path}; {n} frames were dropped",
+        dropped,
+        path=path,
+    )

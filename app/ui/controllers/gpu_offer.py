@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtGui import QGuiApplication
 
 from app.background_jobs import RunJob
+from app.translation.texts import tr
 from app.ui.widgets.message_bars import NoticeBar
 from app.unused_gpu import SENTENCE, has_unused_gpu, mending_command
 
@@ -21,14 +22,18 @@ def look_for_unused_gpu(run: RunJob, notices: NoticeBar) -> None:
     def offer(command: str) -> None:
         if command:
             notices.show_offer(
-                f"{SENTENCE}. Close StyleForge and run in a terminal: {command}",
-                "&Copy command",
-                "Copy the command, to paste it into a terminal",
+                tr(
+                    "{sentence}. Close StyleForge and run in a terminal: {command}",
+                    sentence=SENTENCE,
+                    command=command,
+                ),
+                tr("&Copy command"),
+                tr("Copy the command, to paste it into a terminal"),
                 lambda: copy(command),
             )
 
     def copy(command: str) -> None:
         QGuiApplication.clipboard().setText(command)
-        notices.show_notice(f"Copied: {command}")
+        notices.show_notice(tr("Copied: {command}", command=command))
 
     run(ask, offer, doing="look for an NVIDIA card")

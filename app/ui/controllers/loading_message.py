@@ -8,6 +8,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, QTimer
 
 from app.live.session import Session
+from app.translation.texts import tr
 from app.ui.startup_view import STARTING_TEXT
 from app.ui.viewport.viewport import Viewport
 
@@ -22,7 +23,7 @@ class LoadingMessage(QObject):
     def __init__(self, session: Session, viewport: Viewport, words: Callable[[], str]) -> None:
         super().__init__(viewport)
         self._session, self._viewport, self._style_label = session, viewport, words
-        self._opening = STARTING_TEXT  # until a source is opened
+        self._opening = tr(STARTING_TEXT)  # until a source is opened
         self._delay = QTimer(self, interval=LOADING_DELAY_MS, singleShot=True)
         self._delay.timeout.connect(self.show_now)
         self._refining = ""
@@ -31,7 +32,7 @@ class LoadingMessage(QObject):
         self._ticks.timeout.connect(self._show_refining)
         session.refining.connect(self._on_refining)
         session.opening_changed.connect(self._on_opening_changed)
-        viewport.show_waiting(STARTING_TEXT)
+        viewport.show_waiting(tr(STARTING_TEXT))
 
     def start(self) -> None:
         """A result of another config is due; show a message if it takes long."""
@@ -40,7 +41,7 @@ class LoadingMessage(QObject):
     def stop(self) -> None:
         """A result has arrived; a source may still be opening."""
         self._delay.stop()
-        if self._opening == STARTING_TEXT:
+        if self._opening == tr(STARTING_TEXT):
             self._opening = ""
         self._viewport.show_waiting(self._opening or self._refining)
 
@@ -50,7 +51,9 @@ class LoadingMessage(QObject):
             return
         shown = self._viewport.styled
         same_style = shown is not None and shown.config.style == self._session.config.style
-        waiting = "Applying..." if same_style else f"Loading {self._style_label()}..."
+        waiting = (
+            tr("Applying...") if same_style else tr("Loading {style}...", style=self._style_label())
+        )
         self._viewport.show_waiting(self._opening or waiting)
 
     def _on_opening_changed(self, text: str) -> None:
@@ -79,5 +82,5 @@ class LoadingMessage(QObject):
 def refining_words(passed: float, expected: float) -> str:
     """Return "Refining 40 %", by the seconds that passed of those expected; below 0 for unknown."""
     if expected < 0:
-        return "Refining..."
-    return f"Refining {min(MOST, round(100 * passed / expected))} %"
+        return tr("Refining...")
+    return tr("Refining {percent} %", percent=min(MOST, round(100 * passed / expected)))

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.errors import Problem
 from app.live.session import Session
+from app.translation.texts import mark, tr
 from app.ui.actions import set_available, tip_of
 from app.ui.controllers.drop_handler import DROP_ADVICE, NOTHING_TO_PASTE, accept_as_copy
 from app.ui.controllers.drop_parser import parse_style_drop
@@ -19,8 +20,8 @@ from app.ui.gallery.style_gallery import StyleGallery
 
 MAKERS = ("style_picture", "paste_style")  # the actions that make a style of a picture
 PASTED_SIDE = 1024  # most pixels of the long side of a pasted picture; a pack keeps fewer
-NO_NETWORK_ADVICE = "Styles that are in the gallery work; Ctrl+T trains one from a picture."
-PASTED = "Pasted picture"  # title of a style of a picture that has no name
+NO_NETWORK_ADVICE = mark("Styles that are in the gallery work; Ctrl+T trains one from a picture.")
+PASTED = mark("Pasted picture")  # title of a style of a picture that has no name
 
 
 class PictureStyles(QObject):
@@ -68,7 +69,7 @@ class PictureStyles(QObject):
         """Ask for a picture and make a style of it; the stream continues."""
         self._picker.dialog(
             self._window,
-            "Style from a picture",
+            tr("Style from a picture"),
             OPEN_PICTURE,
             QFileDialog.FileMode.ExistingFiles,
             lambda names: self.take(*map(Path, names)),
@@ -95,9 +96,13 @@ class PictureStyles(QObject):
     def _enter(self, event: QDragEnterEvent) -> None:
         drop = parse_style_drop(event.mimeData())
         if self._reason and drop.pictures:
-            self._gallery.show_drop_hint("Drop to train a style from this painting", self._reason)
+            self._gallery.show_drop_hint(
+                tr("Drop to train a style from this painting"), self._reason
+            )
         elif self._reason and drop.image:
-            self._gallery.show_drop_hint("No style can be made of it", self._reason, accepted=False)
+            self._gallery.show_drop_hint(
+                tr("No style can be made of it"), self._reason, accepted=False
+            )
         else:
             self._gallery.show_drop_hint(drop.title, drop.detail, accepted=drop.accepted)
         if drop.accepted:
@@ -129,7 +134,7 @@ class PictureStyles(QObject):
     def _take_image(self, image: QImage) -> None:
         """Make a style of a picture that is no file; a job writes it to one."""
         if self._reason:
-            self._session.problem.emit(Problem(self._reason, advice=NO_NETWORK_ADVICE))
+            self._session.problem.emit(Problem(self._reason, advice=tr(NO_NETWORK_ADVICE)))
             return
         self._count += 1
         path = Path(self._pasted.path()) / f"Pasted {self._count}.png"
@@ -147,7 +152,7 @@ class PictureStyles(QObject):
             return path
 
         def done(written: Path) -> None:
-            self._session.install_picture(written, PASTED)
+            self._session.install_picture(written, tr(PASTED))
 
         self._session.run(work, done, doing="paste the picture")
 

@@ -16,6 +16,7 @@ from app.live.session import Session
 from app.sources import SOURCES
 from app.sources.camera import CameraName, is_camera, parse_spec
 from app.sources.network import with_scheme
+from app.translation.texts import tr
 from app.ui.file_dialogs import OPEN_FILES, OPEN_FOLDER, OPEN_STYLE, FileDialogs
 from app.ui.widgets.control_panel import ControlPanel
 from app.ui.widgets.option_box import Choice
@@ -74,8 +75,8 @@ class SourceOpener(QObject):
         for kind in SOURCES:
             if kind.key == "camera":
                 made += [Choice(self._spec_of(c), c.name) for c in self._cameras]
-                none = "" if self._cameras else "No camera found"
-                made.append(Choice(SourceCommand("cameras"), "Search for cameras", none))
+                none = "" if self._cameras else tr("No camera found")
+                made.append(Choice(SourceCommand("cameras"), tr("Search for cameras"), none))
             elif command := _ACTION_OF_KIND.get(kind.key):
                 made.append(Choice(SourceCommand(command), f"{kind.title}..."))
             else:
@@ -151,13 +152,13 @@ class SourceOpener(QObject):
         def chosen(names: list[str]) -> None:
             self._session.open(names[0] if len(names) == 1 else list(names))
 
-        title = "Open pictures or a video"
+        title = tr("Open pictures or a video")
         self._picker.dialog(self._window, title, OPEN_FILES, several, chosen).open()
 
     def ask_folder(self) -> None:
         """Ask for a folder of pictures; the stream continues."""
         one = QFileDialog.FileMode.Directory
-        title = "Open a folder of pictures"
+        title = tr("Open a folder of pictures")
         self._picker.dialog(
             self._window, title, OPEN_FOLDER, one, lambda names: self._session.open(names[0])
         ).open()
@@ -166,7 +167,11 @@ class SourceOpener(QObject):
         """Ask for a style file to install; `chosen` is called with its path."""
         one = QFileDialog.FileMode.ExistingFile
         self._picker.dialog(
-            self._window, "Install a style", OPEN_STYLE, one, lambda names: chosen(Path(names[0]))
+            self._window,
+            tr("Install a style"),
+            OPEN_STYLE,
+            one,
+            lambda names: chosen(Path(names[0])),
         ).open()
 
     def open_image(self, image: QImage) -> None:

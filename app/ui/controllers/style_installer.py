@@ -6,6 +6,7 @@ from pathlib import Path
 
 from app.live.session import Session
 from app.styles.pack import MAX_NAME_LENGTH, Style
+from app.translation.texts import tr
 from app.ui.widgets.prompt_bar import PromptBar
 from utils.text import printable
 
@@ -28,30 +29,32 @@ class StyleInstaller:
         def ask(title: str) -> None:
             if number == self._requests:
                 self._questions.ask(
-                    f"Install '{name}' as a style?",
-                    "&Install",
+                    tr("Install '{name}' as a style?", name=name),
+                    tr("&Install"),
                     lambda title: self._session.install_style(path, title),
-                    label="&Title:",
+                    label=tr("&Title:"),
                     text=title,
                 )
 
         library = self._session.library
-        self._session.run(lambda: library.installable_title(path), ask, doing=f"install '{name}'")
+        self._session.run(
+            lambda: library.installable_title(path), ask, doing=tr("install '{name}'", name=name)
+        )
 
     def ask_rename(self, style: Style) -> None:
         """Ask for another title of a style of the user."""
         self._questions.ask(
-            f"Rename the style '{style.title}'?",
-            "&Rename",
+            tr("Rename the style '{title}'?", title=style.title),
+            tr("&Rename"),
             lambda title: self._session.rename_style(style.key, title),
-            label="&Title:",
+            label=tr("&Title:"),
             text=style.title,
         )
 
     def ask_remove(self, style: Style) -> None:
         """Ask whether to remove a style of the user."""
         self._questions.ask(
-            f"Remove the style '{style.title}' and its files?",
-            "&Remove",
+            tr("Remove the style '{title}' and its files?", title=style.title),
+            tr("&Remove"),
             lambda _text: self._session.remove_style(style.key),
         )

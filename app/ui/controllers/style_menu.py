@@ -13,6 +13,7 @@ from app.live.session import Session
 from app.styles.facts import facts_of
 from app.styles.pack import Style
 from app.styles.style_file import ENDING
+from app.translation.texts import mark, tr
 from app.ui.actions import set_available, tip_of
 from app.ui.controllers.style_installer import StyleInstaller
 from app.ui.file_dialogs import SAVE_STYLE, FileDialogs
@@ -24,14 +25,14 @@ from models.families.keys import ANY_STYLE
 
 # By the keys of the actions: the titles in the context menu of a style.
 STYLE_ACTIONS = {
-    "favorite_style": "&Favorite",
-    "move_style_left": "Move to the &left",
-    "move_style_right": "Move to the ri&ght",
-    "about_style": "&About...",
-    "rename_style": "&Rename...",
-    "export_style": "&Export...",
-    "train_picture": "&Train this style properly...",
-    "remove_style": "Remo&ve...",
+    "favorite_style": mark("&Favorite"),
+    "move_style_left": mark("Move to the &left"),
+    "move_style_right": mark("Move to the ri&ght"),
+    "about_style": mark("&About..."),
+    "rename_style": mark("&Rename..."),
+    "export_style": mark("&Export..."),
+    "train_picture": mark("&Train this style properly..."),
+    "remove_style": mark("Remo&ve..."),
 }
 
 
@@ -84,7 +85,7 @@ class StyleMenu:
             shortcut = self._actions[name].shortcut()
             reason = self._reason(name, style)
             act = self._acts[name]
-            yield MenuEntry(title, shortcut, tip_of(name), reason, lambda act=act: act(style))
+            yield MenuEntry(tr(title), shortcut, tip_of(name), reason, lambda act=act: act(style))
 
     def show_chosen(self) -> None:
         """Enable what can be done with the chosen style, or give the reason.
@@ -92,7 +93,7 @@ class StyleMenu:
         The other actions stay enabled and tell the reason, since their keys are known.
         """
         style = self._find(self._session.config.style)
-        reason = "No style is chosen" if style is None else self._reason("train_picture", style)
+        reason = tr("No style is chosen") if style is None else self._reason("train_picture", style)
         set_available(self._actions["train_picture"], tip_of("train_picture"), reason)
 
     def act(self, name: str) -> None:
@@ -111,12 +112,13 @@ class StyleMenu:
     def _reason(self, name: str, style: Style) -> str:
         """Why an action cannot be done with a style, as a sentence; empty if it can."""
         if name in ("rename_style", "remove_style") and style.builtin:
-            done = "renamed" if name == "rename_style" else "removed"
-            return f"{style.title} is built in and cannot be {done}"
+            if name == "rename_style":
+                return tr("{title} is built in and cannot be renamed", title=style.title)
+            return tr("{title} is built in and cannot be removed", title=style.title)
         if name == "train_picture" and style.family != ANY_STYLE:
-            return f"{style.title} has a network of its own already"
+            return tr("{title} has a network of its own already", title=style.title)
         if name == "train_picture" and style.picture is None:
-            return f"The picture of {style.title} was not kept"
+            return tr("The picture of {title} was not kept", title=style.title)
         return ""
 
     def _tell_about(self, style: Style) -> None:
@@ -127,7 +129,9 @@ class StyleMenu:
             picture = self._model.index(row).data(Qt.ItemDataRole.DecorationRole)
             self._about.show_facts(style.title, picture, facts)
 
-        self._session.run(lambda: facts_of(style), show, doing=f"read about {style.title}")
+        self._session.run(
+            lambda: facts_of(style), show, doing=tr("read about {title}", title=style.title)
+        )
 
     def _train_style(self, style: Style) -> None:
         if style.picture is not None:
@@ -137,7 +141,7 @@ class StyleMenu:
         """Ask for a file and write the style as one; the stream continues."""
         dialog = self._picker.dialog(
             self._window,
-            "Export the style",
+            tr("Export the style"),
             SAVE_STYLE,
             QFileDialog.FileMode.AnyFile,
             lambda names: self.export(style, Path(names[0])),
@@ -151,6 +155,8 @@ class StyleMenu:
         """Write a style as one file and tell where it is."""
         self._session.run(
             lambda: self._session.library.export_file(style.key, path),
-            lambda target: self._session.notice.emit(f"Exported {style.title} to {target}"),
-            doing=f"export {style.title}",
+            lambda target: self._session.notice.emit(
+                tr("Exported {title} to {target}", title=style.title, target=target)
+            ),
+            doing=tr("export {title}", title=style.title),
         )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
+from app.translation.texts import mark, tr
 from app.ui.film.options import (
     DEFAULTS,
     FilmOptions,
@@ -21,7 +22,7 @@ from app.ui.widgets.option_box import OptionBox
 from app.ui.widgets.remark_label import RemarkLabel
 
 WIDTH = 62 * SPACE
-_LOSSLESS = "This codec loses nothing, whatever the quality"
+_LOSSLESS = mark("This codec loses nothing, whatever the quality")
 
 
 class FilmDialog(QDialog):
@@ -40,11 +41,13 @@ class FilmDialog(QDialog):
         self.chosen = chosen
         self._hardware: Mapping[str, Hardware] | None = None
         self._where = DEFAULTS.where
-        self.setWindowTitle("Export the film")
-        self.setAccessibleName("Options of the exported film")
-        self.codec = OptionBox("Codec", "How the film is coded, and which files hold it", self)
-        self.encoder = OptionBox("Encoder", "What encodes the film", self)
-        self.quality = OptionBox("Quality", "How much of the picture may be lost", self)
+        self.setWindowTitle(tr("Export the film"))
+        self.setAccessibleName(tr("Options of the exported film"))
+        self.codec = OptionBox(
+            tr("Codec"), tr("How the film is coded, and which files hold it"), self
+        )
+        self.encoder = OptionBox(tr("Encoder"), tr("What encodes the film"), self)
+        self.quality = OptionBox(tr("Quality"), tr("How much of the picture may be lost"), self)
         self._remarks = {box: RemarkLabel() for box in (self.codec, self.encoder, self.quality)}
         content = QWidget(self)
         form = FormLayout(content)
@@ -62,8 +65,10 @@ class FilmDialog(QDialog):
         self.encoder.picked.connect(self._pick_encoder)
         self.quality.picked.connect(lambda _: self._show_remarks())
         # Not a QDialogButtonBox, whose icons are black in every theme.
-        cancel = make_button("&Cancel", "Export nothing (Esc)", self.reject)
-        self.go_on = make_button("&File...", "Choose the file, and export (Enter)", self.accept)
+        cancel = make_button(tr("&Cancel"), tr("Export nothing (Esc)"), self.reject)
+        self.go_on = make_button(
+            tr("&File..."), tr("Choose the file, and export (Enter)"), self.accept
+        )
         self.go_on.setProperty("role", "primary")
         self.go_on.setDefault(True)
         foot = QHBoxLayout()

@@ -24,14 +24,17 @@ from app.export.film.styling import FilmStyling
 from app.live.display_copy import with_previews
 from app.live.session import Session
 from app.styles.library import Library
+from app.translation.texts import mark, tr, trn
 from app.ui.file_dialogs import SAVE_FILM, FileDialogs, name_filter, suggested_name
 from app.ui.film.dialog import FilmDialog
 from app.ui.film.options import DEFAULTS, FilmOptions, find_hardware
 from app.version import styleforge_version
 from utils.text import printable
 
-NO_FILM = "Open a video or an animation first: cameras and pictures cannot be exported as films"
-UNDER_WAY = "A film is being exported already"
+NO_FILM = mark(
+    "Open a video or an animation first: cameras and pictures cannot be exported as films"
+)
+UNDER_WAY = mark("A film is being exported already")
 SHOWN_EVERY_S = 0.5  # progress, and the newest frame
 
 
@@ -92,11 +95,11 @@ class FilmExporter(QObject):
     def ask(self, parent: QWidget, folder: Path) -> None:
         """Ask how the open film is to be exported and into which file, and export it."""
         if self._under_way:
-            self._say(UNDER_WAY)
+            self._say(tr(UNDER_WAY))
             return
         source = self._source()
         if source is None:
-            self._say(NO_FILM)
+            self._say(tr(NO_FILM))
             return
         first = self._dialog is None
         self._dialog = dialog = self._dialog or FilmDialog(parent, lambda options: None)
@@ -121,7 +124,7 @@ class FilmExporter(QObject):
         self._keep(**options.settings)
         dialog = self._picker.dialog(
             parent,
-            "Export the film",
+            tr("Export the film"),
             SAVE_FILM,
             QFileDialog.FileMode.AnyFile,
             lambda names: self.export(source, Path(names[0]), options),
@@ -146,12 +149,17 @@ class FilmExporter(QObject):
             options: How.
         """
         if self._under_way:
-            self._say(UNDER_WAY)
+            self._say(tr(UNDER_WAY))
             return
         if target.suffix.lower() not in options.endings:
             target = target.with_name(f"{target.name}{options.endings[0]}")
         if target.resolve() == source.resolve():
-            self._say(f"'{printable(target.name)}' is the open film; choose another name")
+            self._say(
+                tr(
+                    "'{name}' is the open film; choose another name",
+                    name=printable(target.name),
+                )
+            )
             return
         self._under_way, self._cancelled = True, False
         self._was_paused, self._session.paused = self._session.paused, True
@@ -242,22 +250,32 @@ class FilmExporter(QObject):
         if isinstance(made, str):
             self._say(made)
             return
-        self._saved(target, "; ".join([f"Saved {target}", *made.faults, *made.remarks]))
+        self._saved(
+            target, "; ".join([tr("Saved {path}", path=target), *made.faults, *made.remarks])
+        )
 
 
 def progress_text(target: Path, progress: FilmProgress) -> str:
     """The progress of an export in words."""
-    text = f"Exporting {printable(target.name)}: {progress.fps:.1f} frames a second"
+    text = tr(
+        "Exporting {name}: {fps} frames a second",
+        name=printable(target.name),
+        fps=f"{progress.fps:.1f}",
+    )
     left = progress.seconds_left
     if left is None:
-        return f"{text}, {progress.done} frames"
-    return f"{text}, {_duration(left)} left"
+        return trn("{text}, {n} frame", "{text}, {n} frames", progress.done, text=text)
+    return tr("{text}, {duration} left", text=text, duration=_duration(left))
 
 
 def _duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    return (
+        tr("{seconds} min", seconds=f"{seconds / 60:.0f}")
+        if seconds < 5400
+        else f"{seconds / 3600:.1f} h"
+    )
 
 
 def _styling(library: Library, config: EngineConfig) -> Styling:

@@ -7,24 +7,25 @@ from dataclasses import dataclass
 
 from app.export.film.codecs import CODECS, CPU, PLACES, QUALITIES, encoder_fault
 from app.settings import Settings
+from app.translation.texts import mark, tr
 from app.ui.widgets.option_box import Choice
 
 _SIZE = (1280, 720)  # in which encoders are tried
 _FOR = {
-    "h264": "Plays everywhere",
-    "hevc": "Smaller files, for newer devices",
-    "av1": "The smallest files, for the newest devices",
-    "prores": "For editing; large files",
-    "ffv1": "For archives: nothing is lost; very large files",
-    "gif": "Plays everywhere, in few colors and without sound",
-    "webp": "Plays in every browser, in all colors, without sound",
+    "h264": mark("Plays everywhere"),
+    "hevc": mark("Smaller files, for newer devices"),
+    "av1": mark("The smallest files, for the newest devices"),
+    "prores": mark("For editing; large files"),
+    "ffv1": mark("For archives: nothing is lost; very large files"),
+    "gif": mark("Plays everywhere, in few colors and without sound"),
+    "webp": mark("Plays in every browser, in all colors, without sound"),
 }
 _QUALITIES = {
-    "small": ("Small", "A small file"),
-    "good": ("Good", "Hardly a difference to be seen"),
-    "best": ("Best", "No difference to be seen, in a large file"),
+    "small": (mark("Small"), mark("A small file")),
+    "good": (mark("Good"), mark("Hardly a difference to be seen")),
+    "best": (mark("Best"), mark("No difference to be seen, in a large file")),
 }
-_LOOKED_FOR = "It is being looked for"
+_LOOKED_FOR = mark("It is being looked for")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +98,10 @@ def _hardware(key: str) -> Hardware:
         if not fault:
             return Hardware(encoder.device)
         faults.append(fault)
-    reason = f"{codec.title} is encoded by the processor alone"
-    return Hardware(reason=f"No graphics hardware: {'; '.join(faults)}" if faults else reason)
+    reason = tr("{title} is encoded by the processor alone", title=codec.title)
+    return Hardware(
+        reason=tr("No graphics hardware: {faults}", faults="; ".join(faults)) if faults else reason
+    )
 
 
 def codec_choices() -> list[Choice]:
@@ -116,16 +119,22 @@ def encoder_choices(codec: str, hardware: Mapping[str, Hardware] | None) -> list
         codec: A key of CODECS.
         hardware: What `find_hardware` found; None while it looks.
     """
-    found = Hardware(reason=_LOOKED_FOR) if hardware is None else hardware[codec]
-    automatic = f"By {found.device}, which is faster" if found.device else "By the processor"
+    found = Hardware(reason=tr(_LOOKED_FOR)) if hardware is None else hardware[codec]
+    automatic = (
+        tr("By {device}, which is faster", device=found.device)
+        if found.device
+        else tr("By the processor")
+    )
     remarks = {
-        "auto": Choice("auto", "Automatic", automatic if hardware is not None else _LOOKED_FOR),
-        "hardware": Choice("hardware", "Graphics hardware", found.device, found.reason),
-        "cpu": Choice("cpu", "Processor", "The best picture for the size of the file"),
+        "auto": Choice(
+            "auto", tr("Automatic"), automatic if hardware is not None else tr(_LOOKED_FOR)
+        ),
+        "hardware": Choice("hardware", tr("Graphics hardware"), found.device, found.reason),
+        "cpu": Choice("cpu", tr("Processor"), tr("The best picture for the size of the file")),
     }
     return [remarks[where] for where in PLACES]
 
 
 def quality_choices() -> list[Choice]:
     """A choice for each quality."""
-    return [Choice(quality, *_QUALITIES[quality]) for quality in QUALITIES]
+    return [Choice(quality, *map(tr, _QUALITIES[quality])) for quality in QUALITIES]

@@ -13,6 +13,7 @@ from app.engine.config import EngineConfig
 from app.frame import SourceInfo
 from app.live.session import Session, Spec
 from app.sources import strip_of
+from app.translation.texts import tr
 from app.ui.film_strip.painter import StripPainter
 from app.ui.film_strip.strip import TIP, FilmStrip
 from app.ui.film_strip.thumbnails import Pixels, StripThumbnails
@@ -92,12 +93,14 @@ class FilmStripController(QObject):
 
     def _follow_look(self) -> None:
         config, painter = self._session.config, self.painter
-        self.strip.view.setToolTip(TIP)
+        self.strip.view.setToolTip(tr(TIP))
         self.thumbnails.set_look(painter.look(config), lambda pixels: painter.paint(config, pixels))
         self.strip.refresh()
 
     def _on_failed(self, reason: str) -> None:
-        self.strip.view.setToolTip(f"{TIP}. They are not styled: {reason}")
+        self.strip.view.setToolTip(
+            tr("{tip}. They are not styled: {reason}", tip=tr(TIP), reason=reason)
+        )
 
     def _update(self) -> None:
         self.strip.setVisible(self._wanted and self._count > 1)

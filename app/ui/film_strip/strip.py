@@ -27,12 +27,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.translation.texts import mark, tr
 from app.ui.film_strip.thumbnails import SIZE, StripThumbnails
 from app.ui.theme.tokens import RADIUS, SPACE
 from utils.text import printable
 
 PADDING = 4
-TIP = "The pictures of the folder: click, or use the arrow keys"
+TIP = mark("The pictures of the folder: click, or use the arrow keys")
 _Index = QModelIndex | QPersistentModelIndex
 
 
@@ -63,7 +64,12 @@ class StripModel(QAbstractListModel):
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
             return printable(path.name)
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return f"{printable(path.name)}, {index.row() + 1} of {len(self._paths)}"
+            return tr(
+                "{name}, {row} of {n}",
+                name=printable(path.name),
+                row=index.row() + 1,
+                n=len(self._paths),
+            )
         return self._thumbnails.get(path) if role == Qt.ItemDataRole.DecorationRole else None
 
     def _on_made(self, path: Path) -> None:
@@ -97,7 +103,7 @@ class StripDelegate(QStyledItemDelegate):
             painter.drawPixmap(place, pixmap)
         elif isinstance(pixmap, QPixmap):
             painter.setPen(palette.text().color())
-            painter.drawText(place, Qt.AlignmentFlag.AlignCenter, "Damaged")
+            painter.drawText(place, Qt.AlignmentFlag.AlignCenter, tr("Damaged"))
         painter.setClipping(False)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         if state & QStyle.StateFlag.State_Selected:
@@ -134,8 +140,8 @@ class FilmStrip(QFrame):
         self.view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         # The position below the strip scrolls it too, and a bar would take its height.
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.view.setAccessibleName("Film strip")
-        self.view.setToolTip(TIP)
+        self.view.setAccessibleName(tr("Film strip"))
+        self.view.setToolTip(tr(TIP))
         self.view.setFixedHeight(SIZE.height() + 2 * PADDING + 2)
         self.view.selectionModel().currentChanged.connect(self._on_current_changed)
         row = QHBoxLayout(self)

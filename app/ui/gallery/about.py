@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
+from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.message_bars import make_button
 from app.ui.window_geometry import WindowGeometry
@@ -22,7 +23,7 @@ class AboutStyle(QDialog):
         super().__init__(parent)
         self.setModal(False)
         self._picture, self._content = QLabel(self), QWidget(self)
-        close = make_button("&Close", "Close this window (Esc)", self.reject)
+        close = make_button(tr("&Close"), tr("Close this window (Esc)"), self.reject)
         row = QHBoxLayout()
         row.setSpacing(3 * SPACE)
         row.addWidget(self._picture, 0, Qt.AlignmentFlag.AlignTop)
@@ -47,11 +48,11 @@ class AboutStyle(QDialog):
             picture: Its thumbnail, if it has one.
             facts: Labels with texts.
         """
-        self.setWindowTitle(f"About {title}")
+        self.setWindowTitle(tr("About {title}", title=title))
         self._picture.setVisible(picture is not None)
         if picture is not None:
             self._picture.setPixmap(picture)
-            self._picture.setAccessibleName(f"The picture of {title}")
+            self._picture.setAccessibleName(tr("The picture of {title}", title=title))
         content = QWidget(self)
         form = QFormLayout(content)
         form.setContentsMargins(0, 0, 0, 0)

@@ -31,6 +31,7 @@ from PySide6.QtWidgets import (
 from app.background_jobs import RunJob
 from app.options import Part, percentages
 from app.styles.pack import Style
+from app.translation.texts import tr
 from app.ui.gallery.cards_view import CardsView
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import INK, draw_card
@@ -139,23 +140,25 @@ class StyleGallery(QFrame):
         self.view.setMouseTracking(True)  # for the hover tint
         self.view.setHorizontalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.view.setAccessibleName("Styles")
+        self.view.setAccessibleName(tr("Styles"))
         self.view.setToolTip(
-            "Click, arrow keys or 1 to 9 choose a style; Shift-click mixes it in; the pointer "
-            "resting on it, or T, tries it; dragging moves it, or mixes it into the card that it "
-            "is dropped on. A picture that "
-            "is dropped here, or pasted while the styles have the focus, becomes a style"
+            tr(
+                "Click, arrow keys or 1 to 9 choose a style; Shift-click mixes it in; "
+                "the pointer resting on it, or T, tries it; dragging moves it, or mixes "
+                "it into the card that it is dropped on. A picture that is dropped here, "
+                "or pasted while the styles have the focus, becomes a style"
+            )
         )
         self.view.mix_clicked.connect(lambda index: self.mixed.emit(str(index.data(KEY))))
         self.view.moved.connect(self.moved)
         self.view.dropped_on.connect(self.dropped_on)
         self.view.star_clicked.connect(lambda index: self.star_clicked.emit(str(index.data(KEY))))
         self.search = QLineEdit(self)
-        self.search.setPlaceholderText("Search styles")
+        self.search.setPlaceholderText(tr("Search styles"))
         self.search.setClearButtonEnabled(True)
-        self.search.setAccessibleName("Search styles")
+        self.search.setAccessibleName(tr("Search styles"))
         self.search.setToolTip(
-            "Show the styles with these words in title, artist or group (Ctrl+F)"
+            tr("Show the styles with these words in title, artist or group (Ctrl+F)")
         )
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.view.customContextMenuRequested.connect(self._pop_up)
@@ -254,13 +257,13 @@ class StyleGallery(QFrame):
         menu.setToolTipsVisible(True)
         index = self.model.index(self.model.row_of(key))
         chosen = index == self.view.currentIndex()
-        use = menu.addAction("&Use this style", lambda: self.chosen.emit(key))
+        use = menu.addAction(tr("&Use this style"), lambda: self.chosen.emit(key))
         use.setEnabled(not chosen)
-        words = "Stop &mixing" if index.data(SHARE) is not None else "&Mix with this style"
+        words = tr("Stop &mixing") if index.data(SHARE) is not None else tr("&Mix with this style")
         mix = menu.addAction(words, lambda: self.mixed.emit(key))
         reason = self.mix_reason(key)
         mix.setEnabled((not chosen and not reason) or index.data(SHARE) is not None)
-        mix.setToolTip(reason or "Mix this style in, or take it out of the mix (Shift-click)")
+        mix.setToolTip(reason or tr("Mix this style in, or take it out of the mix (Shift-click)"))
         menu.addSeparator()
         for entry in self.entries(key):
             action = menu.addAction(entry.title, entry.act)

@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 
 from app.live.session import Session
+from app.translation.texts import tr
 from app.ui.gallery.style_gallery import StyleGallery
 from app.ui.widgets.style_list import KEY
 
@@ -118,4 +119,4 @@ class StyleTrial(QObject):
         self._gallery.model.set_tried(key)
         row = self._gallery.model.row_of(key)
         title = self._gallery.model.index(row).data() if row >= 0 else ""
-        self._show_title(f"Trying {title}" if title else "")
+        self._show_title(tr("Trying {title}", title=title) if title else "")

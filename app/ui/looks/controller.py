@@ -15,6 +15,7 @@ from app.live.session import Session
 from app.looks.look import KEY, Look, LookError, parse_look
 from app.looks.look_file import LookFile, NamedLook, look_name
 from app.options import blend_label
+from app.translation.texts import mark, tr
 from app.ui.looks.strip import LookStrip, ShownLook, thumbnail
 from app.ui.widgets.message_bars import NoticeBar
 from app.ui.widgets.prompt_bar import PromptBar
@@ -27,8 +28,8 @@ QUALITY = 85  # of their pictures as JPEG, 0 to 100
 LAST = 12  # looks without a name in the strip
 SETTLE_MS = 1500  # that a look is on screen before it is one of the last
 SAVED_AS = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")  # which may hold a look
-MISSING_ADVICE = "Install the style that is named, or choose the values of the look by hand."
-DAMAGED_ADVICE = (
+MISSING_ADVICE = mark("Install the style that is named, or choose the values of the look by hand.")
+DAMAGED_ADVICE = mark(
     "A copy of the file lies beside it; looks that are saved again replace what is lost."
 )
 _NAME = 100  # characters of a file's name in a message
@@ -87,7 +88,7 @@ class LookController(QObject):
         """Paint with a look, and return whether that is possible."""
         missing = look.missing({style.key for style in self._session.library.styles})
         if missing:
-            self._session.problem.emit(Problem(missing, advice=MISSING_ADVICE))
+            self._session.problem.emit(Problem(missing, advice=tr(MISSING_ADVICE)))
         else:
             self._session.config = look.applied(self._session.config)
         return not missing
@@ -102,18 +103,18 @@ class LookController(QObject):
         def done(found: Look | LookError | None) -> None:
             if isinstance(found, Look) and self.use(found):
                 self._notices.show_offer(
-                    f"Painting with the look of '{name}'",
-                    "&Open the picture",
-                    f"Open '{name}' as a picture to paint",
+                    tr("Painting with the look of '{name}'", name=name),
+                    tr("&Open the picture"),
+                    tr("Open '{name}' as a picture to paint", name=name),
                     lambda: self._session.open(spec),
                 )
                 return
             if isinstance(found, LookError):
-                fault = f"The look in '{name}' cannot be used: {found}"
-                self._session.problem.emit(Problem(fault, advice=ADVICE["LookError"]))
+                fault = tr("The look in '{name}' cannot be used: {found}", name=name, found=found)
+                self._session.problem.emit(Problem(fault, advice=tr(ADVICE["LookError"])))
             self._session.open(spec)
 
-        self._session.run(lambda: _look_in(Path(spec)), done, doing=f"read {name}")
+        self._session.run(lambda: _look_in(Path(spec)), done, doing=tr("read {name}", name=name))
 
     # The strip
 
@@ -128,7 +129,11 @@ class LookController(QObject):
     def _title(self, look: Look) -> str:
         titles = {style.key: style.title for style in self._session.library.styles}
         label = blend_label([(titles.get(key, key), share) for key, share in look.parts])
-        return label if look.strength == 1 else f"{label} at {look.strength:.0%}"
+        return (
+            label
+            if look.strength == 1
+            else tr("{label} at {strength}", label=label, strength=f"{look.strength:.0%}")
+        )
 
     def _on_painted(self, styled: StyledFrame) -> None:
         if styled.config != self._waits_for and styled.config == self._session.config:
@@ -153,10 +158,10 @@ class LookController(QObject):
                 self._store(shown, name)
 
         self._questions.ask(
-            f"Rename the look '{shown.name}'" if shown.name else "Save this look",
-            "&Rename" if shown.name else "&Save",
+            tr("Rename the look '{name}'", name=shown.name) if shown.name else tr("Save this look"),
+            tr("&Rename") if shown.name else tr("&Save"),
             named,
-            label="&Name:",
+            label=tr("&Name:"),
             text=shown.title,
         )
 
@@ -167,7 +172,9 @@ class LookController(QObject):
         places = [row for row, each in enumerate(self._saved) if each.name in (shown.name, name)]
         kept = [each for each in self._saved if each.name not in (shown.name, name)]
         if len(kept) >= MOST:
-            self._notices.show_notice(f"At most {MOST} looks can be saved; delete one first")
+            self._notices.show_notice(
+                tr("At most {most} looks can be saved; delete one first", most=MOST)
+            )
             return
         kept.insert(places[0] if places else len(kept), entry)
         self._last = [each for each in self._last if each[0] != shown.look]
@@ -176,7 +183,9 @@ class LookController(QObject):
     def _remove(self, shown: ShownLook) -> None:
         if shown.name:
             self._questions.ask(
-                f"Delete the look '{shown.name}'?", "&Delete", lambda _: self._delete(shown.name)
+                tr("Delete the look '{name}'?", name=shown.name),
+                tr("&Delete"),
+                lambda _: self._delete(shown.name),
             )
         else:
             self._last = [each for each in self._last if each[0] != shown.look]
@@ -197,7 +206,7 @@ class LookController(QObject):
     def _on_read(self, found: tuple[list[NamedLook], str]) -> None:
         looks, fault = found
         if fault:
-            self._session.problem.emit(Problem(fault, advice=DAMAGED_ADVICE))
+            self._session.problem.emit(Problem(fault, advice=tr(DAMAGED_ADVICE)))
         new = {each.name for each in self._saved}  # saved before the file was read
         self._saved = [*(each for each in looks if each.name not in new), *self._saved]
         for each in looks:

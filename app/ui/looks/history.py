@@ -7,19 +7,20 @@ from dataclasses import fields, replace
 
 from app.engine.config import EngineConfig
 from app.parameters import PARAMETERS
+from app.translation.texts import mark, tr
 
 LIMIT = 100  # changes that can be undone
 _SPEED = frozenset({"network", "size", "precision"})  # which the bar from smooth to sharp sets
 _SHARES = frozenset({"mix_amount", "mix_more"})  # which the wheel sets
 _STYLES = _SHARES | {"style", "mix"}
 _TITLES = {
-    "style": "Style",
-    "mix": "Mix",
-    "mix_more": "Mix",
-    "size": "Detail",
-    "precision": "Precision",
-    "kernels": "Engine",
-    "device": "Device",
+    "style": mark("Style"),
+    "mix": mark("Mix"),
+    "mix_more": mark("Mix"),
+    "size": mark("Detail"),
+    "precision": mark("Precision"),
+    "kernels": mark("Engine"),
+    "device": mark("Device"),
     **{name: row.title for name, row in PARAMETERS.items()},
 }
 
@@ -30,12 +31,12 @@ def change_title(before: EngineConfig, after: EngineConfig) -> str:
     if not changed:
         return ""
     if len(changed) == 1:
-        return _TITLES[next(iter(changed))]
+        return tr(_TITLES[next(iter(changed))])
     if changed <= _SHARES:
-        return "Shares of the mix"
+        return tr("Shares of the mix")
     if changed <= _STYLES:
-        return "Style" if len(after.styles) == len(before.styles) == 1 else "Mix"
-    return "Smooth or sharp" if changed <= _SPEED else "Look"
+        return tr("Style") if len(after.styles) == len(before.styles) == 1 else tr("Mix")
+    return tr("Smooth or sharp") if changed <= _SPEED else tr("Look")
 
 
 class History:

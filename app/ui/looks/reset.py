@@ -11,11 +11,14 @@ from PySide6.QtWidgets import QComboBox, QLabel, QWidget
 
 from app.engine.config import EngineConfig
 from app.live.session import Session
+from app.translation.texts import mark, tr
 from app.ui.widgets.control_panel import ControlPanel
 
 KEYS = (Qt.Key.Key_Delete, Qt.Key.Key_Backspace)
-HINT = "Double-click or Delete resets it"
-BOX_HINT = "Delete, or a double click on its name, resets it"  # a click on the box opens its list
+HINT = mark("Double-click or Delete resets it")
+BOX_HINT = mark(
+    "Delete, or a double click on its name, resets it"
+)  # a click on the box opens its list
 _DEFAULTS = EngineConfig()
 
 
@@ -92,7 +95,7 @@ class ResetController(QObject):
 
     def _add_hint(self, control: QWidget) -> None:
         """End the tip of a control that can be used with the hint."""
-        hint = BOX_HINT if isinstance(control, QComboBox) else HINT
+        hint = tr(BOX_HINT if isinstance(control, QComboBox) else HINT)
         tip = control.toolTip().removesuffix(f". {hint}")
         wanted = f"{tip}. {hint}" if control.isEnabled() else tip
         if wanted != control.toolTip():

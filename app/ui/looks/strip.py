@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from app.engine.result import StyledFrame
 from app.looks.look import Look
+from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.scaling import scale_frame
 from app.ui.viewport.viewport import as_image
@@ -97,8 +98,8 @@ class LookStrip(QFrame):
         self.setObjectName("looks")
         self._shown: list[ShownLook] = []
         self.view = _List(self)
-        self.view.setAccessibleName("Looks")
-        self.view.setToolTip("Saved looks, then the last ones; Enter uses one, F2 names it")
+        self.view.setAccessibleName(tr("Looks"))
+        self.view.setToolTip(tr("Saved looks, then the last ones; Enter uses one, F2 names it"))
         self.view.setViewMode(QListWidget.ViewMode.IconMode)
         self.view.setFlow(QListWidget.Flow.LeftToRight)
         self.view.setWrapping(False)
@@ -147,10 +148,10 @@ class LookStrip(QFrame):
         """Return the context menu of a look; it deletes itself when closed."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction("&Use this look", lambda: self.used.emit(shown))
+        menu.addAction(tr("&Use this look"), lambda: self.used.emit(shown))
         words = "&Rename...\tF2" if shown.name else "&Save...\tF2"
         menu.addAction(words, lambda: self.named.emit(shown))
-        words = "&Delete...\tDel" if shown.name else "&Remove from the strip\tDel"
+        words = tr("&Delete...\tDel") if shown.name else tr("&Remove from the strip\tDel")
         menu.addAction(words, lambda: self.removed.emit(shown))
         return menu
 
@@ -171,7 +172,7 @@ class LookStrip(QFrame):
         icon = QIcon(pixmap)
         icon.addPixmap(pixmap, QIcon.Mode.Selected)  # or Qt tints the painting in force
         item = QListWidgetItem(icon, shown.title)
-        kind = "Saved look" if shown.name else "Look"
-        item.setToolTip(f"{shown.title}\n{kind}; click or Enter uses it")
+        kind = tr("Saved look") if shown.name else tr("Look")
+        item.setToolTip(tr("{title}\n{kind}; click or Enter uses it", title=shown.title, kind=kind))
         item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{kind}: {shown.title}")
         return item

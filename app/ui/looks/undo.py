@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction
 
 from app.engine.config import EngineConfig
 from app.live.session import Session
+from app.translation.texts import tr
 from app.ui.actions import set_available, tip_of
 from app.ui.looks.gestures import Gestures
 from app.ui.looks.history import History
@@ -78,10 +79,21 @@ class UndoController(QObject):
     def _show(self) -> None:
         """Name what would be undone and done again."""
         history = self.history
-        for action, word, title in (
-            (self._undo, "Undo", history.undo_title),
-            (self._redo, "Redo", history.redo_title),
+        for action, key, words, title, nothing in (
+            (
+                self._undo,
+                "undo",
+                tr("Undo {change}", change=history.undo_title),
+                history.undo_title,
+                tr("There is nothing to undo"),
+            ),
+            (
+                self._redo,
+                "redo",
+                tr("Redo {change}", change=history.redo_title),
+                history.redo_title,
+                tr("There is nothing to redo"),
+            ),
         ):
-            action.setText(f"{word} {title}".rstrip())
-            reason = "" if title else f"There is nothing to {word.lower()}"
-            set_available(action, tip_of(word.lower()), reason)
+            action.setText(words.strip())
+            set_available(action, tip_of(key), "" if title else nothing)

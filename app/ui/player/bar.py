@@ -9,6 +9,7 @@ from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSlider, QToolButton, QWidget
 
 from app.frame import SourceInfo
+from app.translation.texts import mark, tr
 from app.ui.actions import set_available, tip_of
 from app.ui.player.part_slider import PartSlider
 from app.ui.theme.tokens import SPACE
@@ -17,7 +18,7 @@ from app.ui.widgets.toolbar import tool_button
 
 TICKS = 100  # slider positions per second of a video
 LOUDEST = 100  # of the slider of the volume
-VOLUME_TIP = "How loud the sound of the video is; drag, or use the arrow keys"
+VOLUME_TIP = mark("How loud the sound of the video is; drag, or use the arrow keys")
 _FRAMES = ("step_back", "step_forward")  # only of videos, as the part
 _PART = ("mark_start", "mark_end", "loop")
 _WIDE = 640  # px from which everything is shown; below, the menu and the keys have the rest
@@ -41,8 +42,8 @@ class PlaybackBar(QFrame):
         self._info: SourceInfo | None = None
         self._silence: str | None = None
         self.slider = PartSlider(self)
-        self.slider.setAccessibleName("Position")
-        self.slider.setToolTip("Where in the video or strip; drag, or use the arrow keys")
+        self.slider.setAccessibleName(tr("Position"))
+        self.slider.setToolTip(tr("Where in the video or strip; drag, or use the arrow keys"))
         self.slider.valueChanged.connect(self._moved)
         self._position_label = QLabel(self)
         self._position_label.setProperty("role", "muted")
@@ -51,8 +52,8 @@ class PlaybackBar(QFrame):
         self.volume.setPageStep(LOUDEST // 10)
         self.volume.setSingleStep(LOUDEST // 20)
         self.volume.setFixedWidth(10 * SPACE)
-        self.volume.setAccessibleName("Volume")
-        self.volume.setToolTip(VOLUME_TIP)
+        self.volume.setAccessibleName(tr("Volume"))
+        self.volume.setToolTip(tr(VOLUME_TIP))
         self.volume.valueChanged.connect(lambda value: self.volume_changed.emit(value / LOUDEST))
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACE, SPACE // 2, 2 * SPACE, SPACE // 2)
@@ -109,8 +110,8 @@ class PlaybackBar(QFrame):
         marks = (None if mark is None else self._value(mark) for mark in (start, end))
         self.slider.show_part(*marks, looped=looped)
         said = [
-            f"{name} at {clock(mark)}"
-            for name, mark in (("part begins", start), ("part ends", end))
+            tr("{name} at {clock}", name=name, clock=clock(mark))
+            for name, mark in ((tr("part begins"), start), (tr("part ends"), end))
             if mark is not None
         ]
         self.slider.setAccessibleDescription(", ".join(said))
@@ -121,7 +122,7 @@ class PlaybackBar(QFrame):
         set_available(self._actions["mute"], tip_of("mute"), silence or "")
         self._mute.setAccessibleDescription(self._actions["mute"].toolTip())
         self.volume.setEnabled(not silence)
-        self.volume.setToolTip(silence or VOLUME_TIP)
+        self.volume.setToolTip(silence or tr(VOLUME_TIP))
         self._arrange()
 
     def show_volume(self, volume: float) -> None:
@@ -154,7 +155,7 @@ class PlaybackBar(QFrame):
         assert self._info is not None
         if self._info.duration:
             return f"{clock(position)} / {clock(self._info.duration)}"
-        return f"{int(position) + 1} of {self._info.count}"
+        return tr("{position} of {count}", position=int(position) + 1, count=self._info.count)
 
     def _moved(self, value: int) -> None:
         if self._info is not None:

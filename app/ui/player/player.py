@@ -11,11 +11,12 @@ from PySide6.QtGui import QAction
 from app.frame import SourceInfo
 from app.live.session import Session
 from app.settings import Settings
+from app.translation.texts import mark, tr
 from app.ui.player.bar import PlaybackBar
 
 STEP = 0.1  # of the volume, by key
-NO_FILM = "This is for videos: open one first"
-NO_PART = "Mark a part first: A where it begins, B where it ends"
+NO_FILM = mark("This is for videos: open one first")
+NO_PART = mark("Mark a part first: A where it begins, B where it ends")
 
 
 class Player(QObject):
@@ -83,7 +84,7 @@ class Player(QObject):
         """Loop the part, or play all of the film."""
         looped = self._actions["loop"].isChecked()
         if looped and self._end is None:
-            self._say(NO_PART if self._session.info else NO_FILM)
+            self._say(tr(NO_PART if self._session.info else NO_FILM))
             looped = False
         self._set_loop(looped)
 
@@ -112,7 +113,7 @@ class Player(QObject):
         info = self._session.info
         film = info is not None and bool(info.duration)
         if not film:
-            self._say(NO_FILM)
+            self._say(tr(NO_FILM))
         return film
 
     def _set_loop(self, looped: bool) -> None:
@@ -134,4 +135,4 @@ class Player(QObject):
         self._bar.show_silence(silence)
         if silence and silence != self._told:
             self._told = silence
-            self._say(f"{silence}. The video plays without sound.")
+            self._say(tr("{silence}. The video plays without sound.", silence=silence))

@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QHideEvent, QPainter, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
+from app.translation.texts import tr
 from app.ui.theme.motion import moves
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import INK, REDRAW_MS, SHADE
@@ -32,7 +33,7 @@ class RecordingLight(QWidget):
         self._told, self._text, self._picture = told, "", parent
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setObjectName("recording")
-        self.setAccessibleName("Recording")
+        self.setAccessibleName(tr("Recording"))
         self._timer = QTimer(self, interval=REDRAW_MS)
         self._timer.timeout.connect(self._refresh)
         parent.installEventFilter(self)

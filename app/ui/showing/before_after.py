@@ -13,16 +13,17 @@ from app.export.before_after.picture import before_and_after, write_before_after
 from app.export.before_after.wipe import ANIMATION, FILM, write_wipe
 from app.live.display_copy import full_size
 from app.live.session import Session
+from app.translation.texts import mark, tr
 from app.ui.controllers.exporter import films_folder, pictures_folder
 from app.ui.file_dialogs import FileDialogs, FileKind, Place, name_filter, suggested_name
 from app.ui.showing.saved_files import SavedFiles
 
-NO_PICTURE = "There is no picture yet"
-MAKING = "Making the wipe..."
+NO_PICTURE = mark("There is no picture yet")
+MAKING = mark("Making the wipe...")
 SAVE_WIPE = FileKind(
     "save_folder",
     (Place.MoviesLocation,),
-    (name_filter("Film", FILM), name_filter("Animation", ANIMATION)),
+    (name_filter(mark("Film"), FILM), name_filter(mark("Animation"), ANIMATION)),
 )
 
 
@@ -66,9 +67,9 @@ class BeforeAfter:
             return write_before_after(path, styled, arrangement, at or 0.0, full_size(styled))
 
         def done(lost: list[str]) -> None:
-            self._saved.tell(path, "; ".join([f"Saved {path}", *lost]))
+            self._saved.tell(path, "; ".join([tr("Saved {path}", path=path), *lost]))
 
-        self._session.run(work, done, doing=f"save {path.name}")
+        self._session.run(work, done, doing=tr("save {name}", name=path.name))
 
     def ask_wipe(self, parent: QWidget) -> None:
         """Ask for the file of a wipe; it is of the picture that is on screen now."""
@@ -77,7 +78,7 @@ class BeforeAfter:
             return
         dialog = self._dialogs.dialog(
             parent,
-            "Save a wipe",
+            tr("Save a wipe"),
             SAVE_WIPE,
             QFileDialog.FileMode.AnyFile,
             lambda names: self.save_wipe(styled, Path(names[0]), dialog.selectedNameFilter()),
@@ -105,12 +106,14 @@ class BeforeAfter:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_wipe(path, *before_and_after(styled, full_size(styled)))
 
-        self._say(MAKING)
+        self._say(tr(MAKING))
         doing = f"save {path.name}"
-        self._session.run(work, lambda _: self._saved.tell(path, f"Saved {path}"), doing=doing)
+        self._session.run(
+            work, lambda _: self._saved.tell(path, tr("Saved {path}", path=path)), doing=doing
+        )
 
     def _current_or_notice(self) -> StyledFrame | None:
         styled = self._current()
         if styled is None:
-            self._say(NO_PICTURE)
+            self._say(tr(NO_PICTURE))
         return styled

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 from app.engine.result import StyledFrame
 from app.live.session import Session
 from app.settings import Settings
+from app.translation.texts import mark, tr
 from app.ui.file_dialogs import FileDialogs
 from app.ui.showing.before_after import BeforeAfter
 from app.ui.showing.projector import ProjectorWindow, other_screens, screen_title
@@ -28,7 +29,7 @@ SHOW_ACTIONS = (
     "slideshow",
     "slideshow_settings",
 )
-ONE_SCREEN = "There is one screen only, so this is a window; a double click fills the screen"
+ONE_SCREEN = mark("There is one screen only, so this is a window; a double click fills the screen")
 
 
 class ShowController(QObject):
@@ -110,7 +111,7 @@ class ShowController(QObject):
             self.project(screens[0])
         else:
             self.project(self._window.screen(), full=False)
-            self._say(ONE_SCREEN)
+            self._say(tr(ONE_SCREEN))
 
     def _choose_screen(self, screens: list[QScreen]) -> None:
         """Ask which of several screens is meant."""

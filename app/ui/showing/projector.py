@@ -14,6 +14,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.engine.result import StyledFrame
+from app.translation.texts import tr
 from app.ui.viewport.viewport import Viewport
 
 SIZE = (960, 540)  # of the window where there is no second screen
@@ -33,8 +34,8 @@ class ProjectorWindow(QWidget):
 
     def __init__(self) -> None:
         super().__init__(None, Qt.WindowType.Window)
-        self.setWindowTitle("StyleForge: projector")
-        self.setAccessibleName("Projector")
+        self.setWindowTitle(tr("StyleForge: projector"))
+        self.setAccessibleName(tr("Projector"))
         palette = self.palette()
         for role in (QPalette.ColorRole.Window, QPalette.ColorRole.Dark):
             palette.setColor(role, QColor("black"))

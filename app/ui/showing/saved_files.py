@@ -11,11 +11,12 @@ from PySide6.QtGui import QDesktopServices
 
 from app.background_jobs import RunJob
 from app.errors import ADVICE, Problem
+from app.translation.texts import mark, tr
 from app.ui.widgets.message_bars import NoticeBar
 
-NOTHING = "Nothing was saved yet: S saves this picture, R records"
-NO_PROGRAM_ADVICE = "Install a file manager, or open the folder in a terminal."
-WORDS = "Show in &folder"
+NOTHING = mark("Nothing was saved yet: S saves this picture, R records")
+NO_PROGRAM_ADVICE = mark("Install a file manager, or open the folder in a terminal.")
+WORDS = mark("Show in &folder")
 
 
 class SavedFiles:
@@ -40,13 +41,14 @@ class SavedFiles:
         """
         self._newest = path
         self._notices.show_notice(
-            text, (WORDS, f"Show {path.name} in its folder", lambda: self._show(path))
+            text,
+            (tr(WORDS), tr("Show {name} in its folder", name=path.name), lambda: self._show(path)),
         )
 
     def show(self) -> None:
         """Show what was saved last in its folder."""
         if self._newest is None:
-            self._notices.show_notice(NOTHING)
+            self._notices.show_notice(tr(NOTHING))
         else:
             self._show(self._newest)
 
@@ -55,15 +57,15 @@ class SavedFiles:
             if not there:
                 self._fail(
                     Problem(
-                        f"The folder {path.parent} is not there any more",
-                        advice=ADVICE["FileNotFoundError"],
+                        tr("The folder {parent} is not there any more", parent=path.parent),
+                        advice=tr(ADVICE["FileNotFoundError"]),
                     )
                 )
             elif not show_in_folder(path):
                 self._fail(
                     Problem(
-                        f"No program shows folders here; the file is {path}",
-                        advice=NO_PROGRAM_ADVICE,
+                        tr("No program shows folders here; the file is {path}", path=path),
+                        advice=tr(NO_PROGRAM_ADVICE),
                     )
                 )
 

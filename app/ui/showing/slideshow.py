@@ -12,13 +12,14 @@ from app.engine.result import StyledFrame
 from app.live.session import Session
 from app.options import Part
 from app.settings import Settings
+from app.translation.texts import mark
 from app.ui.theme.motion import system_is_still
 
 FADE_S = 2.0  # at most half of the time between two changes
 PATIENCE_S = 8.0  # for the first result of a mix, whose networks may have to be loaded
 TICK_MS = 100  # of a fade whose results do not come
-TOO_FEW = "A slideshow needs two styles or more: choose them in its settings (Shift+F3)"
-NOTHING_OPEN = "Open something first: a slideshow shows it in one style after the other"
+TOO_FEW = mark("A slideshow needs two styles or more: choose them in its settings (Shift+F3)")
+NOTHING_OPEN = mark("Open something first: a slideshow shows it in one style after the other")
 
 
 class Slideshow(QObject):

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from app.settings import Settings
 from app.styles.pack import Style
+from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.form_layout import FormLayout
 from app.ui.widgets.message_bars import make_button
@@ -39,23 +40,23 @@ class SlideshowDialog(QDialog):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("StyleForge: slideshow")
+        self.setWindowTitle(tr("StyleForge: slideshow"))
         self.setModal(False)
         self.seconds = QSpinBox()
         self.seconds.setRange(SHORTEST_S, LONGEST_S)
-        self.seconds.setSuffix(" s")
-        self.seconds.setAccessibleName("Time of each style")
-        self.seconds.setToolTip("How long each style is shown until the next one")
+        self.seconds.setSuffix(tr(" s"))
+        self.seconds.setAccessibleName(tr("Time of each style"))
+        self.seconds.setToolTip(tr("How long each style is shown until the next one"))
         self.seconds.valueChanged.connect(
             lambda value: self.picked.emit("slideshow_seconds", float(value))
         )
         self.styles = QListWidget()
-        self.styles.setAccessibleName("Styles of the slideshow")
-        self.styles.setToolTip("Tick the styles that are shown")
+        self.styles.setAccessibleName(tr("Styles of the slideshow"))
+        self.styles.setToolTip(tr("Tick the styles that are shown"))
         self.styles.itemChanged.connect(lambda _: self._pick_styles())
-        self.cut = QCheckBox("&Cut in place of fading")
-        self.cut.setAccessibleName("Cut in place of fading")
-        self.cut.setToolTip("Change from one style to the next at once, without a fade")
+        self.cut = QCheckBox(tr("&Cut in place of fading"))
+        self.cut.setAccessibleName(tr("Cut in place of fading"))
+        self.cut.setToolTip(tr("Change from one style to the next at once, without a fade"))
         self.cut.clicked.connect(lambda on: self.picked.emit("slideshow_cuts", on))
         self._lay_out()
         WindowGeometry(self)
@@ -90,10 +91,10 @@ class SlideshowDialog(QDialog):
     def _lay_out(self) -> None:
         content = QWidget()
         form = FormLayout(content)
-        form.add("&Time of each", self.seconds)
+        form.add(tr("&Time of each"), self.seconds)
         form.add("&Styles", self.styles)
         form.add_below(self.cut, whole=True)
-        close = make_button("C&lose", "Close this window (Esc)", self.reject)
+        close = make_button(tr("C&lose"), tr("Close this window (Esc)"), self.reject)
         close.setAutoDefault(False)
         foot = QHBoxLayout()
         foot.setContentsMargins(2 * SPACE, 0, 2 * SPACE, 0)

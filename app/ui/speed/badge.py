@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.engine.result import StyledFrame
 from app.live.stream_metrics import StreamStats
+from app.translation.texts import tr
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import INK, REDRAW_MS, SHADE
 
@@ -20,8 +21,12 @@ _RATE_FROM = 0.1  # frames a second; of fewer, the seconds that each takes are s
 def fps_text(fps: float) -> str:
     """Return "15 fps", "1.5 fps" of a slow stream, or "25 s a picture" of a very slow one."""
     if 0 < fps < _RATE_FROM:
-        return f"{1 / fps:.0f} s a picture"
-    return f"{fps:.0f} fps" if fps >= _WHOLE_FROM else f"{fps:.1f} fps"
+        return tr("{fps} s a picture", fps=f"{1 / fps:.0f}")
+    return (
+        tr("{fps} fps", fps=f"{fps:.0f}")
+        if fps >= _WHOLE_FROM
+        else tr("{fps} fps", fps=f"{fps:.1f}")
+    )
 
 
 class SpeedBadge(QPushButton):
@@ -45,8 +50,8 @@ class SpeedBadge(QPushButton):
         super().__init__(parent)
         self._reading, self._styled = reading, styled
         self._wanted = False
-        self.setAccessibleName("Frames a second")
-        self.setToolTip("How many pictures are shown a second; click to show all figures")
+        self.setAccessibleName(tr("Frames a second"))
+        self.setToolTip(tr("How many pictures are shown a second; click to show all figures"))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.clicked.connect(figures.trigger)
@@ -72,7 +77,7 @@ class SpeedBadge(QPushButton):
         shown = bool(fps) and styled is not None and styled.comparison is None
         if shown and (text := fps_text(fps)) != self.text():
             self.setText(text)
-            self.setAccessibleDescription(f"{text}. Shows all figures")
+            self.setAccessibleDescription(tr("{text}. Shows all figures", text=text))
             self.resize(self.sizeHint())
         self.setVisible(shown)
 

@@ -8,14 +8,16 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSlider, QVBoxLayout, QWidget
 
+from app.translation.texts import mark, tr
 from app.ui.speed.badge import fps_text
 from app.ui.speed.timing import FrameTime
 from app.ui.theme.tokens import SPACE
 
-CUSTOM = "Custom"
-TIP = (
-    "Left: more pictures a second. Right: sharper pictures. In the middle the program chooses. "
-    "The rates are those of this machine; a camera may give fewer"
+CUSTOM = mark("Custom")
+TIP = mark(
+    "Left: more pictures a second. Right: sharper pictures. In the middle "
+    "the program chooses. The rates are those of this machine; a camera may "
+    "give fewer"
 )
 
 
@@ -44,15 +46,15 @@ class SpeedBar(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.slider = _Slider(Qt.Orientation.Horizontal)
-        self.slider.setAccessibleName("Smooth or sharp")
-        self.slider.setToolTip(TIP)
+        self.slider.setAccessibleName(tr("Smooth or sharp"))
+        self.slider.setToolTip(tr(TIP))
         self.slider.setPageStep(1)
         self.slider.setTickPosition(QSlider.TickPosition.TicksBelow)
         self.slider.setTickInterval(1)
         self.slider.valueChanged.connect(self.picked)
-        self.automatic = QPushButton("Automatic")
-        self.automatic.setAccessibleName("Automatic speed")
-        self.automatic.setToolTip("Let the program choose between smooth and sharp (Shift+A)")
+        self.automatic = QPushButton(tr("Automatic"))
+        self.automatic.setAccessibleName(tr("Automatic speed"))
+        self.automatic.setToolTip(tr("Let the program choose between smooth and sharp (Shift+A)"))
         self.automatic.clicked.connect(lambda: self.picked.emit(self.slider.maximum() // 2))
         policy = self.automatic.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
@@ -60,7 +62,7 @@ class SpeedBar(QWidget):
         self.title, self.left, self.right = QLabel(), QLabel(), QLabel()
         for label in (self.left, self.right):
             label.setProperty("role", "muted")
-        self.heading = QLabel("&Smooth or sharp")
+        self.heading = QLabel(tr("&Smooth or sharp"))
         self.heading.setProperty("role", "heading")
         self.heading.setBuddy(self.slider)
         column = QVBoxLayout(self)
@@ -97,11 +99,15 @@ class SpeedBar(QWidget):
         self.slider.setRange(0, len(titles) - 1)
         self.slider.setValue(len(titles) // 2 if current is None else current)
         self.slider.blockSignals(blocked)
-        title = CUSTOM if current is None else titles[current]
+        title = tr(CUSTOM if current is None else titles[current])
         self.title.setText(title)
         self.automatic.setVisible(current != len(titles) // 2)
-        self.left.setText("\n".join(filter(None, ("Smooth", rate_text(smooth)))))
-        self.right.setText("\n".join(filter(None, ("Sharp", rate_text(sharp)))))
+        self.left.setText("\n".join(filter(None, (tr("Smooth", "speed"), rate_text(smooth)))))
+        self.right.setText("\n".join(filter(None, (tr("Sharp", "speed"), rate_text(sharp)))))
         self.right.setAlignment(Qt.AlignmentFlag.AlignRight)
-        ends = f"smooth {rate_text(smooth)}, sharp {rate_text(sharp)}"
+        ends = tr(
+            "smooth {smooth}, sharp {sharp}",
+            smooth=rate_text(smooth),
+            sharp=rate_text(sharp),
+        )
         self.slider.setAccessibleDescription(f"{title}; {ends}")

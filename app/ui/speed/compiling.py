@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QTimer
 
+from app.translation.texts import tr
 from app.ui.speed.words import COMPILING, faster_words
 from kernels.jit import build
 
@@ -48,7 +49,7 @@ class CompileWatch(QObject):
         if compiling == self._compiling:
             return
         self._compiling = compiling
-        self._show(COMPILING if compiling else "")
+        self._show(tr(COMPILING) if compiling else "")
         if not compiling:
             self._settled.start()
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from app.engine.config import EngineConfig
 from app.engine.resolution import AUTO_SIZES, SHARPER, Sizes, kept_strokes
 from app.options import STROKE_SIZE, STROKES
+from app.translation.texts import mark
 from app.ui.speed.timing import FrameTime, FrameTimes, Kind
 from models.precision import Precision
 
 APART = 1.15  # how much faster or slower a step is than the one beside it, at least
 TITLES: dict[int, tuple[str, ...]] = {  # of so many steps
-    3: ("Smoothest", "Automatic", "Sharpest"),
-    5: ("Smoothest", "Smoother", "Automatic", "Sharper", "Sharpest"),
+    3: (mark("Smoothest"), mark("Automatic"), mark("Sharpest")),
+    5: (mark("Smoothest"), mark("Smoother"), mark("Automatic"), mark("Sharper"), mark("Sharpest")),
 }
 
 

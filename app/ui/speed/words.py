@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from app.engine.result import RunInfo
+from app.translation.texts import mark, tr
 from utils.devices import NO_GPU
 
-COMPILING = "Getting faster: compiling for your machine (about a minute)"
+COMPILING = mark("Getting faster: compiling for your machine (about a minute)")
 FASTER = 1.2  # how much faster a stream has become before it is told
 
 
@@ -17,26 +18,35 @@ def plain_words(running: RunInfo, *, automatic: bool) -> str:
         running: What ran.
         automatic: Whether the program chose the version of the style.
     """
-    where = f"Runs on {_device(running.device)}{_why_no_gpu(running)}"
-    version = "Fast" if running.lite else "Fine"
-    of = f"of {running.style}" if running.mixed else "of the style"
-    why = ", so that the picture stays fluid" if running.lite and automatic else ""
-    return f"{where}. {version} version {of}{why}"
+    return f"{_where(running)}. {_version(running, chosen=running.lite and automatic)}"
 
 
-def _device(title: str) -> str:
-    """The processor, or a GPU's name without its index."""
-    return "the processor" if title == "CPU" else title.partition(" (cuda:")[0]
-
-
-def _why_no_gpu(running: RunInfo) -> str:
+def _where(running: RunInfo) -> str:
+    """Where the network runs and, on the processor, why on no GPU."""
     if running.device != "CPU":
-        return ""
+        device = running.device.partition(" (cuda:")[0]  # its name without its index
+        return tr("Runs on {device}", device=device)
     if NO_GPU in running.limitations:
-        return ", no NVIDIA GPU found"
+        return tr("Runs on the processor, no NVIDIA GPU found")
     if any("NVIDIA driver" in reason for reason in running.limitations):
-        return ", since PyTorch cannot use the NVIDIA GPU"
-    return ""
+        return tr("Runs on the processor, since PyTorch cannot use the NVIDIA GPU")
+    return tr("Runs on the processor")
+
+
+def _version(running: RunInfo, *, chosen: bool) -> str:
+    """Which version of the style it is, and why if the program has chosen the fast one."""
+    if running.mixed:
+        name = running.style
+        if chosen:
+            return tr("Fast version of {name}, so that the picture stays fluid", name=name)
+        if running.lite:
+            return tr("Fast version of {name}", name=name)
+        return tr("Fine version of {name}", name=name)
+    if chosen:
+        return tr("Fast version of the style, so that the picture stays fluid")
+    if running.lite:
+        return tr("Fast version of the style")
+    return tr("Fine version of the style")
 
 
 def faster_words(before: float, after: float) -> str:
@@ -48,7 +58,11 @@ def faster_words(before: float, after: float) -> str:
     """
     if not before or after < FASTER * before:
         return ""
-    return f"Faster now: {_rate(after)} pictures a second instead of {_rate(before)}"
+    return tr(
+        "Faster now: {after} pictures a second instead of {before}",
+        after=_rate(after),
+        before=_rate(before),
+    )
 
 
 def _rate(fps: float) -> str:

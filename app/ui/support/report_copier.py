@@ -10,11 +10,12 @@ from PySide6.QtGui import QAction, QGuiApplication
 from app.background_jobs import RunJob
 from app.diagnostics.report_process import ReportError, make_report
 from app.errors import Problem
+from app.translation.texts import mark, tr
 
-COLLECTING = "Checking this machine for the report; this takes some seconds"
-COPIED = (
-    "The report is on the clipboard: this machine, the settings and the last messages, without "
-    "names of your files. Paste it where you ask for help"
+COLLECTING = mark("Checking this machine for the report; this takes some seconds")
+COPIED = mark(
+    "The report is on the clipboard: this machine, the settings and the last "
+    "messages, without names of your files. Paste it where you ask for help"
 )
 
 
@@ -45,7 +46,7 @@ class ReportCopier(QObject):
     def copy(self) -> None:
         """Make a report and copy it."""
         self._action.setEnabled(False)
-        self._show_notice(COLLECTING)
+        self._show_notice(tr(COLLECTING))
         self._save_settings()
         self._run(_report, self._done, doing="make a report")
 
@@ -55,7 +56,7 @@ class ReportCopier(QObject):
             self._show_problem(made)
         else:
             QGuiApplication.clipboard().setText(made)
-            self._show_notice(COPIED)
+            self._show_notice(tr(COPIED))
 
 
 def _report() -> str | Problem:

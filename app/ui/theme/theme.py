@@ -9,11 +9,12 @@ from PySide6.QtCore import QChildEvent, QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFontInfo, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
+from app.translation.texts import mark
 from app.ui.incremental_work import IncrementalWork
 from app.ui.theme.motion import STILL_SHEET, system_is_still
 from app.ui.theme.tokens import DARK, LIGHT, RADIUS, Tokens
 
-CHOICES = ("system", "light", "dark")
+CHOICES = (mark("system"), mark("light"), mark("dark"))
 _ICONS = Path(__file__).resolve().parents[3] / "assets" / "icons"
 
 

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QLineEdit, QVBoxL
 
 from app.options import CAMERA_FITS, CAMERA_FORMATS, CAMERA_RATES, CAMERA_SIZES, Option
 from app.settings import Settings
+from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.form_layout import FormLayout
 from app.ui.widgets.message_bars import make_button
@@ -31,27 +32,34 @@ class CameraDialog(QDialog):
 
     def __init__(self, settings: Settings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("StyleForge: virtual camera")
+        self.setWindowTitle(tr("StyleForge: virtual camera"))
         self.setModal(False)
         sizes = [Choice(size, size.replace("x", " x ")) for size in CAMERA_SIZES]
-        rates = [Choice(rate, f"{rate} per second") for rate in CAMERA_RATES]
-        self.size_box = self._box("camera_size", "Size", "Size of the virtual camera", sizes)
-        self.rate = self._box("camera_rate", "Rate", "Pictures per second that it is sent", rates)
+        rates = [Choice(rate, tr("{rate} per second", rate=rate)) for rate in CAMERA_RATES]
+        self.size_box = self._box(
+            "camera_size", tr("Size"), tr("Size of the virtual camera"), sizes
+        )
+        self.rate = self._box(
+            "camera_rate", tr("Rate"), tr("Pictures per second that it is sent"), rates
+        )
         self.format = self._box(
-            "camera_format", "Format", "How its pixels are stored", _choices(CAMERA_FORMATS)
+            "camera_format", tr("Format"), tr("How its pixels are stored"), _choices(CAMERA_FORMATS)
         )
         self.fit = self._box(
-            "camera_fit", "Fit", "What becomes of pictures of another shape", _choices(CAMERA_FITS)
+            "camera_fit",
+            tr("Fit"),
+            tr("What becomes of pictures of another shape"),
+            _choices(CAMERA_FITS),
         )
         self.device = QLineEdit()
-        self.device.setAccessibleName("Device")
-        self.device.setPlaceholderText("The first there is")
-        self.device.setToolTip("Name of the virtual camera: /dev/video2, OBS Virtual Camera")
+        self.device.setAccessibleName(tr("Device"))
+        self.device.setPlaceholderText(tr("The first there is"))
+        self.device.setToolTip(tr("Name of the virtual camera: /dev/video2, OBS Virtual Camera"))
         self.device.editingFinished.connect(self._pick_device)
-        self.always = QCheckBox("Send &also while no program reads it")
-        self.always.setAccessibleName("Send also while no program reads it")
+        self.always = QCheckBox(tr("Send &also while no program reads it"))
+        self.always.setAccessibleName(tr("Send also while no program reads it"))
         self.always.setToolTip(
-            "Do not pause while nobody reads, which v4l2loopback tells from version 0.13 on"
+            tr("Do not pause while nobody reads, which v4l2loopback tells from version 0.13 on")
         )
         self.always.clicked.connect(lambda on: self.picked.emit("camera_always", on))
         self.format_remark, self.fit_remark, self.status = (RemarkLabel() for _ in range(3))
@@ -96,7 +104,7 @@ class CameraDialog(QDialog):
         form.add_below(self.always)
         form.add_below(self.status, whole=True)
         form.add_stretch_row()
-        close = make_button("&Close", "Close this window (Esc)", self.reject)
+        close = make_button(tr("&Close"), tr("Close this window (Esc)"), self.reject)
         close.setAutoDefault(False)
         foot = QHBoxLayout()
         foot.setContentsMargins(2 * SPACE, 0, 2 * SPACE, 0)
@@ -110,4 +118,4 @@ class CameraDialog(QDialog):
 
 
 def _choices(options: Mapping[str, Option]) -> list[Choice]:
-    return [Choice(key, each.title, each.remark) for key, each in options.items()]
+    return [Choice(key, tr(each.title), tr(each.remark)) for key, each in options.items()]

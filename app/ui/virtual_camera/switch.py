@@ -14,11 +14,12 @@ from app.engine.result import StyledFrame
 from app.errors import ADVICE, Problem, StyleForgeError
 from app.live.session import Session
 from app.settings import Settings
+from app.translation.texts import mark, tr
 from app.ui.virtual_camera.dialog import CameraDialog
 from app.virtual_camera.choice import CameraChoice, parse_size
 from app.virtual_camera.sender import CameraStatus, State, VirtualCamera
 
-DOING = "switch the virtual camera on"
+DOING = mark("switch the virtual camera on")
 
 
 def choice_from_settings(settings: Settings) -> CameraChoice:
@@ -165,13 +166,16 @@ class CameraSwitch(QObject):
         if status.state is State.FAILED:
             self.close()
             self._session.problem.emit(
-                Problem(f"The virtual camera {status}", advice=ADVICE["VirtualCameraError"])
+                Problem(
+                    tr("The virtual camera {status}", status=status),
+                    advice=tr(ADVICE["VirtualCameraError"]),
+                )
             )
             return
         self._show(str(status))
 
     def _show(self, text: str) -> None:
-        self._text = f"Virtual camera: {text}" if text else ""
+        self._text = tr("Virtual camera: {text}", text=text) if text else ""
         self._say(self._text)
         if self._dialog is not None:
             self._dialog.show_status(self._text)

@@ -12,18 +12,19 @@ from app.frame import SourceInfo
 from app.live.session import Session
 from app.sources import SCENE
 from app.sources.camera import CameraName
+from app.translation.texts import mark, tr
 from app.ui.controllers.source_opener import camera_spec
 from app.ui.file_dialogs import OPEN_FILM, OPEN_PICTURE, FileDialogs, FileKind
 from app.ui.welcome.page import WelcomePage
 
 # The actions of the cards, in their order, with one line each.
 CARDS = {
-    "open_camera": "See yourself as a painting, live",
-    "open_photo": "Paint one picture or several",
-    "open_film": "Paint every frame, with its sound",
-    "open_demo": "Try it on a small animated scene",
+    "open_camera": mark("See yourself as a painting, live"),
+    "open_photo": mark("Paint one picture or several"),
+    "open_film": mark("Paint every frame, with its sound"),
+    "open_demo": mark("Try it on a small animated scene"),
 }
-NO_CAMERA = "No camera found. Plug one in, and choose Camera again"
+NO_CAMERA = mark("No camera found. Plug one in, and choose Camera again")
 
 
 class WelcomeController(QObject):
@@ -52,7 +53,7 @@ class WelcomeController(QObject):
     ) -> None:
         super().__init__(window)
         self._session, self._dialogs, self._say, self._window = session, dialogs, say, window
-        self.page = WelcomePage([(actions[key], line) for key, line in CARDS.items()], picture)
+        self.page = WelcomePage([(actions[key], tr(line)) for key, line in CARDS.items()], picture)
         self._offered = self._opening = self._dragging = self._camera_wanted = False
         session.opening_changed.connect(self._on_opening_changed)
         session.source_changed.connect(self._on_source_changed)
@@ -70,9 +71,9 @@ class WelcomeController(QObject):
             self._camera_wanted = True
             self._session.cameras()
         elif key == "open_photo":
-            self._ask("Open photos", OPEN_PICTURE)
+            self._ask(tr("Open photos"), OPEN_PICTURE)
         elif key == "open_film":
-            self._ask("Open a film", OPEN_FILM)
+            self._ask(tr("Open a film"), OPEN_FILM)
         else:
             self._session.open(SCENE)
 
@@ -94,14 +95,14 @@ class WelcomeController(QObject):
         elif cameras:
             self._choose_camera(cameras)
         else:
-            self._say(NO_CAMERA)
+            self._say(tr(NO_CAMERA))
 
     def _choose_camera(self, cameras: tuple[CameraName, ...]) -> None:
         """Ask which of several cameras is meant."""
         menu = QMenu(self._window)
         menu.aboutToHide.connect(menu.deleteLater)
         for camera in cameras:
-            made = menu.addAction(camera.name or f"Camera {camera.index}")
+            made = menu.addAction(camera.name or tr("Camera {index}", index=camera.index))
             made.triggered.connect(lambda _=False, c=camera: self._session.open(camera_spec(c)))
         card = self.page.cards[0] if self.page.isVisible() else self._window
         menu.popup(card.mapToGlobal(QPoint(0, card.height() // 2)))

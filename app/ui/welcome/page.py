@@ -17,10 +17,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.translation.texts import mark, tr
 from app.ui.theme.tokens import RADIUS, SPACE
 
-HEADLINE = "What would you like to paint?"
-DROP_TEXT = "or drop anything here: photos, films, folders, styles"
+HEADLINE = mark("What would you like to paint?")
+DROP_TEXT = mark("or drop anything here: photos, films, folders, styles")
 CARD_WIDTH = 156  # px, at least
 _ICON = 48
 
@@ -47,7 +48,7 @@ class Card(QPushButton):
             centered = Qt.AlignmentFlag.AlignHCenter if label is self.key else Qt.AlignmentFlag(0)
             column.addWidget(label, 1 if label is self.line else 0, centered)
         self.setAccessibleName(action.iconText())
-        self.setAccessibleDescription(f"{line}. Key: {self.key.text()}")
+        self.setAccessibleDescription(tr("{line}. Key: {text}", line=line, text=self.key.text()))
         self.setToolTip(action.toolTip())
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMinimumWidth(CARD_WIDTH)
@@ -106,13 +107,13 @@ class WelcomePage(QScrollArea):
         self._parent = parent
         self.cards = [Card(action, line) for action, line in cards]
         self.setObjectName("welcome")
-        self.setAccessibleName("Welcome")
+        self.setAccessibleName(tr("Welcome"))
         self.setToolTip("")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.headline, self.drop_zone = QLabel(HEADLINE), _DropZone(DROP_TEXT)
+        self.headline, self.drop_zone = QLabel(tr(HEADLINE)), _DropZone(tr(DROP_TEXT))
         self.headline.setProperty("role", "title")
         self.drop_zone.setProperty("role", "muted")
         self.drop_zone.setMinimumHeight(7 * SPACE)

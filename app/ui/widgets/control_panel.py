@@ -22,6 +22,7 @@ from app.engine.result import StyledFrame
 from app.live.session import Session
 from app.parameters import AUTO, PARAMETERS, Group
 from app.styles.pack import Style
+from app.translation.texts import tr
 from app.ui.speed.bar import SpeedBar
 from app.ui.speed.controller import SpeedController
 from app.ui.theme.tokens import SPACE
@@ -90,37 +91,41 @@ class ControlPanel(QScrollArea):
     # Building
 
     def _make_widgets(self) -> None:
-        self.source = OptionBox("Source", "The source: a camera, a file, a folder or the scene")
-        self.source.setPlaceholderText("Nothing is open")
+        self.source = OptionBox(
+            tr("Source"), tr("The source: a camera, a file, a folder or the scene")
+        )
+        self.source.setPlaceholderText(tr("Nothing is open"))
         self.address = QLineEdit()
-        self.address.setPlaceholderText("http://... or rtsp://...")
-        self.address.setAccessibleName("Network address")
-        self.address.setToolTip("The address of a network camera: http:// (MJPEG) or rtsp://")
+        self.address.setPlaceholderText(tr("http://... or rtsp://..."))
+        self.address.setAccessibleName(tr("Network address"))
+        self.address.setToolTip(tr("The address of a network camera: http:// (MJPEG) or rtsp://"))
         self.connect_button = make_button(
-            "Co&nnect", "Open this address (Enter)", self._enter_address
+            tr("Co&nnect"), tr("Open this address (Enter)"), self._enter_address
         )
         self.speed = SpeedBar()
         self.advanced_button = tool_button(self._unfold, self)
-        self.advanced_button.setText("Advanced")
+        self.advanced_button.setText(tr("Advanced"))
         self.advanced_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self._unfold.toggled.connect(self._show_arrow)
         self._show_arrow(self._unfold.isChecked())
         self.controls = {name: control_of(row) for name, row in PARAMETERS.items()}
         self.mix = OptionBox(
-            "Mix with", "A second style to mix in (M); also Shift-click one in the gallery"
+            tr("Mix with"), tr("A second style to mix in (M); also Shift-click one in the gallery")
         )
         self.wheel = MixWheel()
         self.network_size = OptionBox(
-            "Detail",
-            "How many pixels wide the painting is computed: fewer are faster, more make finer "
-            "strokes. Automatic keeps their width",
+            tr("Detail"),
+            tr(
+                "How many pixels wide the painting is computed: fewer are faster, more "
+                "make finer strokes. Automatic keeps their width"
+            ),
         )
         self.precision = OptionBox(
-            "Precision", "How precisely it computes: FP16 is faster on most GPUs"
+            tr("Precision"), tr("How precisely it computes: FP16 is faster on most GPUs")
         )
-        self.kernels = OptionBox("Engine", "Which implementation of the network runs")
-        self.device = OptionBox("Device", "Where the network runs")
-        self.device.set_options([Choice("auto", "Automatic")])
+        self.kernels = OptionBox(tr("Engine"), tr("Which implementation of the network runs"))
+        self.device = OptionBox(tr("Device"), tr("Where the network runs"))
+        self.device.set_options([Choice("auto", tr("Automatic"))])
         self.network_remark, self.precision_remark, self.kernels_remark, self.device_remark = (
             RemarkLabel() for _ in range(4)
         )
@@ -136,21 +141,24 @@ class ControlPanel(QScrollArea):
         row.addWidget(self.address, 1)
         row.addWidget(self.connect_button)
         self.address_row.hide()
-        form.add("S&ource", self.source)
+        form.add(tr("S&ource"), self.source)
         form.add_below(self.address_row, whole=True)
         form.add_below(self.speed, whole=True)
         self.advanced = QWidget()
         inner = FormLayout(self.advanced)
         inner.setContentsMargins(0, 0, 0, 0)
-        above = {"mix_amount": ("Mi&x with", self.mix), "network": ("&Detail", self.network_size)}
+        above = {
+            "mix_amount": (tr("Mi&x with"), self.mix),
+            "network": (tr("&Detail"), self.network_size),
+        }
         for group in Group:
             rows = inner if group is Group.ADVANCED else form
             if group is Group.ADVANCED:
-                form.add("Dev&ice", self.device)
+                form.add(tr("Dev&ice"), self.device)
                 form.add_below(self.device_remark, whole=True)
                 form.add_below(self.advanced_button, whole=True)
             else:
-                form.add_heading(group)
+                form.add_heading(tr(group))
             names = [name for name, row in PARAMETERS.items() if row.group is group]
             for name in sorted(names, key=lambda n: isinstance(self.controls[n], CheckControl)):
                 if name in above:
@@ -159,9 +167,9 @@ class ControlPanel(QScrollArea):
                 if name == "network":
                     rows.add_below(self.network_remark)
         self._share_label = form.add_in_place_of(self.controls["mix_amount"], self.wheel)
-        inner.add("&Precision", self.precision)
+        inner.add(tr("&Precision"), self.precision)
         inner.add_below(self.precision_remark, whole=True)
-        inner.add("En&gine", self.kernels)
+        inner.add(tr("En&gine"), self.kernels)
         inner.add_below(self.kernels_remark, whole=True)
         form.add_below(self.advanced, whole=True)
         self.advanced.hide()
@@ -169,7 +177,7 @@ class ControlPanel(QScrollArea):
         form.add_stretch_row()
         self.setWidget(content)
         # Wide enough for "Automatic (1920x1080)" beside its label in any font.
-        letters = self.fontMetrics().horizontalAdvance("How much of it Automatic (1920x1080)")
+        letters = self.fontMetrics().horizontalAdvance(tr("How much of it Automatic (1920x1080)"))
         self.setFixedWidth(max(288, letters + 12 * SPACE))
 
     def _connect(self) -> None:
@@ -232,16 +240,16 @@ class ControlPanel(QScrollArea):
         others = self._session.library.mixable_with(config.style)
         many = len(self._listed) > 2
         full = len(self._listed) == FAMILIES[self._family].most_mixed and many
-        self.mix.setPlaceholderText(f"{len(self._listed)} styles")
+        self.mix.setPlaceholderText(tr("{n} styles", n=len(self._listed)))
         self.mix.set_options(
             [
-                Choice(None, "None"),
+                Choice(None, tr("None")),
                 *(
                     Choice(
                         style.key,
                         style.title,
-                        "Part of the mix; choose it to take it out" if many and mixed else "",
-                        f"At most {len(self._listed)} styles can be mixed"
+                        tr("Part of the mix; choose it to take it out") if many and mixed else "",
+                        tr("At most {n} styles can be mixed", n=len(self._listed))
                         if full and not mixed
                         else "",
                     )
@@ -282,7 +290,9 @@ class ControlPanel(QScrollArea):
                 self._pictures[path] = QPixmap.fromImage(image)
                 self._show_mix(self._session.config)
 
-            self._session.run(lambda: read_thumbnail(path), done, doing=f"read {path.name}")
+            self._session.run(
+                lambda: read_thumbnail(path), done, doing=tr("read {name}", name=path.name)
+            )
         picture = self._pictures[path] if path else QPixmap()
         return WheelStyle(style.title if style else key, picture)
 
@@ -297,7 +307,7 @@ class ControlPanel(QScrollArea):
             for part in control.parts:
                 if name != "mix_amount":  # that depends on the mix
                     part.setEnabled(not reason)
-                part.setToolTip(_capitalized(reason) or PARAMETERS[name].tip)
+                part.setToolTip(_capitalized(reason) or tr(PARAMETERS[name].tip))
         if self._family != self._options_of:
             self._set_family_options()
 
@@ -331,7 +341,7 @@ class ControlPanel(QScrollArea):
 
     def _on_styled(self, styled: StyledFrame) -> None:
         lite = styled.running.lite and styled.config.network == "auto"
-        self.network_remark.show_text("Fast version in use" if lite else "")
+        self.network_remark.show_text(tr("Fast version in use") if lite else "")
         if styled.config.texture == AUTO:
             texture = self.controls["texture"]
             assert isinstance(texture, AmountControl)
@@ -346,17 +356,22 @@ class ControlPanel(QScrollArea):
     def _set_size_options(self) -> None:
         sizes = dict.fromkeys((*SIZES, self._session.config.size))  # and one from the settings file
         self.network_size.set_options(
-            Choice(size, f"{size} px" if size else self._automatic_title()) for size in sizes
+            Choice(size, tr("{size} px", size=size) if size else self._automatic_title())
+            for size in sizes
         )
 
     def _automatic_title(self) -> str:
-        return f"Automatic ({self._automatic_size})" if self._automatic_size else "Automatic"
+        return (
+            tr("Automatic ({size})", size=self._automatic_size)
+            if self._automatic_size
+            else tr("Automatic")
+        )
 
     # Devices and their limitations, queried in a job, since that may wake a GPU
 
     def _query_devices(self) -> None:
         def done(found: tuple[DeviceChoice, ...]) -> None:
-            self.device.set_options(Choice(device.key, device.title) for device in found)
+            self.device.set_options(Choice(device.key, tr(device.title)) for device in found)
             self.device.show_choice(self._session.config.device)
             self._query_limitations(self._session.config.device)
 
@@ -404,7 +419,7 @@ class ControlPanel(QScrollArea):
 
     def _kernel_status_text(self) -> str:
         if self._session.config.kernels == "baseline":
-            return "Plain PyTorch, for comparison"
+            return tr("Plain PyTorch, for comparison")
         if runtime := FAMILIES[self._family].variant(self._session.config.kernels).runtime:
             return self._runtimes.get(runtime.key, "")
         if remark := FAMILIES[self._family].kernels_remark:
@@ -415,10 +430,14 @@ class ControlPanel(QScrollArea):
                 missing.setdefault(status.reason, []).append(status.name)
         if not missing:
             chosen = sum(status.by_choice for status in self._statuses)
-            on_pytorch = f"; {chosen} operations run on PyTorch, which is faster" if chosen else ""
-            return f"Native kernels: ready{on_pytorch}" if self._statuses else ""
+            if chosen:
+                return tr(
+                    "Native kernels: ready; {n} operations run on PyTorch, which is faster",
+                    n=chosen,
+                )
+            return tr("Native kernels: ready") if self._statuses else ""
         if len(missing) == 1 and not any(status.ready for status in self._statuses):
-            return f"Native kernels: {next(iter(missing))}"
+            return tr("Native kernels: {reason}", reason=next(iter(missing)))
         return "\n".join(f"{_kernels_text(names)}: {reason}" for reason, names in missing.items())
 
     # Sources
@@ -459,7 +478,7 @@ class ControlPanel(QScrollArea):
 
 def _kernels_text(names: list[str]) -> str:
     few = len(names) <= MAX_NAMED_KERNELS
-    return ", ".join(names) if few else f"{len(names)} kernels"
+    return ", ".join(names) if few else tr("{n} kernels", n=len(names))
 
 
 def _capitalized(text: str) -> str:

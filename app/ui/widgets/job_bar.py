@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QWidget
 
+from app.translation.texts import tr
 from app.ui.theme.motion import moves
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import breakable
@@ -22,14 +23,16 @@ class JobBar(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("job")
-        self.setAccessibleName("Work in progress")
+        self.setAccessibleName(tr("Work in progress"))
         self._label = message_label(self)
         self.progress = QProgressBar(self)
         self.progress.setTextVisible(False)
         self.progress.setFixedSize(20 * SPACE, SPACE)
-        self.progress.setAccessibleName("Progress")
-        self.progress.setToolTip("This is being worked on")
-        self.cancel = make_button("Cance&l", "Stop this and keep nothing of it (Esc)", self._cancel)
+        self.progress.setAccessibleName(tr("Progress"))
+        self.progress.setToolTip(tr("This is being worked on"))
+        self.cancel = make_button(
+            tr("Cance&l"), tr("Stop this and keep nothing of it (Esc)"), self._cancel
+        )
         row = bar_layout(self)
         row.addWidget(self._label, 1)
         row.addWidget(self.progress)
@@ -75,10 +78,10 @@ class FilmBar(JobBar):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setAccessibleName("Export of a film")
+        self.setAccessibleName(tr("Export of a film"))
         self.progress.setRange(0, 100)
-        self.cancel.setToolTip("Stop this; its finished parts are kept for the next export")
-        self.pause = make_button("Pa&use", "Pause the export, or go on", self._toggle)
+        self.cancel.setToolTip(tr("Stop this; its finished parts are kept for the next export"))
+        self.pause = make_button(tr("Pa&use"), tr("Pause the export, or go on"), self._toggle)
         self.pause.setCheckable(True)
         row = self.layout()
         assert isinstance(row, QHBoxLayout)
@@ -88,13 +91,13 @@ class FilmBar(JobBar):
         """Show `text` and the share that is done, 0 to 1; "" when the export has ended."""
         if not text:
             self.pause.setChecked(False)
-            self.pause.setText("Pa&use")
+            self.pause.setText(tr("Pa&use"))
         self.progress.setValue(int(100 * share))
         self.show_progress(text)
 
     def _toggle(self) -> None:
         paused = self.pause.isChecked()
-        self.pause.setText("&Go on" if paused else "Pa&use")
+        self.pause.setText(tr("&Go on") if paused else tr("Pa&use"))
         self.paused.emit(paused)
 
 
@@ -111,4 +114,6 @@ class PaintingBar(JobBar):
         """Show the share that is done, 0 to 1; hidden at 1."""
         percent = int(100 * share)
         self.progress.setValue(percent)
-        self.show_progress("" if share >= 1 else f"Painting the picture in bands: {percent} %")
+        self.show_progress(
+            "" if share >= 1 else tr("Painting the picture in bands: {percent} %", percent=percent)
+        )

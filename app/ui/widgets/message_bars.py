@@ -10,6 +10,7 @@ from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from app.errors import Problem
+from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import breakable
 
@@ -33,18 +34,18 @@ class ProblemBar(QFrame):
         super().__init__(parent)
         self._problems: list[Problem] = []
         self.setObjectName("problem")
-        self.setAccessibleName("Problem")
+        self.setAccessibleName(tr("Problem"))
         self._text = message_label(self)
         self._count = QLabel(self)
         self._copy = make_button(
-            "Copy &details", "Copy the whole message for a bug report", self.copy_details
+            tr("Copy &details"), tr("Copy the whole message for a bug report"), self.copy_details
         )
         self._report = make_button(
-            "Copy a &report",
-            "Copy a report to ask for help with: machine, settings and last messages",
+            tr("Copy a &report"),
+            tr("Copy a report to ask for help with: machine, settings and last messages"),
             self.report_requested.emit,
         )
-        self._dismiss = make_button("Dis&miss", "Close this message (Esc)", self.dismiss)
+        self._dismiss = make_button(tr("Dis&miss"), tr("Close this message (Esc)"), self.dismiss)
         row = self._row = bar_layout(self)
         row.addWidget(self._text, 1)
         buttons = self._buttons = QHBoxLayout()
@@ -95,7 +96,7 @@ class ProblemBar(QFrame):
             self._text.setText(breakable(f"{shown}\n{advice}".rstrip()))
             self.setAccessibleDescription(f"{summary} {advice}".rstrip())
             count = len(self._problems)
-            self._count.setText(f"1 of {count}")
+            self._count.setText(tr("1 of {count}", count=count))
             self._count.setVisible(count > 1)
         self.setVisible(bool(self._problems))
 
@@ -110,17 +111,17 @@ class NoticeBar(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("notice")
-        self.setAccessibleName("Notice")
+        self.setAccessibleName(tr("Notice"))
         self._notice = self._state = ""
         self._button: Button | None = None  # of the notice
         self._offer = ""
         self._offered: Button = "", "", self.dismiss
         self._text = message_label(self)
-        self.offer_button = make_button("&Use it", "Do what is offered", self._accept_offer)
+        self.offer_button = make_button(tr("&Use it"), tr("Do what is offered"), self._accept_offer)
         row = bar_layout(self)
         row.addWidget(self._text, 1)
         row.addWidget(self.offer_button)
-        row.addWidget(make_button("&OK", "Close this message (Esc)", self.dismiss))
+        row.addWidget(make_button(tr("&OK"), tr("Close this message (Esc)"), self.dismiss))
         self._timer = QTimer(self, interval=NOTICE_MS, singleShot=True)
         self._timer.timeout.connect(self.dismiss)
         self.hide()

@@ -24,6 +24,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractSlider, QSizePolicy, QWidget
 
 from app.options import blend_label, percentages
+from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import INK, SHADE, scaled
 
@@ -126,7 +127,7 @@ class MixWheel(QAbstractSlider):
         self.setRange(0, 100)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("Shares of the mix")
+        self.setAccessibleName(tr("Shares of the mix"))
         self._describe()
 
     @property
@@ -202,11 +203,14 @@ class MixWheel(QAbstractSlider):
 
     def _describe(self) -> None:
         parts = list(zip([each.title for each in self._styles], self._shares, strict=True))
-        label = blend_label(parts) if parts else "Nothing is mixed"
+        label = blend_label(parts) if parts else tr("Nothing is mixed")
         self.setAccessibleDescription(label)
         self.setToolTip(
-            f"{label}. Drag the handle toward a style, or use the arrow keys; Home gives all the "
-            "same share"
+            tr(
+                "{label}. Drag the handle toward a style, or use the arrow keys; Home "
+                "gives all the same share",
+                label=label,
+            )
         )
         blocked = self.blockSignals(True)
         self.setValue(percentages(self._shares)[0] if self._shares else 0)

@@ -13,6 +13,7 @@ from app.parameters import (
     Parameter,
     SwitchParameter,
 )
+from app.translation.texts import tr
 from app.ui.widgets.form_layout import FormLayout, NoWheelSlider
 from app.ui.widgets.option_box import Choice, OptionBox
 
@@ -23,7 +24,7 @@ class FractionControl(NoWheelSlider):
     picked = Signal(object)
 
     def __init__(self, row: FractionParameter | AmountParameter) -> None:
-        super().__init__(row.title, row.tip)
+        super().__init__(tr(row.title), tr(row.tip))
         self._row = row
         self.percent = QLabel()
         self.valueChanged.connect(lambda value: self.picked.emit(value / 100))
@@ -31,7 +32,7 @@ class FractionControl(NoWheelSlider):
     def show_value(self, value: float) -> None:
         """Show `value` (0-1) without emitting signals."""
         self.show_fraction(value)
-        self.percent.setText(f"{self.value()} %" if value else self._row.zero)
+        self.percent.setText(f"{self.value()} %" if value else tr(self._row.zero))
 
     @property
     def parts(self) -> tuple[QWidget, ...]:
@@ -40,7 +41,7 @@ class FractionControl(NoWheelSlider):
 
     def add_to(self, form: FormLayout) -> None:
         """Add a row to `form`."""
-        form.add(self._row.label, self, self.percent)
+        form.add(tr(self._row.label), self, self.percent)
 
 
 class CheckControl(QCheckBox):
@@ -49,10 +50,10 @@ class CheckControl(QCheckBox):
     picked = Signal(object)
 
     def __init__(self, row: Parameter, title: str, on: object, off: object) -> None:
-        super().__init__(row.label)
+        super().__init__(tr(row.label))
         self._on = on
-        self.setAccessibleName(title)
-        self.setToolTip(row.tip)
+        self.setAccessibleName(tr(title))
+        self.setToolTip(tr(row.tip))
         self.clicked.connect(lambda checked: self.picked.emit(on if checked else off))
 
     def show_value(self, value: object) -> None:
@@ -73,9 +74,11 @@ class ListControl(OptionBox):
     """A drop-down list of the row's options."""
 
     def __init__(self, row: ChoiceParameter) -> None:
-        super().__init__(row.title, row.tip)
+        super().__init__(tr(row.title), tr(row.tip))
         self._row = row
-        self.set_options(Choice(key, each.title, each.remark) for key, each in row.options.items())
+        self.set_options(
+            Choice(key, tr(each.title), tr(each.remark)) for key, each in row.options.items()
+        )
 
     def show_value(self, value: str) -> None:
         """Show the option with this key, without emitting signals."""
@@ -88,7 +91,7 @@ class ListControl(OptionBox):
 
     def add_to(self, form: FormLayout) -> None:
         """Add a row to `form`."""
-        form.add(self._row.label, self)
+        form.add(tr(self._row.label), self)
 
 
 class AmountControl(FractionControl):
@@ -97,9 +100,9 @@ class AmountControl(FractionControl):
 
     def __init__(self, row: AmountParameter) -> None:
         super().__init__(row)
-        self.automatic = QCheckBox(row.automatic)
-        self.automatic.setAccessibleName(row.automatic.replace("&", ""))
-        self.automatic.setToolTip(row.tip)
+        self.automatic = QCheckBox(tr(row.automatic))
+        self.automatic.setAccessibleName(tr(row.automatic).replace("&", ""))
+        self.automatic.setToolTip(tr(row.tip))
         self.automatic.clicked.connect(self._pick_automatic)
 
     def show_value(self, value: float | str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QWidget
 
+from app.translation.texts import tr
 from app.ui.viewport.text_painting import breakable
 from app.ui.widgets.message_bars import bar_layout, make_button, message_label
 
@@ -19,18 +20,18 @@ class PromptBar(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("offer")
-        self.setAccessibleName("Question")
+        self.setAccessibleName(tr("Question"))
         self._on_accepted: Callable[[str], None] | None = None
         self._question = message_label(self)
         self._label = QLabel(self)
         self.field = QLineEdit(self)
         self.field.setMaximumWidth(360)
         self._label.setBuddy(self.field)
-        self.accept = make_button("", "Answer yes (Enter)", self._accept)
+        self.accept = make_button("", tr("Answer yes (Enter)"), self._accept)
         self.accept.setProperty("role", "primary")
-        self.cancel = make_button("Cance&l", "Answer no (Esc)", self.dismiss)
+        self.cancel = make_button(tr("Cance&l"), tr("Answer no (Esc)"), self.dismiss)
         self._on_other: Callable[[], object] | None = None
-        self.other = make_button("Other", "Do this instead", self._choose_other)
+        self.other = make_button(tr("Other"), tr("Do this instead"), self._choose_other)
         for answer in (self.accept, self.other, self.cancel):
             answer.setAutoDefault(True)  # outside of dialogs, Qt's buttons ignore Enter by default
         self.field.returnPressed.connect(self._accept)

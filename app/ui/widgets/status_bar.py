@@ -7,20 +7,21 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from app.frame import SourceInfo
+from app.translation.texts import tr, trn
 from app.ui.theme.tokens import SPACE
 
 
 def source_text(info: SourceInfo | None) -> str:
     """Return "Camera 'HD Pro', 640x480, 30 fps; requested 1280x720"."""
     if info is None:
-        return "No source"
+        return tr("No source")
     parts = [info.title, f"{info.width}x{info.height}"]
     if info.fps:
-        parts.append(f"{info.fps:.4g} fps")
+        parts.append(tr("{fps} fps", fps=f"{info.fps:.4g}"))
     if info.duration:
         parts.append(clock(info.duration))
     if info.count > 1:
-        parts.append(f"{info.count} pictures")
+        parts.append(trn("{n} picture", "{n} pictures", info.count))
     words = ", ".join(parts)
     return f"{words}; {info.note}" if info.note else words
 
@@ -66,17 +67,17 @@ class StatusBar(QFrame):
     def __init__(self, details: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("status")
-        self.running = self._label("What runs where", Qt.AlignmentFlag.AlignLeft)
-        self.progress = self._label("Getting faster", Qt.AlignmentFlag.AlignHCenter)
+        self.running = self._label(tr("What runs where"), Qt.AlignmentFlag.AlignLeft)
+        self.progress = self._label(tr("Getting faster"), Qt.AlignmentFlag.AlignHCenter)
         self.progress.hide()
         self.details = details
         policy = details.sizePolicy()
         policy.setRetainSizeWhenHidden(True)  # or the bar would grow, and move the picture
         details.setSizePolicy(policy)
         details.hide()
-        self.camera = self._label("Virtual camera", Qt.AlignmentFlag.AlignHCenter)
+        self.camera = self._label(tr("Virtual camera"), Qt.AlignmentFlag.AlignHCenter)
         self.camera.hide()
-        self.source = self._label("Source", Qt.AlignmentFlag.AlignRight)
+        self.source = self._label(tr("Source"), Qt.AlignmentFlag.AlignRight)
         row = QHBoxLayout(self)
         row.setContentsMargins(2 * SPACE, 0, 2 * SPACE, 0)
         row.setSpacing(SPACE)

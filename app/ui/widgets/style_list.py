@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem,
 
 from app.background_jobs import RunJob
 from app.styles.pack import Style
+from app.translation.texts import tr
 from app.ui.actions import STYLE_KEYS
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import INK, SHADE, scaled
@@ -108,7 +109,7 @@ class StyleModel(QAbstractListModel):
             last = self.index(max(0, len(self._styles) - 1))
             self.dataChanged.emit(self.index(0), last, [Qt.ItemDataRole.DecorationRole])
 
-        self._run(lambda: read_thumbnail(path), done, doing=f"read {path.name}")
+        self._run(lambda: read_thumbnail(path), done, doing=tr("read {name}", name=path.name))
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  (Qt's signature)
         """Number of styles."""
@@ -120,15 +121,15 @@ class StyleModel(QAbstractListModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return style.title
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            hint = f", key {index.row() + 1}" if index.row() < STYLE_KEYS else ""
+            hint = tr(", key {row}", row=index.row() + 1) if index.row() < STYLE_KEYS else ""
             share = self._shares.get(style.key)
-            mixed = f", {share} % of the mix" if share is not None else ""
-            tried = ", being tried" if style.key == self._tried else ""
-            favorite = ", favorite" if style.key in self._favorites else ""
+            mixed = tr(", {share} % of the mix", share=share) if share is not None else ""
+            tried = tr(", being tried") if style.key == self._tried else ""
+            favorite = tr(", favorite") if style.key in self._favorites else ""
             return f"{style.title}{hint}{favorite}{mixed}{tried}"
         if role == Qt.ItemDataRole.ToolTipRole:
             refusal = self._refusals.get(style.key)
-            why = f"It cannot paint your picture: {refusal}" if refusal else ""
+            why = tr("It cannot paint your picture: {refusal}", refusal=refusal) if refusal else ""
             group = f"Group: {style.group}" if style.group else ""
             return "\n".join(filter(None, (style.title, style.credit, style.licence, group, why)))
         if role == Qt.ItemDataRole.DecorationRole:

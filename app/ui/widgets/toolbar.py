@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QToolButton, QWidget
 
+from app.translation.texts import tr
 from app.ui.actions import ACTIONS, GROUPS
 from app.ui.theme.tokens import SPACE
 
@@ -211,7 +212,7 @@ def set_text_shown(button: QToolButton, on: bool) -> None:
 def _main_menu(actions: Mapping[str, QAction], parent: QWidget) -> QMenu:
     menu = QMenu(parent)
     for group in GROUPS:
-        inner = menu.addMenu(group)
+        inner = menu.addMenu(tr(group))
         inner.setToolTipsVisible(True)
         for entry in ACTIONS:
             if entry.group == group and entry.key != "menu":

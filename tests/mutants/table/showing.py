@@ -50,7 +50,7 @@ MUTANTS = (
     Mutant(
         "the last picture of a lost camera looks as if it were live",
         "app/ui/camera/controller.py",
-        "dimmed=text == LOST",
+        "dimmed=text == tr(LOST)",
         "dimmed=False",
         (f"{_CAMERA}::test_the_last_picture_of_a_lost_camera_stays_dimmed_and_it_comes_back",),
     ),

@@ -119,7 +119,7 @@ MUTANTS = (
     Mutant(
         "nothing says why a film is silent",
         "app/ui/player/player.py",
-        'self._say(f"{silence}. The video plays without sound.")',
+        'self._say(tr("{silence}. The video plays without sound.", silence=silence))',
         "pass",
         (f"{_PLAYER}::test_where_nothing_can_be_heard_the_bar_and_a_notice_say_why",),
     ),

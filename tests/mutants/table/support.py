@@ -86,7 +86,7 @@ MUTANTS = (
     Mutant(
         "the pages of the help have no name for a screen reader",
         "app/ui/help_dialog.py",
-        'self.pages.setAccessibleName("Help")',
+        'self.pages.setAccessibleName(tr("Help"))',
         "pass",
         (
             "tests/app/ui/window/test_screen_readers.py::"

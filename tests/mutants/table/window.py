@@ -89,8 +89,8 @@ MUTANTS = (
     Mutant(
         "compiling is said for ever",
         "app/ui/speed/compiling.py",
-        'self._show(COMPILING if compiling else "")',
-        "self._show(COMPILING)",
+        'self._show(tr(COMPILING) if compiling else "")',
+        "self._show(tr(COMPILING))",
         (
             "tests/app/ui/speed/test_words.py::"
             "test_compiling_is_said_while_it_lasts_and_what_it_gained_after",

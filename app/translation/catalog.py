@@ -1,0 +1,43 @@
+"""The files of translations: a folder per language, in it a JSON file per part of the program."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from app.translation.languages import LANGUAGES, SOURCE
+
+FOLDER = Path(__file__).resolve().parents[2] / "assets" / "translations"
+
+Translation = str | dict[str, str]  # of a text; of one with a number, by the form of the plural
+
+
+def read(language: str, folder: Path = FOLDER) -> dict[str, Translation]:
+    """Return all texts of a language by their English ones; what is not translated yet is empty.
+
+    Args:
+        language: A key of LANGUAGES. The source's own has no files.
+        folder: Holds a folder per language.
+    """
+    texts: dict[str, Translation] = {}
+    for path in sorted((folder / language).glob("*.json")):
+        texts.update(json.loads(path.read_text("utf-8")))
+    return texts
+
+
+def is_complete(translation: Translation) -> bool:
+    """Whether a text is translated, in all its forms."""
+    return bool(translation) and (isinstance(translation, str) or all(translation.values()))
+
+
+def share(language: str, folder: Path = FOLDER) -> float:
+    """Return how much of a language is translated, 0 to 1."""
+    texts = read(language, folder)
+    if language == SOURCE or not texts:
+        return float(language == SOURCE)
+    return sum(map(is_complete, texts.values())) / len(texts)
+
+
+def available() -> list[str]:
+    """Return the languages that can be chosen, in the order of the table."""
+    return [key for key, language in LANGUAGES.items() if language.offered]

@@ -1,0 +1,71 @@
+"""Texts in the chosen language; in English until `use` was called."""
+
+from __future__ import annotations
+
+from app.translation.catalog import Translation, read
+from app.translation.languages import LANGUAGES, SOURCE
+
+_CONTEXT = "{context}|{text}"  # the key of a text that has several meanings
+
+
+class _Chosen:
+    """The language in use."""
+
+    key = SOURCE
+    texts: dict[str, Translation] = {}  # noqa: RUF012  (replaced as a whole, never changed)
+
+
+def use(language: str) -> None:
+    """Give all texts in this language from now on; widgets that exist keep theirs.
+
+    Args:
+        language: A key of LANGUAGES.
+    """
+    _Chosen.key, _Chosen.texts = language, read(language)
+
+
+def chosen() -> str:
+    """Return the language in use, a key of LANGUAGES."""
+    return _Chosen.key
+
+
+def tr(text: str, context: str = "", /, **values: object) -> str:
+    """Return `text` in the chosen language; in English where it is not translated yet.
+
+    `tools/translations.py` finds texts that are written at the call. Those of a table are passed
+    as they are, and found through the table or by `mark`.
+
+    Args:
+        text: In English, with a named placeholder for each of `values`, as in "Open {name}".
+        context: What it is about, where one English text has several translations.
+        values: What stands in the place of the placeholders; numbers as text.
+    """
+    translation = _Chosen.texts.get(key_of(text, context))
+    template = translation if isinstance(translation, str) and translation else text
+    return template.format(**values) if values else template
+
+
+def trn(one: str, many: str, number: int, /, **values: object) -> str:
+    """Return the text for a number of things in the chosen language, in the form for it.
+
+    Args:
+        one: In English for one thing, as in "{n} picture".
+        many: In English for any other number, as in "{n} pictures". It is the key in the files.
+        number: How many.
+        values: As in `tr`; "n" is `number` unless it is given.
+    """
+    template = one if number == 1 else many
+    translation = _Chosen.texts.get(many)
+    if isinstance(translation, dict):
+        template = translation.get(LANGUAGES[_Chosen.key].form(number)) or template
+    return template.format(**{"n": number, **values})
+
+
+def mark(text: str, _context: str = "", /) -> str:
+    """Return `text` as it is: marks one in a table, which `tr` gets where it is shown."""
+    return text
+
+
+def key_of(text: str, context: str = "") -> str:
+    """Return the key of a text in the files."""
+    return _CONTEXT.format(context=context, text=text) if context else text

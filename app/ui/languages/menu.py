@@ -1,0 +1,75 @@
+"""The menu of languages, each by its own name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QPoint
+from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtWidgets import QMenu, QWidget
+
+from app.translation.catalog import available, share
+from app.translation.languages import LANGUAGES, SYSTEM
+from app.translation.texts import tr
+from app.ui.languages.start import number
+
+
+class LanguageMenu(QMenu):
+    """Shows and stores the language, which is applied when the program starts again.
+
+    Args:
+        action: Of the main menu; opens this one.
+        choice: The setting `language`.
+        run: Runs a job: `run(work, done, doing=...)`.
+        update: `update(language=...)` stores the setting.
+        say: Shows a notice.
+        window: The main window.
+    """
+
+    def __init__(
+        self,
+        action: QAction,
+        choice: str,
+        run: Callable[..., Any],
+        update: Callable[..., Any],
+        say: Callable[[str], None],
+        window: QWidget,
+    ) -> None:
+        super().__init__(window)
+        self._run, self._update, self._say = run, update, say
+        self._window = window
+        self.setToolTipsVisible(True)
+        group = QActionGroup(self)
+        for key in (SYSTEM, *available()):
+            made = self.addAction(_title(key))
+            made.setToolTip(tr("Show the window in this language from the next start on"))
+            made.setData(key)
+            made.setCheckable(True)
+            made.setChecked(key == choice)
+            group.addAction(made)
+        group.triggered.connect(lambda chosen: self._choose(chosen.data()))
+        action.setMenu(self)
+
+    def pop_up(self) -> None:
+        """Open the menu in the middle of the window."""
+        size = self.sizeHint()
+        middle = self._window.rect().center() - QPoint(size.width(), size.height()) / 2
+        self.popup(self._window.mapToGlobal(middle))
+
+    def _choose(self, key: str) -> None:
+        self._update(language=key)
+
+        def done(translated: float) -> None:
+            said = tr("The language changes when StyleForge starts again")
+            if translated < 1:
+                percent = f"{number(int(100 * translated))} %"
+                said += ". " + tr("{share} of it is translated, the rest is English", share=percent)
+            self._say(said)
+
+        work = (lambda: 1.0) if key == SYSTEM else (lambda: share(key))
+        self._run(work, done, doing="read the translation")
+
+
+def _title(key: str) -> str:
+    return tr("As the system") if key == SYSTEM else LANGUAGES[key].title

@@ -1,0 +1,72 @@
+"""Applies the language at the start: texts, Qt's own dialogs, numbers, the direction of writing."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from PySide6.QtCore import QLibraryInfo, QLocale, QTranslator
+from PySide6.QtWidgets import QApplication
+
+from app.translation import texts
+from app.translation.catalog import available
+from app.translation.languages import SOURCE, SYSTEM
+
+log = logging.getLogger(__name__)
+
+
+def apply_language(app: QApplication, choice: str) -> None:
+    """Give the window this language; has to be called before widgets are made.
+
+    Args:
+        app: The application.
+        choice: The setting `language`: SYSTEM, or a key of LANGUAGES.
+    """
+    system = QLocale.system()
+    language = choice if choice != SYSTEM else match(system.uiLanguages(), available())
+    texts.use(language)
+    QLocale.setDefault(locale_of(language, system))
+    app.setLayoutDirection(QLocale(language).textDirection())
+    _translate_qt(app, language)
+
+
+def match(wanted: Sequence[str], known: Sequence[str]) -> str:
+    """Return the first of the wanted languages that is known, else English.
+
+    Args:
+        wanted: As the system names them, the best one first: "de-AT", "zh-Hans-CN".
+        known: Keys of LANGUAGES.
+    """
+    for name in wanted:
+        asked = QLocale(name)
+        for key in known:
+            ours = QLocale(key)
+            if (asked.language(), asked.script()) == (ours.language(), ours.script()):
+                return key
+    return SOURCE
+
+
+def locale_of(language: str, system: QLocale) -> QLocale:
+    """Return how numbers are written: as the system does, if it speaks the same language."""
+    own = QLocale(language)
+    return system if system.language() == own.language() else own
+
+
+def number(value: float, decimals: int = 0) -> str:
+    """Return a number as it is written in the chosen language, rounded to `decimals`."""
+    return QLocale().toString(float(value), "f", decimals)
+
+
+def _translate_qt(app: QApplication, language: str) -> None:
+    """Translate the standard dialogs, whose texts come with Qt."""
+    for before in app.findChildren(QTranslator):
+        app.removeTranslator(before)
+        before.deleteLater()
+    if language == SOURCE:
+        return
+    folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
+    translator = QTranslator(app)
+    if translator.load(QLocale(language), "qtbase", "_", folder):
+        app.installTranslator(translator)
+    else:
+        log.warning("Qt's own texts are not there in the language '%s'", language)

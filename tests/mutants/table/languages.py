@@ -1,0 +1,85 @@
+"""Mutants of the languages of the window."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_TEXTS = "tests/app/translation/test_texts.py"
+_START = "tests/app/ui/languages/test_start.py"
+_TOOL = "tests/tools/test_translations.py"
+
+MUTANTS = (
+    Mutant(
+        "what is not translated yet is shown empty",
+        "app/translation/texts.py",
+        "translation if isinstance(translation, str) and translation else text",
+        "translation if isinstance(translation, str) else text",
+        (f"{_TEXTS}::test_what_is_not_translated_yet_stays_english",),
+    ),
+    Mutant(
+        "French counts zero things in the plural",
+        "app/translation/languages.py",
+        "if number in (0, 1)",
+        "if number == 1",
+        (f"{_TEXTS}::test_a_number_has_the_form_that_its_language_gives_it",),
+    ),
+    Mutant(
+        "an error stays English",
+        "app/errors.py",
+        "doing=tr(doing), error=exc)",
+        "doing=doing, error=exc)",
+        (f"{_TEXTS}::test_an_error_says_in_the_language_what_failed_and_what_to_do",),
+    ),
+    Mutant(
+        "traditional Chinese is taken for simplified",
+        "app/ui/languages/start.py",
+        "if (asked.language(), asked.script()) == (ours.language(), ours.script()):",
+        "if asked.language() == ours.language():",
+        (f"{_START}::test_the_best_language_of_the_system_that_there_is_counts",),
+    ),
+    Mutant(
+        "a window is never turned for writing from right to left",
+        "app/ui/languages/start.py",
+        "app.setLayoutDirection(QLocale(language).textDirection())",
+        'app.setLayoutDirection(QLocale("en").textDirection())',
+        (f"{_START}::test_a_language_that_is_written_from_right_to_left_turns_the_window",),
+    ),
+    Mutant(
+        "Qt's own texts of the language before stay",
+        "app/ui/languages/start.py",
+        "app.removeTranslator(before)",
+        "pass",
+        (f"{_START}::test_a_chosen_language_gives_texts_numbers_and_standard_buttons",),
+    ),
+    Mutant(
+        "the chosen language is not kept",
+        "app/ui/languages/menu.py",
+        "self._update(language=key)",
+        "pass",
+        (
+            "tests/app/ui/window/test_languages.py::"
+            "test_a_chosen_language_is_kept_and_said_to_need_another_start",
+        ),
+    ),
+    Mutant(
+        "a bare f-string is taken for no text",
+        "tools/bare_texts.py",
+        "if isinstance(node, ast.Constant | ast.JoinedStr):\n        words",
+        "if isinstance(node, ast.Constant):\n        words",
+        (f"{_TOOL}::test_a_bare_text_is_found",),
+    ),
+    Mutant(
+        "a translation without its placeholder is accepted",
+        "tools/translations.py",
+        '"placeholders": placeholders,',
+        '"placeholders": lambda text: "",',
+        (f"{_TOOL}::test_a_translation_that_does_not_suit_its_text_is_told",),
+    ),
+    Mutant(
+        "an update forgets what is translated",
+        "tools/translations.py",
+        "key: known.get(key) or (forms",
+        "key: (forms",
+        (f"{_TOOL}::test_an_update_keeps_translations_and_takes_out_what_is_gone",),
+    ),
+)

@@ -1,0 +1,135 @@
+"""Every visible text can be translated, and every translation suits its text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.translation.catalog import FOLDER, available, share
+from app.translation.languages import LANGUAGES, SOURCE
+from tools import translations
+from tools.bare_texts import bare_texts
+
+UI = Path(__file__).parents[2] / "app" / "ui"
+# Tables, whose texts are translated where they are shown, and style sheets.
+APART = ("actions.py", "queue/actions.py", "theme/theme.py", "theme/motion.py")
+# What is not converted yet: modules and packages of app/ui. Take out what is done.
+NOT_CONVERTED = (
+    *("application.py", "durations.py", "file_dialogs.py", "live_benchmark.py", "queue"),
+    *("training", "viewport", "window_benchmark.py"),
+    *(f"controllers/{name}.py" for name in ("drop_handler", "drop_parser", "style_mixer")),
+)
+
+
+def converted() -> list[str]:
+    paths = (path.relative_to(UI) for path in sorted(UI.rglob("*.py")))
+    left_out = {*NOT_CONVERTED, *APART}
+    return [p.as_posix() for p in paths if not {p.parts[0], p.as_posix()} & left_out]
+
+
+@pytest.mark.parametrize("module", converted())
+def test_no_text_is_shown_without_being_translated(module):
+    assert not bare_texts((UI / module).read_text("utf-8"))
+
+
+def test_what_is_not_converted_exists_and_has_texts():
+    done = [
+        name
+        for name in NOT_CONVERTED
+        if not any(
+            bare_texts(path.read_text("utf-8"))
+            for path in ([UI / name] if name.endswith(".py") else (UI / name).rglob("*.py"))
+        )
+    ]
+    assert not done, "these have no bare text any more: take them out of NOT_CONVERTED"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'label.setText("Ready")',
+        'label.setToolTip(f"Open {name}")',
+        'say("One file" if one else files)',
+        'WORDS = {"a": "Nothing is open"}',
+        'label.setText(", ".join(filter(None, ("Smooth", rate))))',
+        'return f"Runs on {device}"',
+        'tr("{what}", what="the processor")',
+        'button = make_button("&Close", tip, slot)',
+        'session.run(work, done, doing=f"read {name}")',
+    ],
+)
+def test_a_bare_text_is_found(source):
+    assert len(bare_texts(source)) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'label.setText(tr("Ready"))',
+        'label.setObjectName("problem")',
+        'raise ValueError("there is no such theme")',
+        'log.warning("this is not there")',
+        'session.run(work, done, doing="read the file")',
+        'def f():\n    """Do what is said."""',
+        'WORDS = {"a": mark("Nothing is open")}',
+        'label.setText(f"{count} %")',
+    ],
+)
+def test_what_is_translated_or_not_shown_is_no_bare_text(source):
+    assert not bare_texts(source)
+
+
+def test_a_call_says_the_keys_of_its_texts():
+    source = 'tr("a {b}", b=tr("c", "d")); trn("{n} e", "{n} es", n); run(doing="f"); tr(table)'
+    assert set(translations.texts_of(source)) == {
+        ("a {b}", False),
+        ("d|c", False),
+        ("{n} es", True),
+        ("f", False),
+    }
+
+
+def test_the_files_have_all_texts_of_the_program_each_in_one_place():
+    wanted = {area: list(keys) for area, keys in translations.texts().items()}
+    for language in LANGUAGES:
+        if language != SOURCE:
+            folder = FOLDER / language
+            held = {
+                path.stem: list(json.loads(path.read_text("utf-8")))
+                for path in folder.glob("*.json")
+            }
+            assert held == wanted, "run python -m tools.translations"
+
+
+@pytest.mark.parametrize("language", [key for key in LANGUAGES if key != SOURCE])
+def test_a_translation_has_what_its_text_has(language):
+    assert not translations.faults(language)
+
+
+@pytest.mark.parametrize("language", available())
+def test_nearly_all_of_a_language_that_is_offered_is_translated(language):
+    assert share(language) > 0.95
+
+
+@pytest.mark.parametrize(
+    "translation", ["{x} öffnen...", "&{name} öffnen...", "{name} öffnen", "{name} öffnen... "]
+)
+def test_a_translation_that_does_not_suit_its_text_is_told(translation, tmp_path, monkeypatch):
+    monkeypatch.setattr(translations, "texts", lambda: {"all": {"Open {name}...": False}})
+    (tmp_path / "de").mkdir()
+    said = json.dumps({"Open {name}...": translation})
+    (tmp_path / "de" / "all.json").write_text(said, "utf-8")
+    assert len(translations.faults("de", tmp_path)) == 1
+
+
+def test_an_update_keeps_translations_and_takes_out_what_is_gone(tmp_path, monkeypatch):
+    monkeypatch.setattr(translations, "texts", lambda: {"new": {"a": False, "{n} b": True}})
+    (tmp_path / "de").mkdir()
+    (tmp_path / "de" / "old.json").write_text('{"a": "A", "c": "C"}', "utf-8")
+    translations.update(tmp_path)
+    assert [path.name for path in (tmp_path / "de").iterdir()] == ["new.json"]
+    filled = json.loads((tmp_path / "de" / "new.json").read_text("utf-8"))
+    assert filled == {"a": "A", "{n} b": {"one": "", "other": ""}}
+    assert translations.missing("de", tmp_path) == ["{n} b"]

@@ -1,0 +1,118 @@
+"""Finds texts that a module shows without translating them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+_TRANSLATING = ("tr", "trn", "mark")
+# Not shown, or by those who read English: names of objects, keys, patterns, the log.
+_SILENT = (
+    *("setObjectName", "setProperty", "property", "findChild", "findChildren", "getLogger"),
+    *("debug", "info", "warning", "error", "exception", "critical", "QKeySequence", "setShortcut"),
+    *("compile", "split", "sub", "match", "fullmatch", "setattr", "getattr", "TypeVar"),
+    *("cast", "setStyle", "set_least_size"),
+    *("icon", "encode", "decode", "strftime", "write_text", "read_text"),
+)
+# Functions that show what they are given, one word as well.
+_SHOWING = re.compile(
+    r"set(Text|ToolTip|AccessibleName|AccessibleDescription|WindowTitle|PlaceholderText|Title"
+    r"|IconText|StatusTip|InformativeText|TabText|Suffix|Prefix|SpecialValueText|Format|LabelText)"
+    r"|add(Tab|Row|Action|Menu|Item|_heading)|make_button|show_(notice|offer|state|text|empty)|say"
+    r"|ask|Q(Label|PushButton|CheckBox|RadioButton|GroupBox|Action|ToolButton)|Choice|OptionBox"
+)
+_PASSING = ("join", "filter", "str", "rstrip")  # return what they are given
+_SENTENCE = re.compile(r"[^\W\d_]{2,}\.?,? [^\W\d_]{2,}|^[A-Z][a-z]+( |$|\.\.\.)| [a-z]{2,}")
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def bare_texts(source: str) -> list[tuple[int, str]]:
+    """Return the line and the words of each text that no function of translation gets.
+
+    A text is what a function that shows texts is given, and whatever reads as words of a sentence.
+    What is raised, compared or logged is left out.
+    """
+    found = _bare(ast.parse(source), showing=False)
+    return sorted({(node.lineno, _words(node)) for node in found})
+
+
+def _bare(node: ast.AST, *, showing: bool) -> Iterator[ast.Constant | ast.JoinedStr]:
+    """Yield the texts at and below a node; with `showing`, a single word is one too."""
+    if isinstance(node, ast.Raise | ast.Assert | ast.Compare):
+        return
+    if isinstance(node, ast.Call):
+        name = _called(node)
+        if name in _TRANSLATING or name in _SILENT or name.endswith("Error"):
+            yield from _in_values(node, name)
+            return
+        yield from _bare(node.func, showing=False)
+        inside = bool(_SHOWING.fullmatch(name)) or (showing and name in _PASSING)
+        first = 1 if name == "Choice" else 0  # what it stands for, before its title
+        for argument in node.args[first:]:
+            yield from _bare(argument, showing=inside)
+        for keyword in node.keywords:
+            if not _is_doing(keyword):
+                yield from _bare(keyword.value, showing=inside or keyword.arg == "doing")
+        return
+    if isinstance(node, ast.Constant | ast.JoinedStr):
+        words = _words(node)
+        if _is_text(words) and (showing or _SENTENCE.search(words)):
+            yield node
+        if isinstance(node, ast.Constant):
+            return
+    if isinstance(node, ast.JoinedStr):
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                yield from _bare(part.value, showing=False)
+        return
+    shows = showing and isinstance(node, ast.IfExp | ast.BoolOp | ast.BinOp | ast.Tuple | ast.List)
+    for child in _children(node):
+        yield from _bare(child, showing=shows)
+
+
+def _is_doing(keyword: ast.keyword) -> bool:
+    """Whether this names what was being done, which Problem.of translates."""
+    return keyword.arg == "doing" and isinstance(keyword.value, ast.Constant)
+
+
+def _in_values(node: ast.Call, name: str) -> Iterator[ast.Constant | ast.JoinedStr]:
+    """Texts among what stands in the places of placeholders."""
+    if name in ("tr", "trn"):
+        for keyword in node.keywords:
+            yield from _bare(keyword.value, showing=False)
+
+
+def _children(node: ast.AST) -> Iterator[ast.AST]:
+    """What is below a node, without its docstring, its annotations and its decorators."""
+    body = getattr(node, "body", None)
+    documented = isinstance(node, _DOCUMENTED) and body and _is_docstring(body[0])
+    skipped: list[ast.AST | None] = [body[0]] if documented and isinstance(body, list) else []
+    skipped += [getattr(node, "returns", None), getattr(node, "annotation", None)]
+    skipped += list(getattr(node, "decorator_list", ()))
+    if isinstance(node, ast.Subscript):
+        skipped.append(node.slice)
+    return (child for child in ast.iter_child_nodes(node) if child not in skipped)
+
+
+def _is_text(words: str) -> bool:
+    """Whether there is something to translate: more than signs, names of files and of ours."""
+    named = words in ("StyleForge", "Pasted .png")
+    return not named and any(letter.isalpha() for letter in words)
+
+
+def _is_docstring(statement: ast.AST) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _words(node: ast.Constant | ast.JoinedStr) -> str:
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    parts = (part.value for part in node.values if isinstance(part, ast.Constant))
+    return "".join(str(part) for part in parts)
+
+
+def _called(node: ast.Call) -> str:
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr
+    return node.func.id if isinstance(node.func, ast.Name) else ""

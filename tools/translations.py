@@ -1,0 +1,214 @@
+"""Finds the visible texts of the program and keeps the files of translations in step with them.
+
+`python -m tools.translations` adds new texts to the files of every language, empty, takes out those
+that are gone, and prints how many are translated; `missing LANGUAGE` lists those that are not.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from string import Formatter
+
+from app.diagnostics.questions import QUESTIONS, TITLE
+from app.errors import ADVICE, ASK_FOR_HELP, CORRECT, DISK_FULL
+from app.options import CAMERA_FITS, CAMERA_FORMATS, NETWORKS, STROKES, UPSAMPLING
+from app.parameters import PARAMETERS, AmountParameter, FractionParameter, Group
+from app.translation.catalog import FOLDER, Translation, is_complete
+from app.translation.languages import LANGUAGES, SOURCE
+from app.translation.texts import key_of
+from app.ui.actions import ACTIONS, GROUPS, ActionEntry
+from app.ui.queue.actions import GROUP, QUEUE_ACTIONS
+
+ROOT = Path(__file__).resolve().parent.parent
+FUNCTIONS = ("tr", "trn", "mark")
+Texts = dict[str, bool]  # the key of a text, and whether it has forms of plurals
+
+
+def _of_actions(entries: Iterable[ActionEntry]) -> Iterator[str]:
+    for entry in entries:
+        yield from (entry.title, entry.tip, entry.short)
+
+
+def _of_parameters() -> Iterator[str]:
+    yield from Group
+    for row in PARAMETERS.values():
+        yield from (row.label, row.title, row.tip)
+        if isinstance(row, FractionParameter | AmountParameter):
+            yield row.zero
+        if isinstance(row, AmountParameter):
+            yield from (row.automatic, row.automatic.replace("&", ""))
+
+
+def _of_options() -> Iterator[str]:
+    for table in (NETWORKS, STROKES, UPSAMPLING, CAMERA_FORMATS, CAMERA_FITS):
+        for option in table.values():
+            yield from (option.title, option.remark)
+
+
+def _of_questions() -> Iterator[str]:
+    yield TITLE
+    for topic, questions in QUESTIONS.items():
+        yield topic
+        for each in questions:
+            yield from (each.asks, each.answer)
+
+
+# Tables whose texts stay as they are in the source, by the name of their file.
+TABLES: dict[str, Callable[[], Iterable[str]]] = {
+    "actions": lambda: (*GROUPS, *_of_actions(ACTIONS)),
+    "queue": lambda: (GROUP, *_of_actions(QUEUE_ACTIONS)),
+    "parameters": _of_parameters,
+    "options": _of_options,
+    "advice": lambda: (*ADVICE.values(), DISK_FULL, CORRECT, ASK_FOR_HELP),
+    "questions": _of_questions,
+}
+
+
+def texts() -> dict[str, Texts]:
+    """Return all texts by the file that they belong to; each is in one file."""
+    found: dict[str, Texts] = {}
+    seen: set[str] = set()
+    for area, table in TABLES.items():
+        found[area] = {text: False for text in table() if _has_words(text) and text not in seen}
+        seen.update(found[area])
+    for path in sorted((ROOT / "app").rglob("*.py")):
+        if "engine" in path.parts or "commands" in path.parts:
+            continue  # nothing of theirs is shown in the window as it is
+        area = found.setdefault(_area(path), {})
+        for key, plural in texts_of(path.read_text("utf-8")):
+            if key not in seen:
+                area[key] = plural
+                seen.add(key)
+    return {area: keys for area, keys in found.items() if keys}
+
+
+def texts_of(source: str) -> Iterator[tuple[str, bool]]:
+    """Yield the key of each text that a module passes to a function of translation or as `doing`,
+    and whether it has forms of plurals."""
+    for call in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)):
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else _name(call.func)
+        literals = [a.value for a in call.args if isinstance(a, ast.Constant)]
+        words = [word for word in literals if isinstance(word, str)]
+        if name == "trn" and len(words) >= 2:
+            yield words[1], True
+        elif name in FUNCTIONS and words and isinstance(call.args[0], ast.Constant):
+            yield key_of(*words[:2]), False
+        for keyword in call.keywords:
+            doing = keyword.value.value if isinstance(keyword.value, ast.Constant) else ""
+            if keyword.arg == "doing" and doing:
+                yield str(doing), False
+
+
+def update(folder: Path = FOLDER) -> None:
+    """Write the files of all languages: the texts of the program and the translations there are."""
+    wanted = texts()
+    for language in _languages():
+        known = _read(folder / language)
+        for path in (folder / language).glob("*.json"):
+            if path.stem not in wanted:
+                path.unlink()
+        for area, keys in wanted.items():
+            forms = dict.fromkeys(LANGUAGES[language].forms, "")
+            filled: dict[str, Translation] = {
+                key: known.get(key) or (forms if plural else "") for key, plural in keys.items()
+            }
+            path = folder / language / f"{area}.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(filled, ensure_ascii=False, indent=1) + "\n", "utf-8")
+
+
+def missing(language: str, folder: Path = FOLDER) -> list[str]:
+    """Return the keys of the texts that this language has no translation of."""
+    known = _read(folder / language)
+    return [key for keys in texts().values() for key in keys if not is_complete(known.get(key, ""))]
+
+
+def faults(language: str, folder: Path = FOLDER) -> list[str]:
+    """Return a sentence for every translation that does not suit its text: placeholders, mnemonics,
+    the three dots of a command that asks, spaces at the ends and forms of plurals are the same."""
+    plural = {key: forms for keys in texts().values() for key, forms in keys.items()}
+    found: list[str] = []
+    for key, translation in _read(folder / language).items():
+        if key not in plural:
+            found.append(f"there is no text '{key}' any more")
+        elif plural[key] != isinstance(translation, dict):
+            found.append(f"'{key}' has other forms")
+        elif isinstance(translation, dict) and set(translation) != set(LANGUAGES[language].forms):
+            found.append(f"'{key}' has forms that are not those of the language")
+        else:
+            said = translation.values() if isinstance(translation, dict) else [translation]
+            found += [
+                f"'{key}': '{each}' differs in {what}"
+                for each in said
+                if each
+                for what, part in _PARTS.items()
+                if part(key) != part(each)
+            ]
+    return found
+
+
+def placeholders(text: str) -> list[str]:
+    """Return the sorted names of the placeholders in a template."""
+    return sorted(name for _, name, _, _ in Formatter().parse(text) if name is not None)
+
+
+_PARTS: dict[str, Callable[[str], object]] = {
+    "placeholders": placeholders,
+    "mnemonics": lambda text: text.replace("&&", "").count("&"),
+    "dots": lambda text: text.rstrip().endswith("..."),
+    "spaces": lambda text: (text[:1] == " ", text[-1:] == " "),
+}
+
+
+def _languages() -> list[str]:
+    return [key for key in LANGUAGES if key != SOURCE]
+
+
+def _read(folder: Path) -> dict[str, Translation]:
+    """Read what is there of a language, which may be nothing."""
+    known: dict[str, Translation] = {}
+    for path in sorted(folder.glob("*.json")):
+        known.update(json.loads(path.read_text("utf-8")))
+    return known
+
+
+def _area(path: Path) -> str:
+    """Return the file for the texts of a module: its package in the window, or in `app`."""
+    parts: tuple[str, ...] = path.relative_to(ROOT / "app").with_suffix("").parts
+    if parts[0] == "ui" and len(parts) > 2:
+        return parts[1]
+    return parts[0] if len(parts) > 1 else "app"
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _has_words(text: str) -> bool:
+    return any(letter.isalpha() for letter in text)
+
+
+def main(arguments: list[str]) -> int:
+    """Update the files, or list what one language lacks; return the exit status."""
+    if arguments[:1] == ["missing"] and arguments[1:2] and arguments[1] in _languages():
+        lacking = missing(arguments[1])
+        sys.stdout.writelines(f"{key}\n" for key in lacking)
+        return 0
+    if arguments:
+        known = "|".join(_languages())
+        sys.stderr.write(f"usage: python -m tools.translations [missing {known}]\n")
+        return 2
+    update()
+    count = sum(map(len, texts().values()))
+    for language in _languages():
+        sys.stdout.write(f"{language}: {count - len(missing(language))} of {count}\n")
+        sys.stdout.writelines(f"  {fault}\n" for fault in faults(language))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
