@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QSize, Qt, QTimer
-from PySide6.QtGui import QAction, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QAction, QColor, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.engine.result import StyledFrame
@@ -50,6 +50,8 @@ class SpeedBadge(QPushButton):
         super().__init__(parent)
         self._reading, self._styled = reading, styled
         self._wanted = False
+        self._pixmap = QPixmap()
+        self._painted: object = None  # what the pixmap shows
         self.setAccessibleName(tr("Frames a second"))
         self.setToolTip(tr("How many pictures are shown a second; click to show all figures"))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -88,12 +90,29 @@ class SpeedBadge(QPushButton):
         return QSize(metrics.horizontalAdvance(digits) + 3 * SPACE, metrics.height() + 2 * SPACE)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the text on a dark rounded rectangle, with a ring while it has the focus."""
-        painter = QPainter(self)
+        """Paint the text on a dark rounded rectangle, with a ring while it has the focus.
+
+        What lies over a stream is painted with each of its frames, so the painted badge is kept.
+        """
+        ringed = self.hasFocus() or self.underMouse()
+        ring = self.palette().highlight().color() if ringed else None
+        state = self.text(), self.size(), self.devicePixelRatioF(), self.font(), ring
+        if state != self._painted:
+            self._pixmap, self._painted = self._render(ring), state
+        QPainter(self).drawPixmap(0, 0, self._pixmap)
+
+    def _render(self, ring: QColor | None) -> QPixmap:
+        ratio = self.devicePixelRatioF()
+        pixmap = QPixmap(self.size() * ratio)
+        pixmap.setDevicePixelRatio(ratio)
+        pixmap.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(pixmap)
+        painter.setFont(self.font())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        ring = self.palette().highlight().color() if self.hasFocus() or self.underMouse() else None
         painter.setPen(Qt.PenStyle.NoPen if ring is None else QPen(ring, 2))
         painter.setBrush(SHADE)
         painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -1), RADIUS, RADIUS)
         painter.setPen(INK)
         painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, self.text())
+        painter.end()
+        return pixmap

@@ -76,3 +76,17 @@ def test_the_badge_is_below_the_messages(moving, session, qtbot):
     before = moving.badge.y()
     session.problem.emit(Problem("something"))
     assert moving.badge.y() == before + moving.messages.height()
+
+
+def test_the_painted_badge_follows_its_text_and_the_focus(moving, qtbot):
+    qtbot.waitUntil(moving.badge.isVisible, timeout=5000)
+    moving.badge.setText("10 fps")
+    painted = moving.badge.grab().toImage()
+    moving.badge.setText("20 fps")
+    other = moving.badge.grab().toImage()
+    assert other != painted
+    moving.badge.setText("10 fps")
+    assert moving.badge.grab().toImage() == painted
+    moving.badge.setFocus()
+    qtbot.waitUntil(moving.badge.hasFocus)
+    assert moving.badge.grab().toImage() != painted
