@@ -43,7 +43,7 @@ def _other(_number: int) -> str:
 LANGUAGES: dict[str, Language] = {
     "en": Language("English", ("one", "other"), _one, offered=True),
     "de": Language("Deutsch", ("one", "other"), _one, offered=True),
-    "es": Language("Español", ("one", "other"), _one),
+    "es": Language("Español", ("one", "other"), _one, offered=True),
     "fr": Language("Français", ("one", "other"), _none_or_one),
     "ja": Language("日本語", ("other",), _other),
     "zh_CN": Language("简体中文", ("other",), _other),
