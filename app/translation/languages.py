@@ -46,5 +46,5 @@ LANGUAGES: dict[str, Language] = {
     "es": Language("Español", ("one", "other"), _one, offered=True),
     "fr": Language("Français", ("one", "other"), _none_or_one),
     "ja": Language("日本語", ("other",), _other, offered=True),
-    "zh_CN": Language("简体中文", ("other",), _other),
+    "zh_CN": Language("简体中文", ("other",), _other, offered=True),
 }
