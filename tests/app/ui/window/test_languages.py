@@ -15,11 +15,11 @@ from tests.app.ui.window.conftest import press
 
 
 @pytest.fixture
-def german(qapp, session, qtbot):
-    """The window in German."""
-    before = QLocale()
-    apply_language(qapp, "de")
-    window = MainWindow(session, Settings(language="de"), lambda _: None)
+def german(qapp, session, qtbot, request):
+    """The window in German, or in the language of the parameter."""
+    before, language = QLocale(), getattr(request, "param", "de")
+    apply_language(qapp, language)
+    window = MainWindow(session, Settings(language=language), lambda _: None)
     qtbot.addWidget(window)
     window.show()
     qtbot.waitExposed(window)
@@ -61,7 +61,8 @@ def test_the_window_is_in_the_language_it_was_started_in(german):
     assert german.actions_by_key["theme"].text() == "Darstellung: wie das System"
 
 
-def test_no_two_mnemonics_of_the_german_panel_are_the_same(german):
+@pytest.mark.parametrize("german", ["de", "fr"], indirect=True)
+def test_no_two_mnemonics_of_a_translated_panel_are_the_same(german):
     parts = (*german.panel.findChildren(QLabel), *german.panel.findChildren(QAbstractButton))
     letters = [p.text()[p.text().index("&") + 1].lower() for p in parts if "&" in p.text()]
     assert len(letters) == len(set(letters)) == 18
