@@ -44,7 +44,7 @@ LANGUAGES: dict[str, Language] = {
     "en": Language("English", ("one", "other"), _one, offered=True),
     "de": Language("Deutsch", ("one", "other"), _one, offered=True),
     "es": Language("Español", ("one", "other"), _one, offered=True),
-    "fr": Language("Français", ("one", "other"), _none_or_one),
+    "fr": Language("Français", ("one", "other"), _none_or_one, offered=True),
     "ja": Language("日本語", ("other",), _other, offered=True),
     "zh_CN": Language("简体中文", ("other",), _other, offered=True),
 }

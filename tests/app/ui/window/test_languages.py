@@ -61,7 +61,7 @@ def test_the_window_is_in_the_language_it_was_started_in(german):
     assert german.actions_by_key["theme"].text() == "Darstellung: wie das System"
 
 
-@pytest.mark.parametrize("german", ["de", "es", "ja", "zh_CN"], indirect=True)
+@pytest.mark.parametrize("german", ["de", "es", "fr", "ja", "zh_CN"], indirect=True)
 def test_no_two_mnemonics_of_a_translated_panel_are_the_same(german):
     parts = (*german.panel.findChildren(QLabel), *german.panel.findChildren(QAbstractButton))
     letters = [p.text()[p.text().index("&") + 1].lower() for p in parts if "&" in p.text()]
