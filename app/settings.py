@@ -55,6 +55,7 @@ class Settings(Parameters):
         try_styles: whether a style is tried when the pointer rests on its card.
         style_order: keys of styles in the order made by hand, one a line; others follow.
         favorite_styles: keys of the styles that come first, one a line.
+        style_groups: the user's groups of styles: a key, a space and a group each line.
         mirror: whether the picture on screen is mirrored.
         camera_size: of the virtual camera, one of CAMERA_SIZES.
         camera_rate: its pictures per second.
@@ -110,6 +111,7 @@ class Settings(Parameters):
     try_styles: bool = True
     style_order: str = ""
     favorite_styles: str = ""
+    style_groups: str = ""
     mirror: bool = False
     camera_size: str = "1280x720"
     camera_rate: int = 30

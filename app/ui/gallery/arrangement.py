@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from app.styles.pack import Style
 
@@ -17,6 +18,23 @@ def text_of(keys: Iterable[str]) -> str:
     return "\n".join(keys)
 
 
+def groups_of(text: str) -> dict[str, str]:
+    """The groups of styles in a setting, by key; it has a key, a space and a group each line."""
+    pairs = (line.split(" ", 1) for line in text.split("\n") if " " in line)
+    return {key: group for key, group in pairs if key}
+
+
+def with_group(text: str, key: str, group: str) -> str:
+    """The setting with another group of a style; "" takes it out of the group it has."""
+    groups = {**groups_of(text), key: " ".join(group.split())}
+    return "\n".join(f"{key} {group}" for key, group in groups.items())
+
+
+def grouped(styles: Iterable[Style], groups: Mapping[str, str]) -> tuple[Style, ...]:
+    """The styles in the user's groups; one that has none of these is in that of its pack."""
+    return tuple(replace(style, group=groups.get(style.key, style.group)) for style in styles)
+
+
 def arranged(
     styles: Sequence[Style], order: Sequence[str], favorites: Sequence[str]
 ) -> tuple[Style, ...]:
@@ -28,8 +46,8 @@ def arranged(
         favorites: Keys of those that come first.
 
     Returns:
-        The favorites and then the others, each part by hand, then by group (those without one
-        first), then as in the library.
+        The favorites and then the others, these by group (those without one first), each part by
+        hand, then as in the library.
     """
     places = {key: place for place, key in enumerate(order)}
     groups = list(dict.fromkeys(style.group for style in styles))
@@ -37,7 +55,8 @@ def arranged(
 
     def place(style: Style) -> tuple[bool, int, int]:
         by_hand = places.get(style.key, len(places))
-        return style.key not in favorites, by_hand, groups.index(style.group)
+        favorite = style.key in favorites
+        return not favorite, 0 if favorite else groups.index(style.group), by_hand
 
     return tuple(sorted(styles, key=place))
 

@@ -1,4 +1,4 @@
-"""Arranges the gallery: search, favorites, and an order by hand, which the settings keep."""
+"""Arranges the gallery: search, favorites, groups, an order by hand; the settings keep them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from PySide6.QtCore import QObject
 from app.live.session import Session
 from app.settings import Settings
 from app.styles.pack import Style
-from app.ui.gallery.arrangement import arranged, found, keys_of, moved, text_of
+from app.ui.gallery.arrangement import (
+    arranged,
+    found,
+    grouped,
+    groups_of,
+    keys_of,
+    moved,
+    text_of,
+    with_group,
+)
 from app.ui.gallery.style_gallery import StyleGallery
 
 
@@ -45,8 +54,8 @@ class Arranging(QObject):
     def show(self) -> None:
         """Show the styles."""
         styles = found(self._arranged(), self._gallery.search.text())
-        self._gallery.set_styles(styles, self._session.config.style)
         self._gallery.model.set_favorites(self.favorites)
+        self._gallery.set_styles(styles, self._session.config.style)
 
     def toggle_favorite(self, key: str) -> None:
         """Make a style a favorite, which comes first; or one like the others again."""
@@ -55,23 +64,51 @@ class Arranging(QObject):
         self._keep(favorite_styles=text_of(others if key in kept else (*kept, key)))
         self.show()
 
+    def group_of(self, key: str) -> str:
+        """The group that a style is in; "" for none."""
+        return next((style.group for style in self._arranged() if style.key == key), "")
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups that styles are in, in their order."""
+        return tuple(dict.fromkeys(s.group for s in self._arranged() if s.group))
+
+    def set_group(self, key: str, group: str) -> None:
+        """Put a style into a group, which may be new; "" takes it out of the one it is in."""
+        self._keep(style_groups=with_group(self._settings().style_groups, key, group))
+        self.show()
+        self._gallery.scroll_to(key)
+
     def move(self, key: str, count: int) -> None:
-        """Move a style so many cards to the right; to the left if negative."""
+        """Move a style so many cards to the right, to the left if negative; past another group's
+        card, it comes into that group."""
         keys = [style.key for style in self._arranged()]
         if key not in keys:
             return
         others = [other for other in keys if other != key]
         place = keys.index(key) + count
         if 0 <= place <= len(others):
-            self.move_before(key, others[place] if place < len(others) else "")
+            before = others[place] if place < len(others) else ""
+            self._move(key, before, others[place - 1] if count > 0 else before)
 
     def move_before(self, key: str, before: str) -> None:
-        """Move a style before another one, or to the end; a favorite stays among the favorites."""
+        """Move a style before another one and into its group, or to the end; a favorite stays
+        among the favorites."""
+        last = [style.key for style in self._arranged() if style.key != key][-1:]
+        self._move(key, before, before or "".join(last))
+
+    def _move(self, key: str, before: str, beside: str) -> None:
+        """Move a style, into the group of the one `beside` which it comes to stand."""
+        settings, favorites = self._settings(), self.favorites
         keys = [style.key for style in self._arranged()]
-        self._keep(style_order=text_of(moved(keys, key, before)))
+        groups, group = settings.style_groups, self.group_of(beside)
+        if key not in favorites and beside not in favorites and group != self.group_of(key):
+            groups = with_group(groups, key, group)
+        self._keep(style_order=text_of(moved(keys, key, before)), style_groups=groups)
         self.show()
         self._gallery.scroll_to(key)
 
     def _arranged(self) -> tuple[Style, ...]:
-        order = keys_of(self._settings().style_order)
-        return arranged(self._session.library.styles, order, self.favorites)
+        settings = self._settings()
+        styles = grouped(self._session.library.styles, groups_of(settings.style_groups))
+        return arranged(styles, keys_of(settings.style_order), self.favorites)

@@ -18,7 +18,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QListView, QWidget
 
 from app.ui.theme.tokens import RADIUS
-from app.ui.widgets.style_list import KEY, THUMBNAIL, star_place
+from app.ui.widgets.style_list import KEY, THUMBNAIL, card_place, star_place
 
 MIME = "application/x-styleforge-style"  # of a card that is dragged: the key of its style
 EDGE = 0.25  # of a card's width at each side, where another one is dropped beside it
@@ -51,7 +51,7 @@ class CardsView(QListView):
             super().mousePressEvent(event)
         elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             self.mix_clicked.emit(index)
-        elif star_place(self.visualRect(index)).contains(place):
+        elif star_place(self._card(index)).contains(place):
             self.star_clicked.emit(index)
         else:
             self._pressed, self._pressed_at = index, place
@@ -74,6 +74,9 @@ class CardsView(QListView):
             self._pressed = QModelIndex()
         else:
             super().mouseReleaseEvent(event)
+
+    def _card(self, index: QModelIndex) -> QRect:
+        return card_place(self.visualRect(index), index, self.layoutDirection())
 
     def _drag(self, index: QModelIndex) -> None:
         data = QMimeData()
@@ -121,7 +124,7 @@ class CardsView(QListView):
         event.accept()
         row, onto = self._target(event.position().toPoint())
         last = self.model().rowCount() - 1
-        area = self.visualRect(self.model().index(min(row, last), 0))
+        area = self._card(self.model().index(min(row, last), 0))
         if not onto:
             edge = area.left() - 1 if row <= last else area.right() + 1
             area = QRect(edge - 1, area.top(), 3, area.height())
@@ -130,7 +133,7 @@ class CardsView(QListView):
     def _target(self, place: QPoint) -> tuple[int, bool]:
         """The row that a drop is meant for, and whether onto its card, not before it."""
         for row in range(self.model().rowCount()):
-            area = self.visualRect(self.model().index(row, 0))
+            area = self._card(self.model().index(row, 0))
             if place.x() < area.left() + EDGE * area.width():
                 return row, False
             if place.x() <= area.right() - EDGE * area.width():

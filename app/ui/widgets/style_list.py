@@ -31,6 +31,8 @@ KEY = Qt.ItemDataRole.UserRole
 SHARE = Qt.ItemDataRole.UserRole + 1  # share of the mix in percent; None if not part of it
 TRIED = Qt.ItemDataRole.UserRole + 2  # whether the style is tried
 FAVORITE = Qt.ItemDataRole.UserRole + 3  # whether the style is a favorite
+HEADING = Qt.ItemDataRole.UserRole + 4  # name of the group that begins here; "" where none does
+HEADING_WIDTH = 24  # pixels before the first card of a group, with its name from bottom to top
 STAR = 20  # pixels of the side of the star in the upper right corner of a thumbnail
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -48,12 +50,15 @@ class StyleModel(QAbstractListModel):
         self._refusals: dict[str, str] = {}  # why there is no preview, by key
         self._tried = ""
         self._favorites: frozenset[str] = frozenset()
+        self._headings: tuple[str, ...] = ()  # by row
 
     def set_favorites(self, keys: Iterable[str]) -> None:
-        """Mark the favorite styles."""
+        """Mark the favorite styles, which are a group of their own."""
         self._favorites = frozenset(keys)
+        self._headings = self._headed()
         last = self.index(max(0, len(self._styles) - 1))
-        self.dataChanged.emit(self.index(0), last, [FAVORITE])
+        self.dataChanged.emit(self.index(0), last, [FAVORITE, HEADING])
+        self.layoutChanged.emit()  # headings make cards wider
 
     def set_tried(self, key: str) -> None:
         """Mark the style that is tried; "" for none."""
@@ -98,10 +103,22 @@ class StyleModel(QAbstractListModel):
         """Replace the styles, and load missing thumbnails."""
         self.beginResetModel()
         self._styles = styles
+        self._headings = self._headed()
         self.endResetModel()
         for style in styles:
             if style.thumbnail and style.thumbnail not in self._pixmaps:
                 self._load_thumbnail(style.thumbnail)
+
+    def _headed(self) -> tuple[str, ...]:
+        """By row, the name of the group that begins there; nothing where all are of one group."""
+        groups = [
+            tr("Favorites") if style.key in self._favorites else style.group or tr("Others")
+            for style in self._styles
+        ]
+        if len(set(groups)) < 2:
+            return ("",) * len(groups)
+        before = ("", *groups[:-1])
+        return tuple(g if g != b else "" for g, b in zip(groups, before, strict=True))
 
     def _load_thumbnail(self, path: Path) -> None:
         def done(image: QImage) -> None:
@@ -126,15 +143,18 @@ class StyleModel(QAbstractListModel):
             mixed = tr(", {share} % of the mix", share=share) if share is not None else ""
             tried = tr(", being tried") if style.key == self._tried else ""
             favorite = tr(", favorite") if style.key in self._favorites else ""
-            return f"{style.title}{hint}{favorite}{mixed}{tried}"
+            group = tr(", group {group}", group=style.group) if style.group else ""
+            return f"{style.title}{hint}{favorite}{mixed}{tried}{group}"
         if role == Qt.ItemDataRole.ToolTipRole:
             refusal = self._refusals.get(style.key)
             why = tr("It cannot paint your picture: {refusal}", refusal=refusal) if refusal else ""
-            group = f"Group: {style.group}" if style.group else ""
+            group = tr("Group: {group}", group=style.group) if style.group else ""
             return "\n".join(filter(None, (style.title, style.credit, style.licence, group, why)))
         if role == Qt.ItemDataRole.DecorationRole:
             shipped = self._pixmaps.get(style.thumbnail) if style.thumbnail else None
             return self._previews.get(style.key, shipped)
+        if role == HEADING:
+            return self._headings[index.row()]
         if role == FAVORITE:
             return style.key in self._favorites
         if role == TRIED:
@@ -167,6 +187,14 @@ def read_thumbnail(path: Path) -> QImage:
     return image.copy(corner.width(), corner.height(), size.width(), size.height())
 
 
+def card_place(area: QRect, index: _Index, direction: Qt.LayoutDirection) -> QRect:
+    """Where in `area`, which an item has, its card is; a heading stands before it."""
+    width = HEADING_WIDTH if index.data(HEADING) else 0
+    if direction == Qt.LayoutDirection.RightToLeft:
+        return area.adjusted(0, 0, -width, 0)
+    return area.adjusted(width, 0, 0, 0)
+
+
 def thumbnail_place(area: QRect) -> QRect:
     """Where the thumbnail of the card in `area` is."""
     place = QRect(area.topLeft(), THUMBNAIL)
@@ -188,20 +216,23 @@ class StyleDelegate(QStyledItemDelegate):
     """
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """Size of a thumbnail with its title."""
+        """Size of a thumbnail with its title, and the heading before it."""
         metrics = option.fontMetrics
         title = str(index.data())
         width = max(THUMBNAIL.width(), min(160, metrics.horizontalAdvance(title)))
+        width += HEADING_WIDTH if index.data(HEADING) else 0
         return QSize(width + 2 * PADDING, THUMBNAIL.height() + metrics.height() + 3 * PADDING)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         """Paint one style."""
-        area: QRect = option.rect
+        area = card_place(option.rect, index, option.direction)
         state: QStyle.StateFlag = option.state
         palette = option.palette
         chosen = bool(state & QStyle.StateFlag.State_Selected)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if index.data(HEADING):
+            _heading(painter, option, area, str(index.data(HEADING)))
         if state & QStyle.StateFlag.State_MouseOver:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(palette.light())
@@ -257,6 +288,25 @@ class StyleDelegate(QStyledItemDelegate):
             width = painter.fontMetrics().horizontalAdvance(text) + SPACE
             corner = place.right() - 3 - width, place.bottom() - 21
             _badge(painter, QRect(*corner, width, 18), text)
+
+
+def _heading(painter: QPainter, option: QStyleOptionViewItem, card: QRect, heading: str) -> None:
+    """Write the name of a group beside its first card, from bottom to top, along a line."""
+    left_to_right = option.direction == Qt.LayoutDirection.LeftToRight
+    left = option.rect.left() if left_to_right else card.right() + 1
+    strip = QRect(left, card.top(), HEADING_WIDTH, card.height()).adjusted(0, PADDING, 0, -PADDING)
+    line = strip.left() + 4 if left_to_right else strip.right() - 4
+    painter.setPen(QPen(option.palette.mid().color(), 1))
+    painter.drawLine(line, strip.top(), line, strip.bottom())
+    painter.save()
+    painter.translate(strip.left(), strip.bottom() + 1)
+    painter.rotate(-90)
+    painter.setFont(scaled(option.font, 0.9, bold=True))
+    painter.setPen(option.palette.placeholderText().color())
+    text = painter.fontMetrics().elidedText(heading, Qt.TextElideMode.ElideRight, strip.height())
+    place = QRect(0, 3 if left_to_right else -3, strip.height(), HEADING_WIDTH)
+    painter.drawText(place, Qt.AlignmentFlag.AlignCenter, text)
+    painter.restore()
 
 
 def _badge(painter: QPainter, place: QRect, text: str) -> None:

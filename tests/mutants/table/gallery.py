@@ -102,8 +102,8 @@ MUTANTS = (
     Mutant(
         "favorites stand among the other styles",
         "app/ui/gallery/arrangement.py",
-        "return style.key not in favorites, by_hand",
-        "return False, by_hand",
+        "return not favorite, 0",
+        "return False, 0",
         (f"{_ARRANGEMENT}test_favorites_come_first_in_the_order_by_hand",),
     ),
     Mutant(
@@ -116,8 +116,8 @@ MUTANTS = (
     Mutant(
         "an order by hand is forgotten",
         "app/ui/gallery/arranging.py",
-        "self._keep(style_order=text_of(moved(keys, key, before)))",
-        "moved(keys, key, before)",
+        "self._keep(style_order=text_of(moved(keys, key, before)), style_groups=groups)",
+        "self._keep(style_groups=groups)",
         (f"{_ARRANGING}test_keys_move_the_chosen_style",),
     ),
     Mutant(

@@ -1,11 +1,20 @@
-"""Styles are arranged by favorites, by hand, by group and by the library, in this order."""
+"""Styles are arranged by favorites, by group, by hand and by the library, in this order."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from app.styles.pack import Style
-from app.ui.gallery.arrangement import arranged, found, keys_of, moved, text_of
+from app.ui.gallery.arrangement import (
+    arranged,
+    found,
+    grouped,
+    groups_of,
+    keys_of,
+    moved,
+    text_of,
+    with_group,
+)
 
 
 def style(key: str, group: str = "", credit: str = "") -> Style:
@@ -23,8 +32,24 @@ def test_styles_of_a_group_stand_together_after_those_without_one():
     assert keys(arranged(STYLES, (), ())) == "aecbd"
 
 
-def test_an_order_by_hand_goes_before_groups():
-    assert keys(arranged(STYLES, ("d", "a"), ())) == "daecb"
+def test_an_order_by_hand_is_kept_within_the_groups():
+    assert keys(arranged(STYLES, ("d", "e"), ())) == "eacdb"
+
+
+def test_groups_of_the_user_go_before_those_of_packs():
+    setting = with_group(with_group("", "a", "  My   own "), "b", "")
+    assert groups_of(setting) == {"a": "My own", "b": ""}
+    assert [each.group for each in grouped(STYLES, groups_of(setting))] == [
+        "My own",
+        "",
+        "Ice",
+        "Sea",
+        "",
+    ]
+
+
+def test_a_setting_of_groups_that_was_damaged_gives_what_can_be_read():
+    assert groups_of("a\n\n b\nc Sea") == {"c": "Sea"}
 
 
 def test_favorites_come_first_in_the_order_by_hand():
