@@ -88,7 +88,7 @@ MUTANTS = (
     ),
     Mutant(
         "a style can be made of a picture where no network is installed",
-        "app/ui/actions.py",
+        "app/ui/actions/qactions.py",
         "    action.setEnabled(not reason)\n",
         "    action.setEnabled(True)\n",
         (
