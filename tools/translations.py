@@ -25,6 +25,7 @@ from app.ui.queue.actions import GROUP, QUEUE_ACTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 FUNCTIONS = ("tr", "trn", "mark")
+SHARED = {"main_window": "ui"}  # packages whose texts are in the file of another part
 Texts = dict[str, bool]  # the key of a text, and whether it has forms of plurals
 
 
@@ -180,7 +181,7 @@ def _area(path: Path) -> str:
     """Return the file for the texts of a module: its package in the window, or in `app`."""
     parts: tuple[str, ...] = path.relative_to(ROOT / "app").with_suffix("").parts
     if parts[0] == "ui" and len(parts) > 2:
-        return parts[1]
+        return SHARED.get(parts[1], parts[1])
     return parts[0] if len(parts) > 1 else "app"
 
 

@@ -70,7 +70,7 @@ class WindowActions:
             "show a notice": (4, self._show_notice),
             "dismiss": (8, self._dismiss),
             "theme": (2, self._act("theme")),
-            "save the settings": (2, lambda: self.window._save_later.start(0)),
+            "save the settings": (2, lambda: self.window.settings.save_soon(0)),
             "install a style": (1, self._install),
             "make a style of a picture": (2, self._make_style),
             "rename a style": (1, self._rename),
@@ -181,7 +181,7 @@ class WindowActions:
 
     def _drag(self) -> None:
         viewport = self.window.viewport
-        self.window.set_view("split")
+        self.window.views.choose("split")
         for _ in range(3):
             x = self._chance.randrange(viewport.width())
             place = QPoint(x, viewport.height() // 2)
@@ -277,7 +277,7 @@ class WindowActions:
             self._act("train")()
 
     def _help(self) -> None:
-        shown = self.window._help
+        shown = self.window.commands.help
         if shown is not None and shown.isVisible():
             shown.close()
         else:

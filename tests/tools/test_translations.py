@@ -9,12 +9,16 @@ import pytest
 
 from app.translation.catalog import FOLDER, available, share
 from app.translation.languages import LANGUAGES, SOURCE
+from app.ui.actions import GROUPS
 from tools import translations
 from tools.bare_texts import bare_texts
 
 UI = Path(__file__).parents[2] / "app" / "ui"
 # Tables, whose texts are translated where they are shown, and style sheets.
-APART = ("actions.py", "queue/actions.py", "theme/theme.py", "theme/motion.py")
+APART = (
+    *(f"actions/{group.lower()}.py" for group in GROUPS),
+    *("queue/actions.py", "theme/theme.py", "theme/motion.py"),
+)
 # What is not converted yet: modules and packages of app/ui. Take out what is done.
 NOT_CONVERTED = (
     *("application.py", "durations.py", "file_dialogs.py", "live_benchmark.py", "queue"),

@@ -93,7 +93,7 @@ def test_a_picture_is_painted_as_it_is_styled(window, library, config, qtbot, tm
 @pytest.mark.parametrize("megapixels", SIZES)
 def test_a_split_has_the_original_left_and_the_styled_right(window, qtbot, tmp_path, megapixels):
     styled = open_picture(window, qtbot, tmp_path / "photo.png", SIZES[megapixels])
-    window.set_view("split")
+    window.views.choose("split")
     place = window.viewport._picture
     pixels, middle = painted(window, place), place.width() // 2
     source, result = small(styled.source.pixels, place), small(styled.frame.pixels, place)
@@ -115,7 +115,7 @@ def test_a_comparison_paints_both_styled_pictures(
         "_draw",
         lambda painter, frame, place: (places.append((frame, place)), draw(painter, frame, place)),
     )
-    window.set_view("compare")
+    window.views.choose("compare")
     styled = open_picture(window, qtbot, tmp_path / "photo.png", SIZES[megapixels])
     session.shutdown()  # the picture stays as it is from here on
     places.clear()

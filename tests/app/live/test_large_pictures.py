@@ -98,6 +98,6 @@ def test_the_window_shows_the_share_and_cancels(session, qtbot, photo):
     session.open(photo)
     qtbot.waitUntil(window.painting.isVisible, timeout=60_000)
     assert window.painting.text.startswith("Painting the picture in bands: ")
-    window._back()
+    window.commands.back()
     qtbot.waitUntil(lambda: not window.painting.isVisible(), timeout=60_000)
     assert window.painting.text == ""

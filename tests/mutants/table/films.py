@@ -235,7 +235,7 @@ MUTANTS = (
     ),
     Mutant(
         "an export goes on behind a closed window",
-        "app/ui/main_window.py",
+        "app/ui/main_window/window.py",
         "        self.film_exporter.close()\n",
         "",
         (f"{_WINDOW}::test_closing_the_window_ends_an_export",),
@@ -343,9 +343,9 @@ MUTANTS = (
     ),
     Mutant(
         "a frame of an export counts as one of the stream",
-        "app/ui/main_window.py",
-        "self.viewport.show_styled(shown.styled, timed=False)",
-        "self.viewport.show_styled(shown.styled)",
+        "app/ui/main_window/session_display.py",
+        "window.viewport.show_styled(shown.styled, timed=False)",
+        "window.viewport.show_styled(shown.styled)",
         (f"{_WINDOW}::test_a_frame_of_an_export_is_no_frame_of_the_stream",),
     ),
     Mutant(

@@ -25,9 +25,9 @@ MUTANTS = (
     ),
     Mutant(
         "Esc does not cancel a picture in bands",
-        "app/ui/main_window.py",
-        "elif self.job.isVisible() or self.painting.isVisible():",
-        "elif self.job.isVisible():",
+        "app/ui/main_window/commands.py",
+        "elif window.job.isVisible() or window.painting.isVisible():",
+        "elif window.job.isVisible():",
         (f"{_LARGE}::test_the_window_shows_the_share_and_cancels",),
     ),
     Mutant(

@@ -67,9 +67,9 @@ MUTANTS = (
     ),
     Mutant(
         "Ctrl+V opens the picture while the styles have the focus",
-        "app/ui/main_window.py",
-        "(self.styles.pictures if self.gallery.has_focus else self.drop_handler).paste()",
-        "self.drop_handler.paste()",
+        "app/ui/main_window/commands.py",
+        "(window.styles.pictures if window.gallery.has_focus else window.drop_handler).paste()",
+        "window.drop_handler.paste()",
         (f"{_WINDOW}::test_ctrl_v_makes_a_style_only_while_the_styles_have_the_focus",),
     ),
     Mutant(
@@ -88,7 +88,7 @@ MUTANTS = (
     ),
     Mutant(
         "a style can be made of a picture where no network is installed",
-        "app/ui/actions.py",
+        "app/ui/actions/qactions.py",
         "    action.setEnabled(not reason)\n",
         "    action.setEnabled(True)\n",
         (

@@ -130,7 +130,7 @@ MUTANTS = (
     ),
     Mutant(
         "closing the window leaves the virtual camera open",
-        "app/ui/main_window.py",
+        "app/ui/main_window/window.py",
         "        self.virtual_camera.close()\n",
         "",
         (f"{_WINDOW}::test_closing_the_window_closes_the_camera",),

@@ -64,7 +64,7 @@ MUTANTS = (
     ),
     Mutant(
         "the badge lies on the figures",
-        "app/ui/main_window.py",
+        "app/ui/main_window/visibility.py",
         "settings.badge and not (settings.overlay or full)",
         "settings.badge",
         (

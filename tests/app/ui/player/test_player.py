@@ -135,14 +135,14 @@ def test_sound_is_muted_and_louder_and_softer_by_keys_and_kept(talkie, saved, qt
     QTest.keyClick(talkie.playback_bar.volume, Qt.Key.Key_Home)
     assert volumes[-1] == 0.0
     press(talkie, "mute")
-    talkie._save_later.timeout.emit()
+    talkie.settings._later.timeout.emit()
     qtbot.waitUntil(lambda: bool(saved) and saved[-1].muted)
     assert saved[-1].volume == 0.0
 
 
 def test_the_sound_of_the_settings_is_that_of_the_first_film(talkie, session, tmp_path, qtbot):
     worker = session._worker
-    talkie._update_settings(muted=True)
+    talkie.settings.update(muted=True)
     talkie.player._apply_sound()
     qtbot.waitUntil(lambda: worker.loop._source._sound._volume == 0.0)
     with qtbot.waitSignal(session.source_changed, timeout=5000):

@@ -71,7 +71,7 @@ def test_the_key_says_what_recordings_will_have(window):
     for choice in ("film", "microphone", "none"):
         press(window, "record_sound")
         assert window.notices.text == RECORDED[choice]
-        assert window._settings.record_sound == choice
+        assert window.settings.value.record_sound == choice
         text = window.actions_by_key["record_sound"].text()
         assert text == f"Sound of recordings: {choice}"
 
@@ -96,7 +96,7 @@ def test_a_recording_without_being_asked_has_no_sound(playing, films, qtbot):
 def test_a_recording_has_the_sound_of_the_microphone(playing, films, qtbot):
     microphone = Microphone()
     playing.exporter._open_microphone = microphone.open
-    playing._update_settings(record_sound="microphone")
+    playing.settings.update(record_sound="microphone")
     press(playing, "record")
     assert playing.actions_by_key["record"].isChecked()
     qtbot.waitUntil(lambda: playing.exporter.recorded is not None)
@@ -121,7 +121,7 @@ def test_without_a_microphone_there_is_a_problem_and_no_recording(playing, films
         raise SoundError("There is no microphone: connect one")
 
     playing.exporter._open_microphone = missing
-    playing._update_settings(record_sound="microphone")
+    playing.settings.update(record_sound="microphone")
     press(playing, "record")
     qtbot.waitUntil(lambda: bool(playing.problems.problems), timeout=5000)
     assert "There is no microphone" in playing.problems.problems[0].summary
@@ -132,7 +132,7 @@ def test_without_a_microphone_there_is_a_problem_and_no_recording(playing, films
 def test_who_presses_again_before_the_microphone_is_there_records_nothing(playing, films, qtbot):
     microphone = Microphone()
     playing.exporter._open_microphone = microphone.open
-    playing._update_settings(record_sound="microphone")
+    playing.settings.update(record_sound="microphone")
     playing.exporter.record()
     playing.exporter.record()
     qtbot.waitUntil(lambda: microphone.closed == 1)

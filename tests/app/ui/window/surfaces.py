@@ -64,14 +64,14 @@ def _queue(window: MainWindow) -> QWidget:
 
 def _keys(window: MainWindow) -> QWidget:
     window.actions_by_key["help"].trigger()
-    assert window._help is not None
-    return window._help
+    assert window.commands.help is not None
+    return window.commands.help
 
 
 def _answers(window: MainWindow) -> QWidget:
     window.actions_by_key["questions"].trigger()
-    assert window._help is not None
-    return window._help
+    assert window.commands.help is not None
+    return window.commands.help
 
 
 def _studio(window: MainWindow) -> QWidget:
@@ -90,7 +90,7 @@ def _film(window: MainWindow) -> QWidget:
 
 
 def _camera(window: MainWindow) -> QWidget:
-    dialog = CameraDialog(window._settings, window)
+    dialog = CameraDialog(window.settings.value, window)
     dialog.show()
     return dialog
 

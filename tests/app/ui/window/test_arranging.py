@@ -51,7 +51,7 @@ def test_a_favorite_comes_first_and_is_kept(window, session):
     session.config = session.config.mixed([("udnie", 1.0)])
     press(window, "favorite_style")
     assert window.gallery.keys == ["udnie", "candy", "mosaic"]
-    assert window._current_settings().favorite_styles == "udnie"
+    assert window.settings.current().favorite_styles == "udnie"
     index = window.gallery.model.index(0)
     assert index.data(Qt.ItemDataRole.AccessibleTextRole) == "Udnie, key 1, favorite"
     press(window, "favorite_style")
@@ -79,7 +79,7 @@ def test_keys_move_the_chosen_style(window):
     press(window, "move_style_right")  # it is the last one already
     assert window.gallery.keys == ["mosaic", "udnie", "candy"]
     press(window, "move_style_left")
-    assert window._current_settings().style_order.split("\n") == ["mosaic", "candy", "udnie"]
+    assert window.settings.current().style_order.split("\n") == ["mosaic", "candy", "udnie"]
 
 
 def test_a_card_is_dragged_between_others(window, session):

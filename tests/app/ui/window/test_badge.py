@@ -67,7 +67,7 @@ def test_a_still_picture_has_no_rate(streaming):
 
 def test_the_badge_is_not_on_a_comparison(moving, qtbot):
     qtbot.waitUntil(moving.badge.isVisible, timeout=5000)
-    moving.set_view("compare")
+    moving.views.choose("compare")
     qtbot.waitUntil(lambda: moving.viewport.styled.comparison is not None)
     qtbot.waitUntil(lambda: not moving.badge.isVisible())
 

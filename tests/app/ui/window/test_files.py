@@ -146,7 +146,7 @@ def test_every_picture_shown_by_a_picker_is_one_that_can_be_read():
 
 def test_the_studio_asks_where_its_files_were_found_last(window, tmp_path, qtbot):
     (tmp_path / "art").mkdir()
-    window._update_settings(open_folder=str(tmp_path / "art"))
+    window.settings.update(open_folder=str(tmp_path / "art"))
     press(window, "train")
     form = window.training_launcher.window.form
     form.picture.click()

@@ -162,7 +162,7 @@ def test_the_action_asks_how_and_then_for_a_film_to_write(playing, held, qtbot):
     assert asked.defaultSuffix() == "webp"
     assert asked.nameFilters() == ["WebP (*.webp)"]
     asked.done(0)
-    settings = playing._current_settings()
+    settings = playing.settings.current()
     assert FilmOptions.stored(settings) == FilmOptions("webp", "auto", "small")
     press(playing, "export_film")
     assert options_of(playing).options == FilmOptions("webp", "auto", "small")

@@ -144,5 +144,5 @@ def test_full_screen_shows_the_picture_alone_and_escape_leaves_it(streaming):
 
 def test_the_help_opens_beside_the_stream(streaming):
     press(streaming, "help")
-    assert streaming._help.isVisible()
-    assert not streaming._help.isModal()
+    assert streaming.commands.help.isVisible()
+    assert not streaming.commands.help.isModal()

@@ -134,7 +134,7 @@ def test_figures_are_written_below_the_messages(streaming, session):
 
 def test_messages_keep_clear_of_the_figures_of_a_comparison(streaming, session, qtbot):
     press(streaming, "overlay")
-    streaming.set_view("compare")
+    streaming.views.choose("compare")
     overlay, messages = streaming.overlay, streaming.messages
     qtbot.waitUntil(lambda: streaming.viewport._headroom > 0)
     before = overlay.geometry()

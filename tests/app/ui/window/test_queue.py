@@ -44,7 +44,7 @@ COMPUTED_MS = 150  # between two beats, as of the actions at random
 @pytest.fixture
 def queue(window, tmp_path):
     """The window's queue, of pictures that take an instant, with its page shown."""
-    window._update_settings(queue_folder=str(tmp_path / "out"))
+    window.settings.update(queue_folder=str(tmp_path / "out"))
     window.session.config = window.session.config.mixed([("candy", 1.0)])
     window.actions_by_key["queue"].trigger()
     yield window.queue
@@ -189,7 +189,7 @@ def test_messages_do_not_cover_the_page(window, queue, session, qtbot):
 def test_files_dropped_on_the_picture_are_queued_if_that_is_the_answer(
     window, album, tmp_path, qtbot
 ):
-    window._update_settings(queue_folder=str(tmp_path / "out"))
+    window.settings.update(queue_folder=str(tmp_path / "out"))
     drop(window, files(*album[:3]))
     assert "3 files" in window.questions.accessibleDescription()
     assert not window.queue.shown
@@ -224,7 +224,7 @@ def test_what_is_added_is_painted_in_each_style_that_is_ticked(window, queue, al
     assert queue.page.adding.styles.accessibleName() == "Style: 2 styles"
     added(queue, qtbot, album[1])
     assert [row.style for row in queue.rows] == ["Candy", "Mosaic", "Udnie"]
-    assert window._settings.queue_styles == "mosaic\nudnie"
+    assert window.settings.value.queue_styles == "mosaic\nudnie"
 
 
 def test_whether_results_are_skipped_is_chosen_and_kept(window, queue, album, qtbot):
@@ -234,7 +234,7 @@ def test_whether_results_are_skipped_is_chosen_and_kept(window, queue, album, qt
     first, second = queue.store.queue.jobs()[0]
     assert "--skip-existing" in first.arguments
     assert "--overwrite" in second.arguments
-    assert not window._settings.queue_skip
+    assert not window.settings.value.queue_skip
 
 
 # Order
@@ -279,7 +279,7 @@ def test_what_another_program_changes_is_seen(queue, album, qtbot):
 
 def test_the_queue_is_run_and_says_what_became_of_each(queue, window, album, qtbot, monkeypatch):
     album[2].write_text("<html>")
-    out = Path(window._settings.queue_folder)
+    out = Path(window.settings.value.queue_folder)
     out.mkdir()
     write_pixels(out / "1-candy.png", np.zeros((4, 4, 3), np.uint8))
     added(queue, qtbot, *album[:4])
@@ -424,7 +424,7 @@ def test_a_watched_folder_is_painted_as_it_fills_until_it_is_gone(
     dialog.filesSelected.emit([str(folder)])
     dialog.close()
     qtbot.waitUntil(lambda: len(queue.rows) == len(album), timeout=LONG)
-    assert window._settings.watched_folder == str(folder)
+    assert window.settings.value.watched_folder == str(folder)
     assert queue.page.adding.watch.isChecked()
     write_pixels(folder / "new.png", pixels(24, 18))
     qtbot.waitUntil(lambda: "new" in titles(queue), timeout=LONG)
@@ -434,7 +434,7 @@ def test_a_watched_folder_is_painted_as_it_fills_until_it_is_gone(
         folder.rmdir()
     assert "album' is not there" in told.args[0].summary
     assert not queue.page.adding.watch.isChecked()
-    assert window._settings.watched_folder == ""
+    assert window.settings.value.watched_folder == ""
 
 
 def test_the_window_answers_with_fifty_pictures_that_are_painted(

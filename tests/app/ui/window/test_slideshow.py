@@ -61,13 +61,13 @@ def test_the_next_style_is_faded_in_by_mixing(streaming, showing, session, clock
 
 
 def test_the_time_between_changes_is_the_one_that_was_chosen(streaming, showing):
-    streaming._update_settings(slideshow_seconds=7.0)
+    streaming.settings.update(slideshow_seconds=7.0)
     press(streaming, "slideshow")
     assert showing._next.interval() == 7000
 
 
 def test_after_the_last_style_the_first_one_comes_again(streaming, showing, session):
-    streaming._update_settings(slideshow_cuts=True)
+    streaming.settings.update(slideshow_cuts=True)
     shown = []
     press(streaming, "slideshow")
     for _ in range(4):
@@ -78,7 +78,7 @@ def test_after_the_last_style_the_first_one_comes_again(streaming, showing, sess
 
 @pytest.mark.parametrize("setting", ["slideshow_cuts", "reduce_motion"])
 def test_with_reduced_motion_it_cuts(streaming, showing, session, setting):
-    streaming._update_settings(**{setting: True})
+    streaming.settings.update(**{setting: True})
     press(streaming, "slideshow")
     assert not showing.fading
     assert session.config.parts == (("mosaic", 1.0),)
@@ -98,7 +98,7 @@ def test_a_mix_that_the_engine_refuses_becomes_a_cut(streaming, showing, session
 
 
 def test_only_the_chosen_styles_are_shown(streaming, showing, session):
-    streaming._update_settings(slideshow_styles="udnie\ncandy", slideshow_cuts=True)
+    streaming.settings.update(slideshow_styles="udnie\ncandy", slideshow_cuts=True)
     assert showing.styles() == ["candy", "udnie"]
     press(streaming, "slideshow")
     assert session.config.style == "udnie"
@@ -107,7 +107,7 @@ def test_only_the_chosen_styles_are_shown(streaming, showing, session):
 
 
 def test_it_needs_two_styles(streaming, showing):
-    streaming._update_settings(slideshow_styles="udnie")
+    streaming.settings.update(slideshow_styles="udnie")
     press(streaming, "slideshow")
     assert streaming.notices.text == TOO_FEW
     assert not is_checked(streaming)
@@ -193,7 +193,7 @@ def test_what_is_chosen_is_remembered(window, dialog, saved):
 def test_all_styles_ticked_are_all_that_there_will_be(window, dialog):
     dialog.styles.item(1).setCheckState(Qt.CheckState.Unchecked)
     dialog.styles.item(1).setCheckState(Qt.CheckState.Checked)
-    assert window._settings.slideshow_styles == ""
+    assert window.settings.value.slideshow_styles == ""
 
 
 def test_every_control_of_the_settings_has_a_name_and_a_tip(dialog):

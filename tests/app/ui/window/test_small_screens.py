@@ -32,8 +32,8 @@ def test_the_window_and_its_dialogs_fit_the_screen(tmp_path, width, height, scal
 told["screen"] = window.screen().availableGeometry().size().toTuple()
 told["window"] = fits(window)
 press("help")
-told["help"] = fits(window._help)
-window._help.close()
+told["help"] = fits(window.commands.help)
+window.commands.help.close()
 window.actions_by_key["train"].trigger()
 wait()
 studio = window.training_launcher.window

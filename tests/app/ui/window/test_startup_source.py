@@ -65,7 +65,7 @@ def test_a_slow_disk_does_not_hold_the_window_up(session, qtbot):
     writers: list[threading.Thread] = []
     window = MainWindow(session, Settings(), lambda _: writers.append(threading.current_thread()))
     qtbot.addWidget(window)
-    window._save_later.start(0)
+    window.settings.save_soon(0)
     qtbot.waitUntil(lambda: bool(writers))
     assert threading.main_thread() not in writers
 
@@ -98,7 +98,7 @@ def test_settings_that_cannot_be_written_are_a_problem(session, qtbot):
 
     window = MainWindow(session, Settings(), full)
     qtbot.addWidget(window)
-    window._save_later.start(0)
+    window.settings.save_soon(0)
     qtbot.waitUntil(lambda: bool(window.problems.problems))
     assert "no space left" in window.problems.problems[0].summary
 

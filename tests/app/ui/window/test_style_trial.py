@@ -63,7 +63,7 @@ def test_a_trial_touches_neither_the_choice_nor_the_settings(trying, session, sa
     point_at(trying, "udnie")
     qtbot.waitUntil(lambda: shown(trying) == "udnie")
     assert session.config.style == "candy"
-    assert trying._current_settings().style == "candy"
+    assert trying.settings.current().style == "candy"
     assert trying.gallery.view.currentIndex().data() == "Candy"
     assert changes == []
 
@@ -107,7 +107,7 @@ def test_pointing_tries_nothing_when_that_is_turned_off(streaming, session, qtbo
     point_at(streaming, "mosaic")
     qtbot.wait(2 * DELAY_MS)
     assert session.tried == ""
-    assert streaming._current_settings().try_styles is False
+    assert streaming.settings.current().try_styles is False
     assert Settings().try_styles is True
 
 

@@ -32,7 +32,7 @@ def test_keys_change_the_view(streaming, session, qtbot):
 
 
 def test_a_config_without_comparison_leaves_the_compare_view(streaming, session):
-    streaming.set_view("compare")
+    streaming.views.choose("compare")
     session.config = replace(session.config, compare=False)
     assert streaming.viewport.view == "styled"
 
@@ -46,7 +46,7 @@ def test_in_the_split_view_arrow_keys_move_the_divider_first(streaming):
 def test_the_overlay_leaves_a_comparison_free(streaming, qtbot):
     streaming.resize(streaming.minimumSizeHint())
     press(streaming, "overlay")
-    streaming.set_view("compare")
+    streaming.views.choose("compare")
     qtbot.waitUntil(lambda: streaming.viewport.styled.comparison is not None)
     qtbot.waitUntil(lambda: streaming.viewport._headroom > 0)
     overlay = streaming.overlay.geometry()

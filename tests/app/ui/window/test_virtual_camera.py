@@ -54,7 +54,7 @@ def test_the_switch_shows_the_picture_on_screen_to_other_programs(on, cameras, q
 
 
 def test_a_stream_is_sent_as_the_engine_makes_it(moving, cameras, qtbot, session):
-    moving._update_settings(camera_size="640x480")
+    moving.settings.update(camera_size="640x480")
     made: set[bytes] = set()
     session.styled.connect(lambda styled: made.add(styled.frame.pixels[::2, ::2].tobytes()))
     press(moving, "virtual_camera")
@@ -168,8 +168,8 @@ def test_the_preview_is_mirrored_and_what_is_sent_is_not(
     pixels = np.zeros((48, 64, 3), np.uint8)
     pixels[:, 32:] = 255  # its negative is bright at the left
     write_pixels(tmp_path / "half.png", pixels)
-    window._update_settings(overlay=False)
-    window._update_visibility()
+    window.settings.update(overlay=False)
+    window.visibility.update()
     with qtbot.waitSignal(session.styled, timeout=5000):
         session.open(str(tmp_path / "half.png"))
     qtbot.waitUntil(lambda: window.viewport.styled is not None)

@@ -1,0 +1,94 @@
+"""Actions of the group Picture: what the picture is saved, recorded and sent as."""
+
+from __future__ import annotations
+
+from app.ui.actions.entry import ActionEntry
+
+PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
+    ActionEntry(
+        "snapshot",
+        "Snapshot",
+        ("S",),
+        "Save this picture to Pictures/StyleForge",
+        "Picture",
+        "snapshot",
+    ),
+    ActionEntry(
+        "record",
+        "Record",
+        ("R",),
+        "Start or stop recording. Films go to Videos/StyleForge",
+        "Picture",
+        "record",
+        checkable=True,
+    ),
+    ActionEntry(
+        "record_sound",
+        "Sound of recordings",
+        ("Shift+R",),
+        "Record no sound, the sound of the film, or the microphone",
+        "Picture",
+        "microphone",
+    ),
+    ActionEntry(
+        "virtual_camera",
+        "Virtual camera",
+        ("W",),
+        "Show the stream to other programs, as a camera",
+        "Picture",
+        "webcam",
+        checkable=True,
+    ),
+    ActionEntry(
+        "camera_settings",
+        "Virtual camera settings...",
+        ("Shift+W",),
+        "Choose size, rate and format of the virtual camera",
+        "Picture",
+    ),
+    ActionEntry("save", "Save as...", ("Ctrl+S",), "Save the picture as a file", "Picture", "save"),
+    ActionEntry(
+        "export_film",
+        "Export film...",
+        ("Ctrl+Shift+E",),
+        "Paint every frame of the open video or animation into a new one, with its sound",
+        "Picture",
+        "save",
+    ),
+    ActionEntry(
+        "copy", "Copy", ("Ctrl+C",), "Copy the picture to the clipboard", "Picture", "copy"
+    ),
+    ActionEntry(
+        "show_saved",
+        "Show in folder",
+        ("Shift+S",),
+        "Show what was saved last in its folder",
+        "Picture",
+        "folder",
+    ),
+    ActionEntry(
+        "before_after",
+        "Save before/after",
+        ("Ctrl+B",),
+        "Save the picture and its original as one, side by side or as the divider splits them",
+        "Picture",
+        "split",
+    ),
+    ActionEntry(
+        "wipe",
+        "Save a wipe...",
+        ("Ctrl+Shift+B",),
+        "Save a short film or GIF that wipes the original into the picture",
+        "Picture",
+        "film",
+    ),
+    ActionEntry(
+        "queue",
+        "Queue",
+        ("Ctrl+J",),
+        "Show the queue of pictures and films, or the picture again",
+        "Picture",
+        "queue",
+        checkable=True,
+    ),
+)

@@ -1,0 +1,38 @@
+"""Actions of the group Program: the menu, help, language and end of the program."""
+
+from __future__ import annotations
+
+from app.ui.actions.entry import ActionEntry
+
+PROGRAM_ACTIONS: tuple[ActionEntry, ...] = (
+    ActionEntry("menu", "Menu", ("F10",), "Show all commands", "Program", "menu"),
+    ActionEntry(
+        "language", "Language", ("Ctrl+Shift+L",), "Choose the language of the window", "Program"
+    ),
+    ActionEntry("help", "Keys and help", ("F1",), "Show all keys", "Program", "help"),
+    ActionEntry(
+        "questions",
+        "Questions and answers",
+        ("Shift+F1",),
+        "Show questions and answers",
+        "Program",
+        "help",
+    ),
+    ActionEntry(
+        "copy_details",
+        "Copy details",
+        ("Ctrl+Shift+C",),
+        "Copy the details of the problem shown",
+        "Program",
+        "copy",
+    ),
+    ActionEntry(
+        "copy_report",
+        "Copy a report",
+        ("Ctrl+F1",),
+        "Copy a report to ask for help with: machine, settings and last messages",
+        "Program",
+        "copy",
+    ),
+    ActionEntry("quit", "Quit", ("Q", "Ctrl+Q"), "Close the program", "Program", "quit"),
+)

@@ -1,0 +1,87 @@
+"""Makes Qt's actions of the table: their shortcuts, tooltips and icons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence
+from PySide6.QtWidgets import QWidget
+
+from app.translation.texts import tr
+from app.ui.actions.entry import ActionEntry
+from app.ui.actions.table import ACTIONS
+from app.ui.theme.icons import icon
+from app.ui.theme.tokens import Tokens
+
+
+def build_actions(
+    parent: QWidget,
+    slots: Mapping[str, Callable[[], object]],
+    entries: Sequence[ActionEntry] = ACTIONS,
+) -> dict[str, QAction]:
+    """Make one QAction per entry and add it to `parent`, so that its shortcuts work.
+
+    Args:
+        parent: owns the actions.
+        slots: one callable for every key of the table.
+        entries: the table.
+
+    Raises:
+        KeyError: a slot is missing, or its key is unknown.
+    """
+    unknown = set(slots) ^ {entry.key for entry in entries}
+    if unknown:
+        raise KeyError(f"actions without a slot, or slots without an action: {sorted(unknown)}")
+    groups: dict[str, QActionGroup] = {}
+    made: dict[str, QAction] = {}
+    for entry in entries:
+        action = QAction(tr(entry.title), parent)
+        if entry.short:
+            action.setIconText(tr(entry.short))
+        action.setShortcuts([QKeySequence(key) for key in entry.keys])
+        action.setToolTip(tooltip_with_shortcut(tr(entry.tip), action.shortcut()))
+        action.setCheckable(entry.checkable)
+        action.setAutoRepeat(entry.repeats)
+        if entry.exclusive:
+            group = groups.setdefault(entry.exclusive, QActionGroup(parent))
+            group.addAction(action)
+        slot = slots[entry.key]
+        action.triggered.connect(lambda _checked=False, slot=slot: slot())
+        parent.addAction(action)
+        made[entry.key] = action
+    return made
+
+
+def set_available(action: QAction, tip: str, reason: str) -> None:
+    """Enable an action; or disable it, with the reason as its tooltip.
+
+    Args:
+        action: One of `build_actions`.
+        tip: What it does, in the chosen language.
+        reason: Why it cannot be done now, as a sentence; empty if it can.
+    """
+    action.setEnabled(not reason)
+    action.setToolTip(reason or tooltip_with_shortcut(tip, action.shortcut()))
+
+
+def tip_of(key: str) -> str:
+    """Return the tip of the action `key`, in the chosen language."""
+    return next(tr(entry.tip) for entry in ACTIONS if entry.key == key)
+
+
+def apply_icons(
+    actions: Mapping[str, QAction], tokens: Tokens, entries: Sequence[ActionEntry] = ACTIONS
+) -> Iterator[None]:
+    """Set the icons in the theme's colors; yields after each group of the table `entries`."""
+    for group in dict.fromkeys(entry.group for entry in entries):
+        for entry in entries:
+            if entry.icon and entry.group == group:
+                # A checked button of an exclusive group has the accent as background.
+                checked = tokens.on_accent if entry.exclusive else ""
+                actions[entry.key].setIcon(icon(entry.icon, tokens, checked))
+        yield
+
+
+def tooltip_with_shortcut(tip: str, key: QKeySequence) -> str:
+    """Return a tooltip that ends with its shortcut in native notation."""
+    return f"{tip} ({key.toString(QKeySequence.SequenceFormat.NativeText)})"

@@ -1,0 +1,78 @@
+"""Actions of the group Source: what can be opened."""
+
+from __future__ import annotations
+
+from app.ui.actions.entry import ActionEntry
+
+SOURCE_ACTIONS: tuple[ActionEntry, ...] = (
+    ActionEntry("open", "Open...", ("Ctrl+O",), "Open pictures or a video", "Source", "open"),
+    ActionEntry(
+        "open_camera",
+        "Camera",
+        ("F6",),
+        "Paint what a camera sees",
+        "Source",
+        "camera",
+    ),
+    ActionEntry(
+        "open_photo",
+        "Photo...",
+        ("F7",),
+        "Open photos to paint",
+        "Source",
+        "photo",
+        short="Photo",
+    ),
+    ActionEntry(
+        "open_film",
+        "Film...",
+        ("F8",),
+        "Open a film to paint",
+        "Source",
+        "film",
+        short="Film",
+    ),
+    ActionEntry(
+        "open_demo",
+        "Demo",
+        ("F9",),
+        "Show the built-in animated scene",
+        "Source",
+        "scene",
+    ),
+    ActionEntry(
+        "open_folder",
+        "Open folder...",
+        ("Ctrl+Shift+O",),
+        "Open all pictures in a folder, to step through with the arrow keys",
+        "Source",
+        "folder",
+    ),
+    ActionEntry(
+        "address",
+        "Network address...",
+        ("Ctrl+L",),
+        "Type the address of a network camera",
+        "Source",
+        "address",
+    ),
+    ActionEntry(
+        "paste", "Paste", ("Ctrl+V",), "Open the picture from the clipboard", "Source", "paste"
+    ),
+    ActionEntry(
+        "sources",
+        "Cameras and sources",
+        ("Ctrl+K",),
+        "Cameras and other sources",
+        "Source",
+        "camera",
+        short="Sources",
+    ),
+    ActionEntry(
+        "camera_mode",
+        "Camera size and rate...",
+        ("Shift+K",),
+        "Choose size, rate and exposure of the camera",
+        "Source",
+    ),
+)

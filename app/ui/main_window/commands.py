@@ -1,0 +1,206 @@
+"""What each action of the window does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtWidgets import QLineEdit
+
+from app.translation.texts import tr
+from app.ui.controllers.exporter import RECORDED, films_folder
+from app.ui.controllers.gallery_controller import GALLERY_ACTIONS
+from app.ui.help_dialog import ANSWERS, KEYS, HelpDialog
+from app.ui.main_window.parts import WindowParts
+from app.ui.main_window.views import Views
+from app.ui.main_window.visibility import Visibility
+from app.ui.showing.controller import SHOW_ACTIONS
+from app.ui.theme.theme import CHOICES
+from app.ui.viewport.viewport import VIEWS
+from app.ui.welcome.controller import CARDS
+
+SEEK_S = 5.0
+
+
+class Commands:
+    """The commands of `window`, whose parts may be made later.
+
+    Attributes:
+        help: The dialog of keys and answers, once it was asked for.
+    """
+
+    def __init__(self, window: WindowParts, views: Views, visibility: Visibility) -> None:
+        self._window, self._views, self._visibility = window, views, visibility
+        self.help: HelpDialog | None = None
+
+    def slots(self) -> dict[str, Callable[[], object]]:
+        """Return what each action does, by its key."""
+        window, views, visible = self._window, self._views, self._visibility
+        return {
+            "open": lambda: window.opener.ask_files(),
+            **{key: lambda key=key: window.welcome.act(key) for key in CARDS},
+            "open_folder": lambda: window.opener.ask_folder(),
+            "address": self._ask_address,
+            "paste": self._paste,
+            "sources": lambda: window.toolbar.pop_up_sources(),
+            "camera_mode": lambda: window.camera.ask(),
+            "pause": self._pause,
+            "previous": lambda: self._seek_or_step(-1),
+            "next": lambda: self._seek_or_step(1),
+            "step_back": lambda: window.player.step(-1),
+            "step_forward": lambda: window.player.step(1),
+            "mark_start": lambda: window.player.mark_start(),
+            "mark_end": lambda: window.player.mark_end(),
+            "loop": lambda: window.player.toggle_loop(),
+            "mute": lambda: window.player.toggle_mute(),
+            "louder": lambda: window.player.change_volume(1),
+            "softer": lambda: window.player.change_volume(-1),
+            "snapshot": lambda: window.exporter.snapshot(),
+            "record": lambda: window.exporter.record(),
+            "record_sound": self._next_record_sound,
+            "virtual_camera": lambda: window.virtual_camera.toggle(),
+            "camera_settings": lambda: window.virtual_camera.ask(),
+            "save": lambda: window.exporter.save_as(window),
+            "export_film": lambda: window.film_exporter.ask(window, films_folder()),
+            "copy": lambda: window.exporter.copy(),
+            **{key: lambda key=key: window.showing.act(key) for key in SHOW_ACTIONS},
+            "queue": lambda: window.queue.toggle(),
+            **{key: lambda key=key: window.styles.act(key) for key in GALLERY_ACTIONS},
+            "train": lambda: window.training_launcher.open(window.settings.value),
+            **{f"view_{view}": lambda view=view: views.choose(view) for view in VIEWS},
+            "compare": views.toggle_compare,
+            "undo": lambda: window.undo.undo(),
+            "redo": lambda: window.undo.redo(),
+            "save_look": lambda: window.looks.save(),
+            "looks": lambda: visible.store_checked("looks", "show_looks"),
+            "reset": lambda: window.reset.reset_all(),
+            "cycle_view": views.choose_next,
+            "zoom_in": lambda: window.viewport.zoom.zoom_in(),
+            "zoom_out": lambda: window.viewport.zoom.zoom_out(),
+            "zoom_fit": lambda: window.viewport.zoom.fit(),
+            "zoom_actual": lambda: window.viewport.zoom.actual_size(),
+            "mirror": lambda: visible.store_checked("mirror", "mirror"),
+            "overlay": lambda: visible.store_checked("overlay", "overlay"),
+            "smoother": lambda: window.panel.speed_control.move(-1),
+            "sharper": lambda: window.panel.speed_control.move(1),
+            "automatic_speed": lambda: window.panel.speed_control.automatic(),
+            "advanced": lambda: visible.store_checked("advanced", "advanced"),
+            "details": self._show_details,
+            "badge": lambda: visible.store_checked("badge", "badge"),
+            "layers": visible.toggle_layers,
+            "gallery": lambda: visible.store_checked("gallery", "show_gallery"),
+            "film_strip": lambda: visible.store_checked("film_strip", "show_strip"),
+            "panel": visible.toggle_panel,
+            "theme": self._next_theme,
+            "reduce_motion": self._toggle_reduce_motion,
+            "language": lambda: window.languages.pop_up(),
+            "fullscreen": visible.toggle_full_screen,
+            "back": self.back,
+            "menu": lambda: window.toolbar.pop_up_menu(),
+            "help": lambda: self._show_help(KEYS),
+            "questions": lambda: self._show_help(ANSWERS),
+            "copy_details": lambda: window.problems.copy_details(),
+            "copy_report": lambda: window.report_copier.copy(),
+            "quit": lambda: window.close(),
+        }
+
+    def _paste(self) -> None:
+        """Paste a style while the gallery has the focus, otherwise a source."""
+        window = self._window
+        (window.styles.pictures if window.gallery.has_focus else window.drop_handler).paste()
+
+    def _pause(self) -> None:
+        window = self._window
+        window.session.paused = window.actions_by_key["pause"].isChecked()
+
+    def _next_record_sound(self) -> None:
+        window = self._window
+        choice = _next_in(tuple(RECORDED), window.settings.value.record_sound)
+        window.settings.update(record_sound=choice)
+        self.update_record_sound_action()
+        window.notices.show_notice(tr(RECORDED[choice]))
+
+    def update_record_sound_action(self) -> None:
+        """Say in the menu what sound is recorded."""
+        window = self._window
+        text = tr(
+            "Sound of recordings: {kind}", kind=tr(window.settings.value.record_sound, "sound")
+        )
+        window.actions_by_key["record_sound"].setText(text)
+
+    def _seek_or_step(self, direction: int) -> None:
+        window = self._window
+        info = window.session.info
+        if info is None:
+            return
+        if info.count > 1:
+            window.session.step(direction)
+        elif info.duration:
+            window.session.seek(window.session.position + direction * SEEK_S)
+
+    def back(self) -> None:
+        """Leave full screen, or what was begun last, or dismiss a message."""
+        window = self._window
+        if window.isFullScreen():
+            self._visibility.toggle_full_screen()
+        elif window.styles.trial.key:
+            window.styles.trial.stop()
+        elif window.questions.isVisible():
+            window.questions.dismiss()
+            window.viewport.setFocus()
+        elif window.job.isVisible() or window.painting.isVisible():
+            (window.job if window.job.isVisible() else window.painting).cancel.click()
+        elif window.focusWidget() is window.panel.address:
+            window.panel.close_address()
+        elif isinstance(window.focusWidget(), QLineEdit):
+            window.viewport.setFocus()  # where letter keys are shortcuts again
+        elif window.workspace.narrow and window.workspace.panel_shown:
+            window.workspace.close_drawer()
+        elif window.problems.problems:
+            window.problems.dismiss()
+        elif window.queue.shown and not window.notices.text:
+            window.queue.hide()
+        else:
+            window.notices.dismiss()
+
+    def _next_theme(self) -> None:
+        window = self._window
+        window.theme.choice = _next_in(CHOICES, window.theme.choice)
+        window.settings.update(theme=window.theme.choice)
+        self.update_theme_action()
+
+    def _toggle_reduce_motion(self) -> None:
+        window = self._window
+        self._visibility.store_checked("reduce_motion", "reduce_motion")
+        window.theme.reduce_motion = window.settings.value.reduce_motion
+
+    def update_theme_action(self) -> None:
+        """Say in the menu which theme is chosen."""
+        window = self._window
+        window.actions_by_key["theme"].setText(
+            tr("Theme: {choice}", choice=tr(window.theme.choice))
+        )
+
+    def _show_details(self) -> None:
+        window = self._window
+        if window.viewport.styled is not None:
+            window.notices.show_notice(str(window.viewport.styled.running))
+
+    def _show_help(self, page: int) -> None:
+        if self.help is None:
+            self.help = HelpDialog(self._window)
+        self.help.show_page(page)
+        self.help.show()
+        self.help.raise_()
+        self.help.activateWindow()
+
+    def _ask_address(self) -> None:
+        window = self._window
+        if window.isFullScreen():
+            self._visibility.toggle_full_screen()
+        if not window.workspace.panel_shown:
+            self._visibility.toggle_panel()
+        window.panel.ask_address()
+
+
+def _next_in(choices: tuple[str, ...], current: str) -> str:
+    return choices[(choices.index(current) + 1) % len(choices)]

@@ -1,0 +1,299 @@
+"""The widgets and controllers that the main window consists of, laid out and not yet connected."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import (
+    QApplication,
+    QMainWindow,
+    QMenu,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.live.session import Session
+from app.settings import Settings
+from app.ui import actions
+from app.ui.camera.controller import CameraController
+from app.ui.controllers.drop_handler import DropHandler
+from app.ui.controllers.exporter import Exporter
+from app.ui.controllers.gallery_controller import GalleryController
+from app.ui.controllers.loading_message import LoadingMessage
+from app.ui.controllers.source_opener import SourceOpener
+from app.ui.controllers.style_installer import StyleInstaller
+from app.ui.controllers.style_mixer import StyleMixer
+from app.ui.file_dialogs import FileDialogs
+from app.ui.film.exporter import FilmExporter
+from app.ui.film.options import FilmOptions
+from app.ui.film_strip.controller import FilmStripController
+from app.ui.gallery.style_gallery import StyleGallery
+from app.ui.incremental_work import IncrementalWork
+from app.ui.languages.menu import LanguageMenu
+from app.ui.looks.controller import LookController
+from app.ui.looks.gestures import Gestures
+from app.ui.looks.reset import ResetController
+from app.ui.looks.undo import UndoController
+from app.ui.main_window.window_settings import WindowSettings
+from app.ui.player.bar import PlaybackBar
+from app.ui.player.player import Player
+from app.ui.player.recording_light import RecordingLight
+from app.ui.queue.controller import QueueController
+from app.ui.showing.controller import ShowController
+from app.ui.showing.saved_files import SavedFiles
+from app.ui.speed.badge import SpeedBadge
+from app.ui.speed.compiling import CompileWatch
+from app.ui.startup_view import INITIAL_SIZE
+from app.ui.support.report_copier import ReportCopier
+from app.ui.theme.icons import application_icon
+from app.ui.theme.theme import Theme
+from app.ui.theme.tokens import SPACE
+from app.ui.training.launcher import TrainingLauncher
+from app.ui.viewport.stats_overlay import Overlay
+from app.ui.viewport.viewport import Viewport
+from app.ui.virtual_camera.switch import CameraSwitch
+from app.ui.welcome.controller import WelcomeController
+from app.ui.widgets.control_panel import ControlPanel
+from app.ui.widgets.job_bar import FilmBar, JobBar, PaintingBar
+from app.ui.widgets.message_bars import NoticeBar, ProblemBar
+from app.ui.widgets.message_stack import MessageStack
+from app.ui.widgets.parameter_controls import FractionControl
+from app.ui.widgets.prompt_bar import PromptBar
+from app.ui.widgets.status_bar import StatusBar
+from app.ui.widgets.toolbar import Toolbar, tool_button
+from app.ui.window_geometry import WindowGeometry
+from app.ui.workspace import Workspace
+
+
+class WindowParts(QMainWindow):
+    """A window with all its parts, which do not follow the session yet.
+
+    `slots` has what each action does; they are called when the user asks for them, with all parts
+    there. The settings are saved by `save_settings`, see `WindowSettings`.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        settings: Settings,
+        save_settings: Callable[[Settings], None],
+        slots: Mapping[str, Callable[[], object]],
+    ) -> None:
+        super().__init__()
+        self.session = session
+        self.settings = WindowSettings(
+            settings, save_settings, session, lambda spec: self.opener.is_pasted(spec), self
+        )
+        self.setWindowTitle("StyleForge")
+        self.setWindowIcon(application_icon())
+        self.setAcceptDrops(True)
+        self.resize(*INITIAL_SIZE)
+        WindowGeometry(self)
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        self.theme = Theme(app, self, settings.theme, reduce_motion=settings.reduce_motion)
+        self._make_parts(slots)
+        self._lay_out()
+
+    def _make_parts(self, slots: Mapping[str, Callable[[], object]]) -> None:
+        self.mixer = StyleMixer(self.session)
+        self.actions_by_key = actions.build_actions(self, slots)
+        self._icons = IncrementalWork(self)
+        self.sources_menu = QMenu(self)
+        self.toolbar = Toolbar(self.actions_by_key, self.sources_menu, self)
+        self.problems = ProblemBar(self)
+        self.notices = NoticeBar(self)
+        self.questions = PromptBar(self)
+        self.job, self.painting, self.film = JobBar(self), PaintingBar(self), FilmBar(self)
+        self.viewport = Viewport(self.session.on_painted, self)
+        self.loading_message = LoadingMessage(self.session, self.viewport, self.mixer.label)
+        shown = (
+            lambda: self.session.metrics.stats(time.perf_counter()),
+            lambda: self.viewport.styled,
+        )
+        self.badge = SpeedBadge(*shown, self.actions_by_key["overlay"], self.viewport)
+        self.overlay = Overlay(
+            *shown,
+            self._reserve_headroom,
+            self.viewport,
+        )
+        self.overlay.move(QPoint(2 * SPACE, 2 * SPACE))
+        self.playback_bar = PlaybackBar(self.actions_by_key, self)
+        adding = [self.actions_by_key[key] for key in ("style_picture", "install_style")]
+        buttons = [tool_button(action, self, words=True) for action in adding]
+        self.gallery = StyleGallery(self.session.run, buttons, self)
+        self.panel = ControlPanel(self.session, self.actions_by_key["advanced"], self)
+        self.status = StatusBar(tool_button(self.actions_by_key["details"], self, words=True), self)
+        CompileWatch(
+            lambda: shown[0]().displayed_fps,
+            self.status.show_progress,
+            self.notices.show_notice,
+            self,
+        )
+        self.file_dialogs = FileDialogs(self.settings.get, self.settings.update)
+        self.opener = SourceOpener(
+            self.session, self.panel, self.sources_menu, self._trigger, self.file_dialogs, self
+        )
+        self.installer = StyleInstaller(self.session, self.questions)
+        self.queue = QueueController(
+            self.session,
+            self.viewport,
+            self.mixer.label,
+            self.settings.get,
+            self.settings.update,
+            self.file_dialogs,
+            self.questions,
+            self.notices,
+            self.theme,
+            self,
+        )
+        self.drop_handler = DropHandler(
+            self.session, self.viewport, self.opener, self.installer, self.queue.ask_add
+        )
+        saved = SavedFiles(self.notices, self.session.problem.emit, self.session.run)
+        self.exporter = Exporter(
+            self.session,
+            lambda: self.viewport.styled,
+            self.notices.show_notice,
+            self.file_dialogs,
+            self._show_recording,
+            lambda: self.settings.value.record_sound,
+            saved=saved.tell,
+        )
+        self.recording_light = RecordingLight(lambda: self.exporter.recorded, self.viewport)
+        self.virtual_camera = CameraSwitch(
+            self.session,
+            self.actions_by_key["virtual_camera"],
+            lambda: self.viewport.styled,
+            self.settings.get,
+            self.settings.update,
+            self.status.show_camera,
+            self,
+        )
+        self.film_exporter = FilmExporter(
+            self.session,
+            self.notices.show_notice,
+            self.file_dialogs,
+            FilmOptions.stored(self.settings.value),
+            self.settings.update,
+            saved=saved.tell,
+        )
+        self.training_launcher = TrainingLauncher(
+            self.session,
+            lambda: self.viewport.styled,
+            self.settings.update,
+            self.file_dialogs,
+            self.questions,
+            self.actions_by_key["train"].shortcut(),
+            self,
+        )
+        self.styles = GalleryController(
+            self.session,
+            self.gallery,
+            self.mixer,
+            self.installer,
+            self.opener,
+            self.file_dialogs,
+            lambda *style: self.training_launcher.open(self.settings.value, *style),
+            self.settings.get,
+            self.settings.update,
+            self.viewport.set_style_title,
+            self.actions_by_key,
+            self,
+        )
+        self.player = Player(
+            self.session,
+            self.playback_bar,
+            self.actions_by_key,
+            self.settings.get,
+            self.settings.update,
+            self.notices.show_notice,
+            self,
+        )
+        self.looks = LookController(
+            self.session,
+            lambda: self.viewport.styled,
+            self.questions,
+            self.notices,
+            self.actions_by_key,
+            self,
+        )
+        self.drop_handler.open_spec = self.looks.open_dropped
+        self.reset = ResetController(self.session, self.panel)
+        sliders = self.panel.findChildren(FractionControl)
+        gestures = Gestures((*sliders, self.panel.wheel, self.panel.speed.slider), self)
+        self.undo = UndoController(self.session, gestures, self.actions_by_key, self)
+        self.welcome = WelcomeController(
+            self.session,
+            self.actions_by_key,
+            self.file_dialogs,
+            self.notices.show_notice,
+            self.viewport,
+            self,
+        )
+        self.film_strip = FilmStripController(self.session, self)
+        self.camera = CameraController(self.session, self.actions_by_key, self.viewport, self)
+        self.showing = ShowController(
+            self.session,
+            self.viewport,
+            self.actions_by_key,
+            self.settings.get,
+            self.settings.update,
+            self.notices.show_notice,
+            saved,
+            self.file_dialogs,
+            self,
+        )
+        self.report_copier = ReportCopier(
+            self.session.run,
+            self.settings.save,
+            self.notices.show_notice,
+            self.problems.add,
+            self.actions_by_key["copy_report"],
+        )
+        self.languages = LanguageMenu(
+            self.actions_by_key["language"],
+            self.settings.value.language,
+            self.session.run,
+            self.settings.update,
+            self.notices.show_notice,
+            self,
+        )
+
+    def _lay_out(self) -> None:
+        self.bottom_bars = QWidget(self)
+        foot = QVBoxLayout(self.bottom_bars)
+        foot.setContentsMargins(0, 0, 0, 0)
+        foot.setSpacing(0)
+        foot.addWidget(self.film_strip.strip)
+        foot.addWidget(self.playback_bar)
+        foot.addWidget(self.looks.strip)
+        foot.addWidget(self.gallery)
+        bars = self.problems, self.notices, self.questions, self.job, self.painting, self.film
+        self.messages = MessageStack(*bars, parent=self)
+        self.workspace = Workspace(
+            self.toolbar,
+            self.messages,
+            self.queue.pages,
+            self.bottom_bars,
+            self.panel,
+            self.status,
+            self,
+        )
+        self.setCentralWidget(self.workspace)
+        for part in (self.toolbar, self.viewport, *bars, self.bottom_bars, self.panel, self.status):
+            self.theme.add_widget(part)
+
+    def _trigger(self, key: str) -> None:
+        self.actions_by_key[key].trigger()
+
+    def _reserve_headroom(self, height: int) -> None:
+        """Keep the top of a comparison free of pictures and messages, for the overlay."""
+        self.viewport.set_headroom(height)
+        self.messages.set_headroom(height + SPACE if height else 0)
+
+    def _show_recording(self, on: bool) -> None:
+        self.actions_by_key["record"].setChecked(on)
+        self.recording_light.setVisible(on)

@@ -1,0 +1,75 @@
+"""Shows in the window what the session tells."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+
+from app.engine.config import EngineConfig
+from app.engine.result import StyledFrame
+from app.frame import SourceInfo
+from app.styles.pack import Style
+from app.translation.texts import tr
+from app.ui.film.exporter import ExportShown
+from app.ui.main_window.parts import WindowParts
+from app.ui.main_window.views import Views
+from app.ui.speed.words import plain_words
+
+
+class SessionDisplay(QObject):
+    """Shows results, sources, configs and new styles in `window`."""
+
+    def __init__(self, window: WindowParts, views: Views) -> None:
+        super().__init__(window)
+        self._window, self._views = window, views
+
+    def show_styled(self, styled: StyledFrame) -> None:
+        """Show a result, and what made it."""
+        window = self._window
+        window.loading_message.stop()
+        window.viewport.show_styled(styled)
+        automatic = styled.config.network == "auto"
+        words = plain_words(styled.running, automatic=automatic)
+        window.status.show_running(words, str(styled.running))
+
+    def show_export(self, shown: ExportShown) -> None:
+        """Show how far a film is, and its newest frame while nothing else is to be seen."""
+        window = self._window
+        window.film.show_export(shown.text, shown.share)
+        if window.session.paused:
+            window.viewport.show_styled(shown.styled, timed=False)
+
+    def show_config(self, config: EngineConfig) -> None:
+        """Show the style and the view of a config that the next results have."""
+        window = self._window
+        window.viewport.set_style_title(window.mixer.label())
+        if config.compare != (window.viewport.view == "compare"):
+            self._views.show("compare" if config.compare else "styled")
+        window.loading_message.start()
+        window.settings.save_soon()
+
+    def show_source(self, info: SourceInfo | None) -> None:
+        """Show what is open, or that nothing is."""
+        window = self._window
+        window.status.show_source(info)
+        window.setWindowTitle(
+            tr("{title} - StyleForge", title=info.title) if info else "StyleForge"
+        )
+        if info is None:
+            window.viewport.show_styled(None)
+        elif window.viewport.styled is None:
+            window.loading_message.show_now()
+        window.settings.save_soon()
+
+    def offer_trained(self, style: Style) -> None:
+        """Offer to use a style that was trained."""
+        window = self._window
+
+        def use() -> None:
+            window.session.config = window.session.config.mixed([(style.key, 1.0)])
+
+        window.notices.show_offer(
+            tr("'{title}' is trained and ready in the gallery", title=style.title),
+            tr("&Use it"),
+            tr("Style the picture with '{title}'", title=style.title),
+            use,
+        )

@@ -1,0 +1,40 @@
+"""Chooses between the views: styled, before and after, speed test."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from app.ui.main_window.parts import WindowParts
+from app.ui.viewport.viewport import VIEWS
+
+
+class Views:
+    """The view that `window` shows, its actions, and whether the engine compares."""
+
+    def __init__(self, window: WindowParts) -> None:
+        self._window = window
+        self._before = "styled"  # the view before the speed test
+
+    def choose(self, view: str) -> None:
+        """Show `view`, one of VIEWS; "compare" also makes the engine compare."""
+        window = self._window
+        if view == "compare" and window.viewport.view != "compare":
+            self._before = window.viewport.view
+        window.queue.hide()
+        self.show(view)
+        window.session.config = replace(window.session.config, compare=view == "compare")
+
+    def show(self, view: str) -> None:
+        """Show `view` of what the engine makes anyway."""
+        self._window.viewport.view = view
+        self._window.actions_by_key[f"view_{view}"].setChecked(True)
+        self._window.settings.update(view=view)
+
+    def choose_next(self) -> None:
+        """Go on to the next of VIEWS, and from the last to the first."""
+        self.choose(VIEWS[(VIEWS.index(self._window.viewport.view) + 1) % len(VIEWS)])
+
+    def toggle_compare(self) -> None:
+        """Begin a speed test, or return to the view before it."""
+        comparing = self._window.viewport.view == "compare"
+        self.choose(self._before if comparing else "compare")

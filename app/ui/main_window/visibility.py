@@ -1,0 +1,87 @@
+"""Shows the parts of the window that the settings and full screen allow."""
+
+from __future__ import annotations
+
+from app.ui.main_window.parts import WindowParts
+
+
+class Visibility:
+    """Which parts of `window` are shown, and whether it fills the screen."""
+
+    def __init__(self, window: WindowParts) -> None:
+        self._window = window
+        self._maximized = False  # before it filled the screen
+
+    def update(self) -> None:
+        """Show the parts that the settings and full screen allow."""
+        window = self._window
+        full = window.isFullScreen()
+        settings = window.settings.value
+        layers = settings.overlay and settings.layers
+        for action, on in (
+            ("mirror", settings.mirror),
+            ("reduce_motion", settings.reduce_motion),
+            ("overlay", settings.overlay),
+            ("layers", layers),
+            ("badge", settings.badge),
+            ("advanced", settings.advanced),
+            ("gallery", settings.show_gallery),
+            ("film_strip", settings.show_strip),
+            ("looks", settings.show_looks),
+            ("fullscreen", full),
+            ("queue", window.queue.shown),
+        ):
+            window.actions_by_key[action].setChecked(on)
+        window.viewport.mirrored = settings.mirror
+        window.session.time_layers(layers)
+        window.overlay.show_layers(layers)
+        window.overlay.setVisible(settings.overlay)
+        window.panel.advanced.setVisible(settings.advanced)
+        window.badge.set_wanted(settings.badge and not (settings.overlay or full))
+        window.gallery.setVisible(settings.show_gallery)
+        window.film_strip.set_wanted(settings.show_strip)
+        window.looks.strip.setVisible(settings.show_looks)
+        window.workspace.show_panel(settings.show_panel, full=full)
+        for part in (window.toolbar, window.status):
+            part.setVisible(not full)
+        window.bottom_bars.setVisible(not (full or window.queue.shown))
+
+    def store_checked(self, action: str, setting: str) -> None:
+        """Make the state of `action` the value of `setting`."""
+        checked = self._window.actions_by_key[action].isChecked()
+        self._window.settings.update(**{setting: checked})
+        self.update()
+
+    def toggle_layers(self) -> None:
+        """Time every layer, which shows the figures too, or stop."""
+        settings = self._window.settings
+        on = self._window.actions_by_key["layers"].isChecked()
+        settings.update(layers=on, overlay=on or settings.value.overlay)
+        self.update()
+
+    def toggle_panel(self) -> None:
+        """Show or hide the panel, which is a drawer where there is little room."""
+        workspace, settings = self._window.workspace, self._window.settings
+        if self._window.isFullScreen() or not workspace.narrow:
+            settings.update(show_panel=not settings.value.show_panel)
+            self.update()
+        elif workspace.panel_shown:
+            workspace.close_drawer()
+        else:
+            workspace.open_drawer()
+
+    def update_panel_action(self) -> None:
+        """Check the panel's action as long as the panel is shown, as a drawer too."""
+        self._window.actions_by_key["panel"].setChecked(self._window.workspace.panel_shown)
+
+    def toggle_full_screen(self) -> None:
+        """Fill the screen with the picture, or return to the window as it was."""
+        window = self._window
+        if window.isFullScreen():
+            (window.showMaximized if self._maximized else window.showNormal)()
+        else:
+            self._maximized = window.isMaximized()
+            window.queue.hide()
+            window.showFullScreen()
+            window.viewport.setFocus()
+        self.update()

@@ -1,0 +1,166 @@
+"""The main window: connects its parts to the session, and closes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QByteArray, QEvent
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEvent
+
+from app.errors import ADVICE, Problem
+from app.live.session import Session
+from app.settings import Settings
+from app.translation.texts import tr
+from app.ui import actions
+from app.ui.main_window.commands import Commands
+from app.ui.main_window.parts import WindowParts
+from app.ui.main_window.session_display import SessionDisplay
+from app.ui.main_window.views import Views
+from app.ui.main_window.visibility import Visibility
+from app.ui.shortcut_filter import is_own_key
+
+
+class MainWindow(WindowParts):
+    """The main window.
+
+    `save_settings` is called with changed settings, a little later and on another thread, and once
+    more on closing. The window does not shut the session down.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        settings: Settings,
+        save_settings: Callable[[Settings], None],
+    ) -> None:
+        views, visibility = Views(self), Visibility(self)
+        commands = Commands(self, views, visibility)
+        super().__init__(session, settings, save_settings, commands.slots())
+        self.views, self.visibility, self.commands = views, visibility, commands
+        self._display = SessionDisplay(self, views)
+        self._connect()
+        self._restore()
+
+    def _connect(self) -> None:
+        session, display = self.session, self._display
+        session.styled.connect(display.show_styled)
+        session.problem.connect(self.problems.add)
+        for reporting in (self.problems, self.training_launcher):
+            reporting.report_requested.connect(self.actions_by_key["copy_report"].trigger)
+        session.notice.connect(self.notices.show_notice)
+        session.style_jobs.progress.connect(self.job.show_progress)
+        self.job.canceled.connect(session.style_jobs.cancel)
+        session.progress.connect(self.painting.show_share)
+        self.painting.canceled.connect(session.cancel)
+        self.film_exporter.progressed.connect(display.show_export)
+        self.film_exporter.ended.connect(lambda: self.film.show_export("", 0.0))
+        self.film.paused.connect(self.film_exporter.pause)
+        self.film.canceled.connect(self.film_exporter.cancel)
+        session.source_status.connect(self.notices.show_state)
+        session.config_changed.connect(display.show_config)
+        session.source_changed.connect(display.show_source)
+        session.paused_changed.connect(self.actions_by_key["pause"].setChecked)
+        session.styles_changed.connect(lambda: display.show_config(session.config))
+        session.trained.connect(display.offer_trained)
+        session.picture_styled.connect(
+            lambda style: self.training_launcher.offer(style, self.notices, self.settings.get)
+        )
+        self.panel.mix_picked.connect(self.mixer.pick)
+        self.panel.address_left.connect(self.viewport.setFocus)
+        self.training_launcher.progress_text_changed.connect(self.toolbar.show_training)
+        self.training_launcher.ready_to_close.connect(self.close)
+        self.queue.words_changed.connect(self.toolbar.show_queue)
+        self.queue.shown_changed.connect(self.visibility.update)
+        self.queue.ready_to_close.connect(self.close)
+        session.opening_changed.connect(lambda opening: opening and self.queue.hide())
+        for follow in (session.set_display_size, self._follow_screen):
+            self.viewport.resized.connect(follow)
+        self.workspace.panel_changed.connect(self.visibility.update_panel_action)
+        for part in (self.viewport, self.overlay, self.badge, self.queue, self.camera.held):
+            self.messages.covered_height_changed.connect(part.set_covered_height)
+        self.viewport.split_changed.connect(lambda split: self.settings.update(split=split))
+        self.theme.changed.connect(
+            lambda tokens: self._icons.start(actions.apply_icons(self.actions_by_key, tokens))
+        )
+
+    def _restore(self) -> None:
+        settings = self.settings.value
+        for _group in actions.apply_icons(self.actions_by_key, self.theme.tokens):
+            pass  # all at once, before the window is shown
+        if settings.geometry:
+            self.restoreGeometry(QByteArray.fromBase64(settings.geometry.encode()))
+        self.viewport.split = settings.split
+        self.viewport.show_empty(
+            tr("Drop a picture, a video or a folder here"),
+            tr("or open one (Ctrl+O), paste one (Ctrl+V), or choose a camera in the panel"),
+        )
+        self.views.show("compare" if self.session.config.compare else settings.view)
+        self.commands.update_theme_action()
+        self.commands.update_record_sound_action()
+        self.visibility.update()
+        self.styles.show_styles()
+        self.viewport.set_style_title(self.mixer.label())
+        self._display.show_source(self.session.info)
+        self.status.show_running(tr("Ready"))
+        for sentence in self.session.library.broken:
+            self.problems.add(
+                Problem(
+                    tr("A style cannot be used: {sentence}", sentence=sentence),
+                    advice=tr(ADVICE["StyleError"]),
+                )
+            )
+        self.session.studio.look_for_unfinished()
+        self.viewport.setFocus()
+
+    def _follow_screen(self) -> None:
+        """Ask for as many results as the screen shows, which offscreen says nothing of."""
+        self.session.refresh_rate = self.screen().refreshRate() or 60.0
+
+    # Drop
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Pass the drag to the drop handler."""
+        self.drop_handler.enter(event)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        """Tell the drop handler that the drag left."""
+        self.drop_handler.leave()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Pass the drop to the drop handler."""
+        self.drop_handler.drop(event)
+
+    # Keys that belong to the focused control
+
+    def event(self, event: QEvent) -> bool:
+        """Give the focused control its own keys before they become shortcuts."""
+        if is_own_key(event, self):
+            event.accept()
+            return True
+        return super().event(event)
+
+    # Closing
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Close unless the user has to confirm; completes a recording and saves the settings."""
+        if not (
+            self.exporter.may_quit(self.questions, self.close)
+            and self.training_launcher.may_quit()
+            and self.queue.may_quit()
+        ):
+            event.ignore()
+            return
+        self.exporter.finish()
+        self.virtual_camera.close()
+        self.showing.close()
+        self.film_strip.close()
+        self.film_exporter.close()
+        self.queue.close()
+        try:
+            self.settings.save_now()
+        except OSError as exc:
+            self.problems.add(Problem.of(exc, doing="save the settings"))
+        if self.commands.help is not None:
+            self.commands.help.close()
+        self.training_launcher.close()
+        event.accept()

@@ -1,0 +1,76 @@
+"""The settings of the window as they are now, saved a little after each change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QWidget
+
+from app.live.session import Session
+from app.settings import Settings
+from app.ui.controllers.settings_mapping import settings_with_config, stored_source
+from app.ui.controllers.settings_saver import SettingsSaver
+
+SAVE_DELAY_MS = 1000  # settings are saved this long after the last change
+
+
+class WindowSettings:
+    """The settings of `window`.
+
+    `write` is called with changed settings, a little later and on another thread. `is_pasted` tells
+    whether a stored source was pasted, and so is gone at the next start.
+
+    Attributes:
+        value: The settings, without what only the session and the window know.
+    """
+
+    def __init__(
+        self,
+        value: Settings,
+        write: Callable[[Settings], None],
+        session: Session,
+        is_pasted: Callable[[str], bool],
+        window: QWidget,
+    ) -> None:
+        self.value = value
+        self._session, self._is_pasted, self._window = session, is_pasted, window
+        self._saver = SettingsSaver(session.run, write)
+        self._later = QTimer(window, interval=SAVE_DELAY_MS, singleShot=True)
+        self._later.timeout.connect(self.save)
+
+    def get(self) -> Settings:
+        """Return `value`, for those who ask anew each time."""
+        return self.value
+
+    def update(self, **changes: Any) -> None:
+        """Change these fields, and save them soon."""
+        self.value = replace(self.value, **changes)
+        self.save_soon()
+
+    def save_soon(self, delay_ms: int = SAVE_DELAY_MS) -> None:
+        """Save once nothing has changed for `delay_ms` milliseconds."""
+        self._later.start(delay_ms)
+
+    def save(self) -> None:
+        """Save in the background; a failure is shown as a problem."""
+        self._saver.save(self.current())
+
+    def save_now(self) -> None:
+        """Save, and wait until it is done. Raises OSError."""
+        self._later.stop()
+        self._saver.save_now(self.current())
+
+    def current(self) -> Settings:
+        """Bring `value` up to date with the session and the place of the window, and return it."""
+        settings = settings_with_config(self.value, self._session.config)
+        kept = stored_source(self._session.spec)
+        if kept and not self._is_pasted(kept):
+            settings = replace(settings, source=kept)
+        if not self._window.isFullScreen():
+            geometry = bytes(self._window.saveGeometry().toBase64().data()).decode()
+            settings = replace(settings, geometry=geometry)
+        self.value = settings
+        return settings
