@@ -158,6 +158,13 @@ STYLE_ACTIONS: tuple[ActionEntry, ...] = (
         "train",
     ),
     ActionEntry(
+        "group_style",
+        "Group of this style...",
+        ("Shift+F2",),
+        "Put the chosen style into a group, under whose name the gallery shows it",
+        "Style",
+    ),
+    ActionEntry(
         "rename_style",
         "Rename this style...",
         ("F2",),

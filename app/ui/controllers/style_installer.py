@@ -1,7 +1,8 @@
-"""Asks for confirmation before a style is installed, renamed or removed."""
+"""Asks before a style is installed, put into a group, renamed or removed."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from app.live.session import Session
@@ -39,6 +40,30 @@ class StyleInstaller:
         library = self._session.library
         self._session.run(
             lambda: library.installable_title(path), ask, doing=tr("install '{name}'", name=name)
+        )
+
+    def ask_group(
+        self,
+        style: Style,
+        group: str,
+        groups: Sequence[str],
+        put: Callable[[str, str], None],
+    ) -> None:
+        """Ask for the group of a style.
+
+        Args:
+            style: Any style.
+            group: The group that it is in; empty for none.
+            groups: All groups.
+            put: Puts the style of a key into a group.
+        """
+        self._questions.ask(
+            tr("In which group is '{title}'? Without a name, it is in none", title=style.title),
+            tr("&Set"),
+            lambda wanted: put(style.key, printable(wanted, MAX_NAME_LENGTH)),
+            label=tr("&Group:"),
+            text=group,
+            choices=groups,
         )
 
     def ask_rename(self, style: Style) -> None:

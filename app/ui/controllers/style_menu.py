@@ -27,8 +27,9 @@ from models.families.keys import ANY_STYLE
 STYLE_ACTIONS = {
     "favorite_style": mark("&Favorite"),
     "move_style_left": mark("Move to the &left"),
-    "move_style_right": mark("Move to the ri&ght"),
+    "move_style_right": mark("Move to the rig&ht"),
     "about_style": mark("&About..."),
+    "group_style": mark("&Group..."),
     "rename_style": mark("&Rename..."),
     "export_style": mark("&Export..."),
     "train_picture": mark("&Train this style properly..."),
@@ -70,6 +71,9 @@ class StyleMenu:
             "move_style_left": lambda style: arranging.move(style.key, -1),
             "move_style_right": lambda style: arranging.move(style.key, 1),
             "about_style": self._tell_about,
+            "group_style": lambda style: installer.ask_group(
+                style, arranging.group_of(style.key), arranging.groups, arranging.set_group
+            ),
             "rename_style": installer.ask_rename,
             "export_style": self._export,
             "train_picture": self._train_style,

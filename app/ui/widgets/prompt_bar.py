@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QCompleter, QFrame, QLabel, QLineEdit, QWidget
 
 from app.translation.texts import tr
 from app.ui.viewport.text_painting import breakable
@@ -52,6 +52,7 @@ class PromptBar(QFrame):
         no: str = "Cance&l",
         other: str = "",
         on_other: Callable[[], object] | None = None,
+        choices: Sequence[str] = (),
     ) -> None:
         """Ask a question.
 
@@ -64,6 +65,7 @@ class PromptBar(QFrame):
             no: label of the button that dismisses.
             other: label of the button that does something else; empty for none.
             on_other: called by it.
+            choices: what the field completes to.
         """
         self._on_accepted, self._on_other = answered, on_other
         if other:
@@ -76,6 +78,7 @@ class PromptBar(QFrame):
         name = label.replace("&", "").rstrip(":")
         self.field.setAccessibleName(name)
         self.field.setToolTip(name)
+        self.field.setCompleter(QCompleter(choices, self.field))
         self.field.setText(text)
         self._label.setVisible(bool(label))
         self.field.setVisible(bool(label))

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLabel
 
 from app.ui.gallery.about import AboutStyle
 from app.ui.gallery.cards_view import MIME
-from app.ui.widgets.style_list import star_place
+from app.ui.widgets.style_list import HEADING, HEADING_WIDTH, card_place, star_place
 from tests.app.ui.window.conftest import press
 
 
@@ -24,6 +24,10 @@ def area(window, key: str):
     return window.gallery.view.visualRect(
         window.gallery.model.index(window.gallery.keys.index(key))
     )
+
+
+def index(window, key: str):
+    return window.gallery.model.index(window.gallery.keys.index(key))
 
 
 def drop(window, key: str, place: QPoint) -> None:
@@ -117,3 +121,78 @@ def test_about_tells_painting_license_and_training(window, session, qtbot, tmp_p
     ):
         assert text in said
     dialog.close()
+
+
+def put_into(window, session, style: str, group: str) -> None:
+    session.config = session.config.mixed([(style, 1.0)])
+    press(window, "group_style")
+    assert window.focusWidget() is window.questions.field
+    window.questions.field.clear()
+    QTest.keyClicks(window.questions.field, group)
+    QTest.keyClick(window.questions.field, Qt.Key.Key_Return)
+
+
+def headings(window) -> list[str]:
+    model = window.gallery.model
+    return [model.index(row).data(HEADING) for row in range(model.rowCount())]
+
+
+def test_a_style_is_put_into_a_group_that_has_a_heading(window, session):
+    assert headings(window) == ["", "", ""]
+    narrow = area(window, "candy").width()
+    put_into(window, session, "candy", "Sweets")
+    assert window.gallery.keys == ["mosaic", "udnie", "candy"]
+    assert headings(window) == ["Others", "", "Sweets"]
+    assert area(window, "candy").width() == narrow + HEADING_WIDTH
+    assert window.settings.current().style_groups == "candy Sweets"
+    put_into(window, session, "candy", "")
+    assert headings(window) == ["", "", ""]
+
+
+def test_a_group_is_completed_to_one_that_there_is(window, session):
+    put_into(window, session, "candy", "Sweets")
+    session.config = session.config.mixed([("udnie", 1.0)])
+    press(window, "group_style")
+    QTest.keyClicks(window.questions.field, "Sw")
+    assert window.questions.field.completer().currentCompletion() == "Sweets"
+
+
+def test_favorites_are_a_group(window, session):
+    session.config = session.config.mixed([("udnie", 1.0)])
+    press(window, "favorite_style")
+    assert headings(window) == ["Favorites", "Others", ""]
+    assert window.gallery.keys == ["udnie", "candy", "mosaic"]
+
+
+def test_a_card_that_is_dropped_among_those_of_a_group_joins_it(window, session):
+    put_into(window, session, "candy", "Sweets")
+    place = card_place(
+        area(window, "candy"), index(window, "candy"), Qt.LayoutDirection.LeftToRight
+    )
+    drop(window, "mosaic", place.topLeft() + QPoint(3, 20))
+    assert window.gallery.keys == ["udnie", "mosaic", "candy"]
+    assert headings(window) == ["Others", "Sweets", ""]
+
+
+def test_a_card_that_keys_move_past_its_group_joins_the_next(window, session):
+    put_into(window, session, "udnie", "Sea")
+    session.config = session.config.mixed([("mosaic", 1.0)])
+    press(window, "move_style_right")
+    assert window.gallery.keys == ["candy", "udnie", "mosaic"]
+    assert headings(window) == ["Others", "Sea", ""]
+    press(window, "move_style_left")
+    assert window.gallery.keys == ["candy", "mosaic", "udnie"]
+    assert headings(window) == ["Others", "Sea", ""]
+
+
+def test_the_star_of_a_card_lies_beside_its_heading(window, session):
+    put_into(window, session, "candy", "Sweets")
+    place = card_place(
+        area(window, "candy"), index(window, "candy"), Qt.LayoutDirection.LeftToRight
+    )
+    QTest.mouseClick(
+        window.gallery.view.viewport(),
+        Qt.MouseButton.LeftButton,
+        pos=star_place(place).center(),
+    )
+    assert window.settings.current().favorite_styles == "candy"
