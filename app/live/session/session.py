@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -35,7 +34,6 @@ from app.styles.pack import Style
 from app.training.controller import TrainingController
 from kernels.ops.registry import STYLE, TRANSFORMER
 
-log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 # Seconds until a thread that computes in Python lets another one in. The engine's thread needs that
