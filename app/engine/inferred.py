@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
+
+from app.engine.adaptation import Variant
 from app.engine.config import EngineConfig
 from app.engine.display_path import Submitted, finish_of
 from app.engine.network_pool import Rendering
@@ -24,6 +27,7 @@ class Inferred:
         frame: The input.
         config: The config at the time.
         mode: How much time the frame may take.
+        device: Where it is computed.
         precision: What was computed in, which may differ from the config's.
         active: The weights.
         sizes: The (width, height) of the networks' inputs.
@@ -39,6 +43,7 @@ class Inferred:
     frame: Frame
     config: EngineConfig
     mode: ProcessMode
+    device: torch.device
     precision: Precision
     active: ActiveWeights
     sizes: Sizes
@@ -48,6 +53,12 @@ class Inferred:
     renderings: dict[str, Rendering]
     resize_ms: float
     bands: str = ""
+
+    @property
+    def variant(self) -> Variant:
+        """What the times of the frame are times of."""
+        family = self.active.family.key
+        return Variant(self.config.kernels, self.precision, self.device, family)
 
     @property
     def rendering(self) -> Rendering:

@@ -141,7 +141,7 @@ def dropped(library: Library, folder: Path) -> list[float]:
             path = folder / f"picture{number}.png"
             write_pixels(path, render(float(number), *PICTURE_SIZE))
             began = time.perf_counter()
-            session.install_picture(path)
+            session.user_styles.install_picture(path)
             if not wait(lambda key=path.stem: key in painted, 60):
                 raise RuntimeError(f"{path.name} did not become a style in a minute")
             seconds.append(time.perf_counter() - began)

@@ -84,7 +84,7 @@ class DropHandler:
         if drop.weights is not None:
             self._installer.ask_install(drop.weights)
         elif drop.styles:
-            self._session.install_styles(drop.styles)
+            self._session.user_styles.install_all(drop.styles)
         elif drop.queue:
             spec = drop.spec
             strip = None if spec is None else lambda: self._session.open(spec)

@@ -22,7 +22,7 @@ _STREAMS = ("http", "https", "rtsp", "rtsps")
 class Drop:
     """What a drop would do.
 
-    At most one of `spec` (for session.open), `weights` (for session.install_style) and `styles` is
+    At most one of `spec` (for session.open), `weights` (for UserStyles.install) and `styles` is
     set, and none of them, nor `queue`, if the drop is refused.
 
     Attributes:
@@ -31,7 +31,7 @@ class Drop:
         spec: A source.
         weights: A style to install.
         queue: Several files for the queue, some of which may be a source as well.
-        styles: Several styles to install, for session.install_styles.
+        styles: Several styles to install, for UserStyles.install_all.
     """
 
     title: str
@@ -78,8 +78,8 @@ class StyleDrop:
         detail: More of it, or what can be dropped.
         pictures: Files of style pictures.
         image: Whether the data itself holds a style picture.
-        weights: For session.install_style.
-        styles: Several of them, for session.install_styles.
+        weights: For UserStyles.install.
+        styles: Several of them, for UserStyles.install_all.
     """
 
     title: str

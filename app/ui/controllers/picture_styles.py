@@ -82,7 +82,7 @@ class PictureStyles(QObject):
             self.train_wanted.emit(pictures[0])
             return
         for picture in pictures:
-            self._session.install_picture(picture)
+            self._session.user_styles.install_picture(picture)
 
     def paste(self) -> None:
         """Make a style of what is on the clipboard."""
@@ -123,7 +123,7 @@ class PictureStyles(QObject):
         if drop.weights is not None:
             self._install(drop.weights)
         elif drop.styles:
-            self._session.install_styles(drop.styles)
+            self._session.user_styles.install_all(drop.styles)
         elif drop.pictures:
             self.take(*drop.pictures)
         elif drop.image and not image.isNull():
@@ -152,7 +152,7 @@ class PictureStyles(QObject):
             return path
 
         def done(written: Path) -> None:
-            self._session.install_picture(written, tr(PASTED))
+            self._session.user_styles.install_picture(written, tr(PASTED))
 
         self._session.run(work, done, doing="paste the picture")
 

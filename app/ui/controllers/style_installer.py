@@ -32,7 +32,7 @@ class StyleInstaller:
                 self._questions.ask(
                     tr("Install '{name}' as a style?", name=name),
                     tr("&Install"),
-                    lambda title: self._session.install_style(path, title),
+                    lambda title: self._session.user_styles.install(path, title),
                     label=tr("&Title:"),
                     text=title,
                 )
@@ -71,7 +71,7 @@ class StyleInstaller:
         self._questions.ask(
             tr("Rename the style '{title}'?", title=style.title),
             tr("&Rename"),
-            lambda title: self._session.rename_style(style.key, title),
+            lambda title: self._session.user_styles.rename(style.key, title),
             label=tr("&Title:"),
             text=style.title,
         )
@@ -81,5 +81,5 @@ class StyleInstaller:
         self._questions.ask(
             tr("Remove the style '{title}' and its files?", title=style.title),
             tr("&Remove"),
-            lambda _text: self._session.remove_style(style.key),
+            lambda _text: self._session.user_styles.remove(style.key),
         )

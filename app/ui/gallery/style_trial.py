@@ -52,12 +52,12 @@ class StyleTrial(QObject):
     @property
     def key(self) -> str:
         """The key of the style that is tried; "" while none is."""
-        return self._session.tried
+        return self._session.choice.tried
 
     def stop(self) -> None:
         """Show the own style again."""
         self._rested.stop()
-        self._session.try_style("")
+        self._session.choice.try_style("")
 
     def step(self, count: int) -> None:
         """Try the style that is so many cards after the one that is tried, or chosen; the chosen
@@ -74,7 +74,7 @@ class StyleTrial(QObject):
         elif reason := self._session.trial_refusal(key):
             self._session.notice.emit(reason)
         else:
-            self._session.try_style(key)
+            self._session.choice.try_style(key)
             self._gallery.scroll_to(key)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -113,7 +113,7 @@ class StyleTrial(QObject):
     def _try_hovered(self) -> None:
         key = self._hovered
         if key != self._session.config.style and not self._session.trial_refusal(key):
-            self._session.try_style(key)
+            self._session.choice.try_style(key)
 
     def _show(self, key: str) -> None:
         self._gallery.model.set_tried(key)

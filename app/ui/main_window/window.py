@@ -114,7 +114,7 @@ class MainWindow(WindowParts):
 
     def _follow_screen(self) -> None:
         """Ask for as many results as the screen shows, which offscreen says nothing of."""
-        self.session.refresh_rate = self.screen().refreshRate() or 60.0
+        self.session.delivery.refresh_rate = self.screen().refreshRate() or 60.0
 
     # Drop
 

@@ -404,9 +404,9 @@ def test_on_a_gpu_another_style_does_not_paint_over_the_frame_ahead(library, nat
 def test_off_the_gpu_and_in_comparisons_frames_do_not_overlap(engine, config):
     engine.configure(config)
     assert engine.begin(Frame(FRAME)) is None
-    engine._device = torch.device("cuda")
-    engine._config = replace(config, compare=True)
-    assert engine._submit([engine._chosen(Frame(FRAME), engine._config, ProcessMode.LIVE)]) is None
+    compared, cuda = replace(config, compare=True), torch.device("cuda")
+    chosen = engine._preparation.choose(Frame(FRAME), compared, ProcessMode.LIVE, cuda)
+    assert engine._inference.submit([chosen]) is None
 
 
 def test_a_broken_frame_that_overlapped_is_computed_again_in_a_safer_precision(
@@ -417,9 +417,9 @@ def test_a_broken_frame_that_overlapped_is_computed_again_in_a_safer_precision(
     inferred = engine.infer(frame)
     broken = replace(inferred.rendering, broken=True)
     renderings = {inferred.config.kernels: broken}
-    monkeypatch.setattr(engine, "_submit", lambda _batch, _screen=None: None)
+    monkeypatch.setattr(engine._inference, "submit", lambda _batch, _screen=None: None)
     monkeypatch.setattr(
-        engine, "_collected", lambda _, __: [replace(inferred, renderings=renderings)]
+        engine._inference, "collect", lambda _, __: [replace(inferred, renderings=renderings)]
     )
     styled = engine.complete(Pending((inferred,), cast("Submitted", None)))
     assert styled.running.precision is Precision.fp32

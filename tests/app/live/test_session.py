@@ -210,7 +210,7 @@ def test_an_installed_style_is_shown_alone(session, qtbot, tmp_path):
     session.library.reload()
     session.config = replace(session.config, mix="second")
     with qtbot.waitSignal(session.styles_changed, timeout=10_000):
-        session.install_style(tmp_path / "mine.pth")
+        session.user_styles.install(tmp_path / "mine.pth")
     assert (session.config.style, session.config.mix) == ("mine", None)
 
 
@@ -221,7 +221,7 @@ def test_a_style_that_is_removed_is_mixed_in_no_more(session, qtbot, tmp_path):
     session.config = replace(session.config, style="first", mix="second")
     give(session, Clockwork())
     styled_with(qtbot, session, mix="second")
-    session.remove_style("second")
+    session.user_styles.remove("second")
     result = styled_with(qtbot, session, mix=None)
     assert result.running.style == "First"
 
@@ -431,10 +431,10 @@ def test_installing_a_style_chooses_it(session, qtbot, tmp_path):
     torch.save(TransformerNetBaseline(1).state_dict(), tmp_path / "mine.pth")
     give(session, Clockwork())
     with qtbot.waitSignal(session.styles_changed, timeout=5000):
-        session.install_style(tmp_path / "mine.pth")
+        session.user_styles.install(tmp_path / "mine.pth")
     result = styled_with(qtbot, session, style="mine")
     assert session.library.get("mine").title == "Mine"
-    session.remove_style("mine")
+    session.user_styles.remove("mine")
     result = styled_with(qtbot, session, style="candy")
     assert result.config.style == "candy"
 
@@ -470,7 +470,7 @@ def test_a_source_whose_opening_ends_as_the_session_does_is_closed(
         opened.set()
         return source
 
-    monkeypatch.setattr("app.live.session.open_source", open_source)
+    monkeypatch.setattr("app.live.session.opening.open_source", open_source)
     session = Session(library, config)
     session.open("clockwork")
     assert opened.wait(5)
@@ -487,7 +487,7 @@ def test_a_source_that_opens_after_the_session_ended_is_closed(qtbot, library, c
         assert may_open.wait(10)
         return source
 
-    monkeypatch.setattr("app.live.session.open_source", open_source)
+    monkeypatch.setattr("app.live.session.opening.open_source", open_source)
     session = Session(library, config)
     session.open("clockwork")
     assert begun.wait(5)
@@ -568,22 +568,22 @@ def test_results_that_come_faster_than_the_screen_shows_wait_for_it(session, qtb
     source = give(session, Clockwork())
     first = styled_with(qtbot, session)
     source.pause(True)
-    session._worker.ready.disconnect(session._deliver)
+    session._worker.ready.disconnect(session.delivery.deliver)
     qtbot.wait(100)
-    session._latest.take()
-    session.refresh_rate, session._deliver_at = 2.0, 0.0
+    session.delivery._latest.take()
+    session.delivery.refresh_rate, session.delivery._deliver_at = 2.0, 0.0
     shown: list = []
     session.styled.connect(lambda result: shown.append(result.frame.index))
     results = [replace(first, frame=replace(first.frame, index=n)) for n in range(4)]
     for result in results[:3]:
-        session._latest.put(result)
-        session._deliver()
+        session.delivery._latest.put(result)
+        session.delivery.deliver()
     assert shown == [0]
     qtbot.waitUntil(lambda: len(shown) > 1, timeout=2000)
     assert shown == [0, 2], "the newest of those that waited"
     session.hold(True)
-    session._latest.put(results[3])
-    session._deliver()
+    session.delivery._latest.put(results[3])
+    session.delivery.deliver()
     assert shown == [0, 2, 3], "a recording gets every result"
 
 
@@ -591,23 +591,23 @@ def test_of_a_fast_stream_the_screen_gets_the_next_result_not_one_that_waited(se
     source = give(session, Clockwork())
     first = styled_with(qtbot, session)
     source.pause(True)
-    session._worker.ready.disconnect(session._deliver)
+    session._worker.ready.disconnect(session.delivery.deliver)
     qtbot.wait(100)
-    session._latest.take()
+    session.delivery._latest.take()
     shown: list = []
     session.styled.connect(lambda result: shown.append(result.frame.index))
     results = [replace(first, frame=replace(first.frame, index=n)) for n in range(4)]
-    session._latest.put(results[0])
-    session._latest.put(results[1])  # at once, so that another one is expected
-    session._deliver_at = 0.0
-    session._on_time()
+    session.delivery._latest.put(results[0])
+    session.delivery._latest.put(results[1])  # at once, so that another one is expected
+    session.delivery._deliver_at = 0.0
+    session.delivery._on_time()
     assert shown == []
-    assert session._latest.put(results[2]), "the next one is announced, though one waits"
-    session._deliver()
+    assert session.delivery._latest.put(results[2]), "the next one is announced, though one waits"
+    session.delivery.deliver()
     assert shown == [2]
-    session._latest.put(results[3])
-    session._deliver_at = 0.0
-    session._on_time()
+    session.delivery._latest.put(results[3])
+    session.delivery._deliver_at = 0.0
+    session.delivery._on_time()
     qtbot.waitUntil(lambda: len(shown) > 1, timeout=2000)
     assert shown == [2, 3], "none came, so that the one that waited is shown"
 
@@ -616,12 +616,12 @@ def test_of_a_slow_stream_the_screen_gets_what_waits(session, qtbot):
     source = give(session, Clockwork())
     first = styled_with(qtbot, session)
     source.pause(True)
-    session._worker.ready.disconnect(session._deliver)
+    session._worker.ready.disconnect(session.delivery.deliver)
     qtbot.wait(100)
-    session._latest.take()
+    session.delivery._latest.take()
     shown: list = []
     session.styled.connect(lambda result: shown.append(result))
-    session._latest.put(first)
-    session._deliver_at = 0.0
-    session._on_time()
+    session.delivery._latest.put(first)
+    session.delivery._deliver_at = 0.0
+    session.delivery._on_time()
     assert shown == [first]

@@ -104,7 +104,7 @@ MUTANTS = (
     ),
     Mutant(
         "streams have the automatic texture of pictures",
-        "app/engine/engine.py",
+        "app/engine/engine/preparation.py",
         "self._style_weights.texture(moving=mode.has_history)",
         "self._style_weights.texture(moving=False)",
         (
@@ -113,7 +113,7 @@ MUTANTS = (
     ),
     Mutant(
         "the network is given the frame without its texture",
-        "app/engine/engine.py",
+        "app/engine/engine/inference.py",
         "render_all(given, **how) for kernels",
         "render_all(inputs, **how) for kernels",
         (f"{_TEXTURE}::test_the_network_sees_the_texture_and_the_source_stays_clean",),
@@ -127,16 +127,16 @@ MUTANTS = (
     ),
     Mutant(
         "the engine asks the pool for the baseline whatever was chosen",
-        "app/engine/engine.py",
-        "self._network(inferred, kernels).render_all",
-        'self._network(inferred, "baseline").render_all',
+        "app/engine/engine/inference.py",
+        "self.network(inferred, kernels).render_all",
+        'self.network(inferred, "baseline").render_all',
         (f"{_ENGINE}::test_the_network_that_was_chosen_is_the_one_that_runs",),
     ),
     Mutant(
         "the layers of a network that is compared are timed, which slows it",
-        "app/engine/engine.py",
-        "by_layer = self._by_layer and not inferred.config.compare",
-        "by_layer = self._by_layer",
+        "app/engine/engine/inference.py",
+        "by_layer = self.by_layer and not inferred.config.compare",
+        "by_layer = self.by_layer",
         (f"{_ENGINE}::test_layers_are_timed_while_that_is_wanted_and_never_in_a_comparison",),
     ),
     Mutant(
@@ -155,7 +155,7 @@ MUTANTS = (
     ),
     Mutant(
         "a window paints the picture from before a slider was dragged",
-        "app/engine/engine.py",
+        "app/engine/engine/finishing.py",
         "rendering.screen if pixels is rendering.pixels else None",
         "rendering.screen",
         (
@@ -215,7 +215,7 @@ MUTANTS = (
     ),
     Mutant(
         "a broken picture is shown instead of one in a safer precision",
-        "app/engine/engine.py",
+        "app/engine/engine/preparation.py",
         "if not broken or precision.safer is None:",
         "if True:",
         (f"{_ADAPTED}::test_a_broken_half_precision_picture_steps_down_and_says_so_once",),
@@ -329,7 +329,7 @@ MUTANTS = (
     ),
     Mutant(
         "the size and the network change in the middle of a recording",
-        "app/engine/engine.py",
+        "app/engine/engine/engine.py",
         "self._adaptation.held = held",
         "self._adaptation.held = False",
         (f"{_ADAPTED}::test_while_it_is_held_neither_size_nor_network_changes",),

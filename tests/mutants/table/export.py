@@ -82,9 +82,9 @@ MUTANTS = (
     ),
     Mutant(
         "a fault of a runtime ends the program",
-        "app/engine/engine.py",
-        "raise EngineError(str(exc)) from exc\n        except (RuntimeError, MemoryError",
-        "raise\n        except (RuntimeError, MemoryError",
+        "app/engine/engine/faults.py",
+        "raise EngineError(str(exc)) from exc\n    except (RuntimeError, MemoryError",
+        "raise\n    except (RuntimeError, MemoryError",
         (f"{_ENGINE}::test_a_fault_of_the_runtime_is_an_error_and_not_another_network",),
     ),
     Mutant(

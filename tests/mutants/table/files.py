@@ -121,9 +121,9 @@ MUTANTS = (
     ),
     Mutant(
         "a broken picture in a batch is shown",
-        "app/engine/engine.py",
-        "if self._step_down(inferred):\n                break",
-        "self._step_down(inferred)",
+        "app/engine/engine/engine.py",
+        "if self._preparation.step_down(inferred):\n                break",
+        "self._preparation.step_down(inferred)",
         (
             "tests/app/engine/test_batches.py::test_from_a_broken_frame_on_a_batch_is_computed_again_in_a_safer_precision",
         ),

@@ -22,14 +22,14 @@ _ONE_RUN = f"{_GOING_ON}::test_a_film_that_was_stopped_twice_is_that_of_one_run"
 MUTANTS = (
     Mutant(
         "smoothing begins anew where a film goes on",
-        "app/engine/engine.py",
+        "app/engine/engine/engine.py",
         '            self._post.restore(part_of(state, "post"))\n',
         "",
         (_ONE_RUN,),
     ),
     Mutant(
         "texture begins anew where a film goes on",
-        "app/engine/engine.py",
+        "app/engine/engine/engine.py",
         '            self._texture.restore(part_of(state, "texture"))\n',
         "",
         (_ONE_RUN,),

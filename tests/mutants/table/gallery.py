@@ -66,22 +66,22 @@ MUTANTS = (
     ),
     Mutant(
         "a trial changes the choice",
-        "app/live/session.py",
+        "app/live/session/choice.py",
         "self._sent = self._config",
         "self._config = self._sent = config",
         (f"{_TRIAL}test_a_trial_touches_neither_the_choice_nor_the_settings",),
     ),
     Mutant(
         "results of a trial are not shown",
-        "app/live/session.py",
-        "same_choice(result.config, self._shown)",
-        "same_choice(result.config, self._config)",
+        "app/live/session/delivery.py",
+        "same_choice(result.config, self._choice.shown)",
+        "same_choice(result.config, self._choice.config)",
         (f"{_TRIAL}test_pointing_at_a_card_shows_its_style_after_a_moment",),
     ),
     Mutant(
         "a trial is recorded",
-        "app/live/session.py",
-        'if held:\n            self.try_style("")',
+        "app/live/session/session.py",
+        'if held:\n            self.choice.try_style("")',
         "if held:\n            pass",
         (f"{_TRIAL}test_nothing_is_tried_on_a_recording",),
     ),
@@ -164,7 +164,7 @@ MUTANTS = (
     ),
     Mutant(
         "one style that cannot be installed keeps the others from it",
-        "app/live/session.py",
+        "app/live/session/user_styles.py",
         "refused.append(exc)",
         "raise",
         (

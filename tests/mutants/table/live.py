@@ -67,8 +67,8 @@ MUTANTS = (
     ),
     Mutant(
         "a picture of a choice given up is shown",
-        "app/live/session.py",
-        "if result is not None and same_choice(result.config, self._shown):",
+        "app/live/session/delivery.py",
+        "if result is not None and same_choice(result.config, self._choice.shown):",
         "if result is not None:",
         (f"{_SESSION}::test_no_picture_of_a_choice_given_up_is_ever_shown",),
     ),

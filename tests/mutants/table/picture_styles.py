@@ -81,8 +81,8 @@ MUTANTS = (
     ),
     Mutant(
         "the engine encodes a style picture while the stream waits",
-        "app/live/session.py",
-        "if keys := self.style_jobs.unprepared(config.styles):",
+        "app/live/session/choice.py",
+        "if keys := self._style_jobs.unprepared(config.styles):",
         "if keys := ():",
         (f"{_WINDOW}::test_a_style_is_prepared_for_the_lite_network_in_the_background",),
     ),

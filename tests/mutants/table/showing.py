@@ -21,7 +21,7 @@ MUTANTS = (
     ),
     Mutant(
         "a chosen size is forgotten at the next start",
-        "app/live/session.py",
+        "app/live/session/session.py",
         'self._spec = with_mode(f"camera:{self._info.title}", width, height, fps)',
         "pass",
         (f"{_CAMERA}::test_a_chosen_size_is_remembered_for_the_next_start",),
@@ -93,9 +93,9 @@ MUTANTS = (
     ),
     Mutant(
         "the projector forgets what the virtual camera needs",
-        "app/live/session.py",
-        "self._set_least_size.emit(max(widths), max(heights))",
-        "self._set_least_size.emit(width, height)",
+        "app/live/session/session.py",
+        "self._commands.set_least_size.emit(max(widths), max(heights))",
+        "self._commands.set_least_size.emit(width, height)",
         (f"{_PROJECTOR}::test_streams_are_styled_in_the_size_of_the_larger_of_both",),
     ),
     Mutant(

@@ -166,7 +166,7 @@ def test_pasted_text_that_no_path_can_be_is_refused(window):
 
 def test_dropped_weights_ask_for_a_title_and_install(window, session, monkeypatch, tmp_path, qtbot):
     installed: list[tuple[Path, str]] = []
-    monkeypatch.setattr(session, "install_style", lambda *args: installed.append(args))
+    monkeypatch.setattr(session.user_styles, "install", lambda *args: installed.append(args))
     path = checkpoint(tmp_path / "deep_sea.pth")
     drop(window, files(path))
     qtbot.waitUntil(window.questions.isVisible)

@@ -151,7 +151,7 @@ def test_a_mix_of_several_is_saved_and_restored(window, session, colors):
 def test_a_style_that_is_removed_leaves_the_mix(window, session, colors, qtbot):
     session.config = session.config.mixed((("gold", 0.5), ("plum", 0.25), ("red", 0.25)))
     with qtbot.waitSignal(session.styles_changed, timeout=5000):
-        session.remove_style("gold")
+        session.user_styles.remove("gold")
     assert session.config.parts == (("plum", 0.5), ("red", 0.5))
 
 

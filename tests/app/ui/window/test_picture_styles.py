@@ -56,7 +56,7 @@ def painting(tmp_path) -> Path:
 @pytest.fixture
 def red_sea(window, session, network, painting, qtbot) -> str:
     """The key of a style of a picture, which is chosen."""
-    session.install_picture(painting)
+    session.user_styles.install_picture(painting)
     qtbot.waitUntil(lambda: session.config.style == "red_sea", timeout=10_000)
     return "red_sea"
 
@@ -366,7 +366,7 @@ def test_f2_renames_the_chosen_style(window, session, red_sea, qtbot):
 
 
 def test_a_title_of_another_style_is_refused(window, session, red_sea, qtbot):
-    session.rename_style(red_sea, "candy")
+    session.user_styles.rename(red_sea, "candy")
     assert "there is another style 'candy' already" in only_problem(window, qtbot).summary
     assert session.library.get(red_sea).title == "Red Sea"
 

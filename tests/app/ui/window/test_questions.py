@@ -17,7 +17,7 @@ def mine(window, session, tmp_path, qtbot):
     """The user's own style, which is chosen."""
     torch.save(TransformerNetBaseline(1).state_dict(), tmp_path / "mine.pth")
     with qtbot.waitSignal(session.styles_changed, timeout=10_000):
-        session.install_style(tmp_path / "mine.pth")
+        session.user_styles.install(tmp_path / "mine.pth")
     return session.library.get("mine")
 
 

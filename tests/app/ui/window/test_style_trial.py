@@ -43,9 +43,9 @@ def trying(streaming, qtbot):
 
 def test_pointing_at_a_card_shows_its_style_after_a_moment(streaming, qtbot):
     point_at(streaming, "mosaic")
-    assert streaming.session.tried == ""
+    assert streaming.session.choice.tried == ""
     qtbot.wait(DELAY_MS // 2)
-    assert streaming.session.tried == ""
+    assert streaming.session.choice.tried == ""
     qtbot.waitUntil(lambda: shown(streaming) == "mosaic")
     index = streaming.gallery.model.index(1)
     assert index.data(Qt.ItemDataRole.AccessibleTextRole) == "Mosaic, key 2, being tried"
@@ -72,7 +72,7 @@ def test_a_click_chooses_what_is_tried(trying, session, qtbot):
     view = trying.gallery.view
     center = view.visualRect(trying.gallery.model.index(1)).center()
     QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=center)
-    assert (session.config.style, session.tried) == ("mosaic", "")
+    assert (session.config.style, session.choice.tried) == ("mosaic", "")
     qtbot.wait(50)
     assert shown(trying) == "mosaic"
 
@@ -90,7 +90,7 @@ def test_keys_try_one_style_after_another_and_escape_returns(streaming, session,
 def test_enter_chooses_the_style_that_is_tried(streaming, session, qtbot):
     press(streaming, "try_style")
     QTest.keyClick(streaming.gallery.view, Qt.Key.Key_Return)
-    assert (session.config.style, session.tried) == ("mosaic", "")
+    assert (session.config.style, session.choice.tried) == ("mosaic", "")
 
 
 def test_trying_once_around_returns_to_the_own_style(streaming, session):
@@ -106,14 +106,14 @@ def test_pointing_tries_nothing_when_that_is_turned_off(streaming, session, qtbo
     press(streaming, "try_on_hover")
     point_at(streaming, "mosaic")
     qtbot.wait(2 * DELAY_MS)
-    assert session.tried == ""
+    assert session.choice.tried == ""
     assert streaming.settings.current().try_styles is False
     assert Settings().try_styles is True
 
 
 def test_nothing_is_tried_on_a_recording(trying, session, qtbot):
     session.hold(True)
-    assert session.tried == ""
+    assert session.choice.tried == ""
     with qtbot.waitSignal(session.notice) as blocker:
         press(trying, "try_style")
     assert "recorded" in blocker.args[0]
@@ -122,11 +122,11 @@ def test_nothing_is_tried_on_a_recording(trying, session, qtbot):
 
 def test_nothing_is_tried_on_the_virtual_camera(trying, session):
     session.set_least_size(640, 480, "virtual camera")
-    assert session.tried == ""
+    assert session.choice.tried == ""
     assert "virtual camera" in session.trial_refusal("mosaic")
 
 
 def test_a_style_that_cannot_be_tried_leaves_the_choice(trying, session, qtbot):
-    session._refused(session.config)
-    assert (session.config.style, session.tried) == ("candy", "")
+    session.choice.refuse(session.config)
+    assert (session.config.style, session.choice.tried) == ("candy", "")
     qtbot.waitUntil(lambda: shown(trying) == "candy")

@@ -149,7 +149,7 @@ def test_a_style_that_was_removed_does_not_come_back(window, session, tmp_path, 
     session.library.reload()
     session.config = session.config.mixed([("mine", 1.0)])
     with qtbot.waitSignal(session.styles_changed, timeout=5000):
-        session.remove_style("mine")
+        session.user_styles.remove("mine")
     assert session.config.style == "candy"
     assert not window.actions_by_key["undo"].isEnabled()
     assert not window.actions_by_key["redo"].isEnabled()

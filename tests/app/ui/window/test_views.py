@@ -67,7 +67,7 @@ def test_the_figures_are_off_at_first_and_toggle(streaming):
 
 def test_a_key_times_every_layer_and_shows_the_figures_for_it(window, session, saved, qtbot):
     asked: list[bool] = []
-    session._time_layers.connect(asked.append)
+    session._commands.time_layers.connect(asked.append)
     action = window.actions_by_key["layers"]
     press(window, "layers")
     assert action.isChecked()
@@ -88,7 +88,7 @@ def test_a_key_times_every_layer_and_shows_the_figures_for_it(window, session, s
 
 def test_that_layers_are_timed_is_remembered(session, qtbot):
     asked: list[bool] = []
-    session._time_layers.connect(asked.append)
+    session._commands.time_layers.connect(asked.append)
     window = MainWindow(session, Settings(layers=True, overlay=True), lambda _: None)
     qtbot.addWidget(window)
     assert asked == [True]

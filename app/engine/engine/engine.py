@@ -1,0 +1,364 @@
+"""The engine, which turns a frame into a styled frame. It uses PyTorch and is independent of Qt."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any, TypeGuard
+
+import torch
+
+from app.engine.adaptation import Adaptation
+from app.engine.comparison import Comparer
+from app.engine.config import EngineConfig, same_network
+from app.engine.display_path import DisplayPath
+from app.engine.engine.faults import EngineError, memory_errors
+from app.engine.engine.finishing import Finishing
+from app.engine.engine.inference import Inference
+from app.engine.engine.preparation import Preparation
+from app.engine.inferred import Inferred, Pending
+from app.engine.network_pool import NetworkPool, Size
+from app.engine.post.blending import PostProcessor
+from app.engine.process_mode import ProcessMode
+from app.engine.result import StyledFrame
+from app.engine.style_weights import StyleWeights
+from app.engine.texture import Texture
+from app.frame import Frame
+from app.frame_memory import allocate_by, pageable
+from app.parameters import CHOICES
+from app.styles.library import Library
+from app.styles.pack import StyleError
+from kernels.frames.stream_state import StateError, StreamState, part_of, under
+from models.checkpoints import CheckpointError
+from models.families.family import NetworkFamily
+from models.families.table import FAMILIES
+from models.inference.host_memory import new_pinned_pixels
+from models.transformer_net import ALL_VARIANTS
+from utils.devices import resolve
+from utils.free_memory import free_bytes
+
+log = logging.getLogger(__name__)
+
+# Offered to the user; from 2560 on for pictures.
+SIZES = (None, 128, 192, 256, 320, 384, 512, 640, 768, 1024, 1280, 1920, 2560, 3840, 6000, 7680)
+
+
+class Engine:
+    """Styles frames: `configure`, then `infer` and `finish` for each frame; or, so that frames
+    overlap on a GPU, `begin` for a frame and then `complete` for the one before. Frames of one size
+    can go through the network together: `process_batch`, `begin_batch` and `complete_batch`. Not
+    thread-safe.
+
+    Args:
+        library: Where styles are looked up.
+        on_notice: Called with one sentence when the engine changes precision or network by itself.
+        budget_ms: The capture-to-paint time that the automatic size aims at.
+        free: Gives the free bytes of a device, once for each: pictures that would not fit at once
+            are computed in bands of rows.
+
+    Attributes:
+        on_progress: Told the share that is done, 0 to 1, while a picture is computed in bands of
+            rows; what it raises ends the computation. May be set.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        on_notice: Callable[[str], None] = log.info,
+        budget_ms: float = 150.0,
+        free: Callable[[torch.device], float] = free_bytes,
+    ) -> None:
+        self._library = library
+        self.on_progress: Callable[[float], object] = lambda share: None
+        self._config: EngineConfig | None = None
+        self._style_weights = StyleWeights(library)
+        self._device = torch.device("cpu")
+        self._networks = NetworkPool(free)
+        self._adaptation = Adaptation(budget_ms, on_notice)
+        self._post = PostProcessor()
+        self._display = DisplayPath()
+        self._texture = Texture()
+        comparer = Comparer()
+        self._preparation = Preparation(
+            self._style_weights, self._networks, self._adaptation, on_notice
+        )
+        self._inference = Inference(
+            self._networks,
+            self._display,
+            comparer,
+            self._texture,
+            lambda share: self.on_progress(share),
+        )
+        self._finishing = Finishing(
+            self._inference,
+            self._display,
+            comparer,
+            self._post,
+            self._style_weights,
+            self._adaptation,
+        )
+
+    def apart(self) -> Engine:
+        """Make another engine with the same styles, which paints beside this one and logs its
+        notices only."""
+        return Engine(self._library, log.info)
+
+    @property
+    def config(self) -> EngineConfig | None:
+        """The config in force; None before the first `configure`."""
+        return self._config
+
+    @property
+    def family(self) -> NetworkFamily[Any]:
+        """The family of the styles in force, after `configure`."""
+        return self._style_weights.family
+
+    @property
+    def memory_bytes(self) -> float:
+        """The bytes that were free on the device when it was first used, after `configure`."""
+        return self._networks.memory(self._device)
+
+    def configure(self, config: EngineConfig) -> None:
+        """Use `config` from the next frame on.
+
+        Raises:
+            StyleForgeError: The style, the device, the runtime or another choice is not available;
+                the config in force stays.
+        """
+        try:
+            device = resolve(config.device)
+        except ValueError as exc:
+            raise EngineError(str(exc)) from exc
+        for what, known in {"kernels": ALL_VARIANTS, **CHOICES}.items():
+            if (name := getattr(config, what)) not in known:
+                raise EngineError(f"there are no {what} '{name}', only {', '.join(known)}")
+        try:
+            runtime = (
+                FAMILIES[self._library.get(config.style).family].variant(config.kernels).runtime
+            )
+            if runtime is not None:
+                if reason := runtime.refusal(config.precision):
+                    raise EngineError(reason)
+                device = torch.device("cpu")  # from whose memory it takes pictures
+            self._style_weights.choose(config)
+        except (OSError, CheckpointError, StyleError) as exc:
+            raise EngineError(str(exc)) from exc
+        if self._config is not None and not same_network(config, self._config):
+            self.reset_history()
+        self._config, self._device = config, device
+        allocate_by(new_pinned_pixels if device.type == "cuda" else pageable)
+
+    def reset_history(self) -> None:
+        """Do not smooth the next frame with earlier ones: the source was changed, or a seek."""
+        self._post.reset_history()
+        self._display.reset_history()
+        self._texture.reset()
+
+    def history(self) -> StreamState:
+        """What the next frame continues, for `restore_history` of an engine with the same config.
+        Waits for the frames that were begun."""
+        return {
+            **under("post", self._post.state()),
+            **under("display", self._display.state()),
+            **under("texture", self._texture.state()),
+        }
+
+    def restore_history(self, state: StreamState) -> None:
+        """Continue with the next frame the stream that `state` is of.
+
+        Raises:
+            EngineError: It was kept by other kernels, or of frames of another size.
+        """
+        try:
+            self._post.restore(part_of(state, "post"))
+            self._texture.restore(part_of(state, "texture"))
+        except StateError as exc:
+            raise EngineError(str(exc)) from exc
+        self._display.restore(part_of(state, "display"))
+
+    def compile_kernels(self, compiling: bool) -> None:
+        """Tell whether kernels are being compiled. Measurements taken meanwhile adapt the stream
+        until the kernels are ready, and are then discarded."""
+        self._adaptation.compile_kernels(compiling)
+
+    def hold(self, held: bool) -> None:
+        """Keep the automatic size and network as they are while `held`, for a recording."""
+        self._adaptation.held = held
+
+    def time_layers(self, on: bool) -> None:
+        """Have the timings tell every layer, except in comparisons, which it would slow down."""
+        self._inference.by_layer = on
+
+    def set_overhead(self, overhead_ms: float) -> None:
+        """Tell how much of the time from capture to paint is spent outside the engine."""
+        self._adaptation.set_overhead(overhead_ms)
+
+    def evict(self, key: str) -> None:
+        """Drop the cached weights of a style that was removed or replaced."""
+        self._style_weights.evict(key)
+
+    def process(self, frame: Frame, mode: ProcessMode = ProcessMode.LIVE) -> StyledFrame:
+        """Style a frame with the config in force: `infer`, then `finish`."""
+        return self.finish(self.infer(frame, mode))
+
+    def infer(self, frame: Frame, mode: ProcessMode = ProcessMode.LIVE) -> Inferred:
+        """Run the network on a frame, or both networks if they are compared.
+
+        Args:
+            frame: The input.
+            mode: How much time it may take, and whether it continues the frame before it.
+
+        Returns:
+            The output of the networks, valid until the next call.
+
+        Raises:
+            EngineError: There is not enough memory, or no config.
+        """
+        config = self._in_force()
+        with self._memory_errors(frame):
+            while True:
+                inferred = self._inference.run(self._chosen(frame, config, mode))
+                if not self._preparation.step_down(inferred):
+                    return inferred
+
+    def finish(self, inferred: Inferred, newest: EngineConfig | None = None) -> StyledFrame:
+        """Make the result, in the frame's size.
+
+        Args:
+            inferred: What `infer` returned last.
+            newest: The newest config. It takes effect if it differs only in what follows the
+                network, so that a slider that is being dragged acts at once.
+
+        Raises:
+            EngineError: There is not enough memory.
+        """
+        if self._takes(newest, inferred.config):
+            inferred = replace(inferred, config=newest)
+        with self._memory_errors(inferred.frame):
+            return self._finishing.finish(inferred)
+
+    def begin(
+        self,
+        frame: Frame,
+        mode: ProcessMode = ProcessMode.LIVE,
+        newest: EngineConfig | None = None,
+        screen: Size | None = None,
+    ) -> Pending | None:
+        """Start styling a frame on the GPU, where one more frame may be under way.
+
+        Args:
+            frame: The input.
+            mode: How much time it may take, and whether it continues the frame before it.
+            newest: As of `finish`.
+            screen: (width, height) of a copy of the result that a window paints.
+
+        Returns:
+            What `complete` takes. None where frames cannot overlap: off the GPU, in comparisons and
+            where the network runs without a plan; `process` styles the frame.
+
+        Raises:
+            EngineError: There is not enough memory, or no config.
+        """
+        self._takes(newest, self._in_force())
+        return self.begin_batch((frame,), mode, screen)
+
+    def complete(self, pending: Pending) -> StyledFrame:
+        """Wait for a frame and make the result. Frames are completed in the order begun.
+
+        Raises:
+            EngineError: There is not enough memory.
+        """
+        (styled,) = self.complete_batch(pending)
+        return styled
+
+    def process_batch(
+        self, frames: Sequence[Frame], mode: ProcessMode = ProcessMode.LIVE
+    ) -> list[StyledFrame]:
+        """Style frames of one size, together where the network can; `StyledFrame.batch` says
+        whether it did. Otherwise as `process` of each, in their order.
+
+        Raises:
+            EngineError: There is not enough memory, or no config.
+        """
+        pending = self.begin_batch(frames, mode)
+        if pending is not None:
+            return self.complete_batch(pending)
+        config = self._in_force()
+        with self._memory_errors(frames[0]):
+            batch = [self._chosen(frame, config, mode) for frame in frames]
+            return self._finish_batch(batch, self._inference.run_batch(batch))
+
+    def begin_batch(
+        self,
+        frames: Sequence[Frame],
+        mode: ProcessMode = ProcessMode.LIVE,
+        screen: Size | None = None,
+    ) -> Pending | None:
+        """Start styling frames of one size on the GPU as one batch; otherwise as `begin`.
+
+        Raises:
+            EngineError: There is not enough memory, or no config.
+            ValueError: The frames differ in size.
+        """
+        config = self._in_force()
+        if len({(frame.width, frame.height) for frame in frames}) != 1:
+            raise ValueError("the frames of a batch have one size")
+        with self._memory_errors(frames[0]):
+            batch = tuple(self._chosen(frame, config, mode) for frame in frames)
+            submitted = self._inference.submit(batch, screen)
+        return None if submitted is None else Pending(batch, submitted)
+
+    def complete_batch(self, pending: Pending) -> list[StyledFrame]:
+        """Wait for a batch and make the results, as `complete` does of one frame."""
+        with self._memory_errors(pending.batch[0].frame):
+            collected = self._inference.collect(pending.batch, pending.submitted)
+            return self._finish_batch(pending.batch, collected)
+
+    def discard(self, pending: Pending) -> None:
+        """Wait for a frame that is not needed any more."""
+        pending.submitted.submission.wait()
+
+    def _in_force(self) -> EngineConfig:
+        if self._config is None:
+            raise EngineError("no style was chosen yet")
+        return self._config
+
+    def _takes(self, newest: EngineConfig | None, config: EngineConfig) -> TypeGuard[EngineConfig]:
+        """Use the newest config if it differs from `config` only in what follows the network."""
+        if newest is None or not same_network(newest, config):
+            return False
+        self._config = newest
+        return True
+
+    def expected_ms(self, frame: Frame, mode: ProcessMode) -> float:
+        """How long a frame will take at about, in milliseconds; 0 while that is unknown."""
+        config = self._in_force()
+        chosen = self._chosen(frame, config, mode)
+        return self._adaptation.expected_ms(
+            chosen.variant, config, chosen.sizes, lite=chosen.active.lite
+        )
+
+    def _finish_batch(
+        self, batch: Sequence[Inferred], outputs: Iterable[Inferred]
+    ) -> list[StyledFrame]:
+        """Make the results of a batch; from the first broken output on, frames are computed again
+        one by one."""
+        styled: list[StyledFrame] = []
+        for inferred in outputs:
+            if self._preparation.step_down(inferred):
+                break
+            styled.append(self._finishing.finish(inferred))
+        return styled + [self.process(each.frame, each.mode) for each in batch[len(styled) :]]
+
+    def _chosen(self, frame: Frame, config: EngineConfig, mode: ProcessMode) -> Inferred:
+        return self._preparation.choose(frame, config, mode, self._device)
+
+    def _memory_errors(self, frame: Frame) -> AbstractContextManager[None]:
+        return memory_errors(frame, self._device, self._release)
+
+    def _release(self) -> None:
+        """Free the networks, and what is kept on a GPU."""
+        self._networks.clear()
+        self._display.clear()

@@ -1,0 +1,47 @@
+"""What the engine cannot do, and running out of memory as one of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+import torch
+
+from app.errors import StyleForgeError
+from app.frame import Frame
+from kernels.frames.stream_state import StateError
+from models.runtimes.runtime import RuntimeFault
+from utils.devices import title
+from utils.opencv import cv2
+
+
+class EngineError(StyleForgeError):
+    """The engine cannot do what its config requests."""
+
+
+@contextmanager
+def memory_errors(
+    frame: Frame, device: torch.device, release: Callable[[], None]
+) -> Generator[None]:
+    """Turn every out-of-memory exception into an EngineError.
+
+    Args:
+        frame: What is styled meanwhile, for the sentence.
+        device: Where.
+        release: Called when memory ran out; frees what can be made again.
+    """
+    try:
+        yield
+    except (RuntimeFault, StateError) as exc:
+        raise EngineError(str(exc)) from exc
+    except (RuntimeError, MemoryError, cv2.error) as exc:
+        # On the CPU, PyTorch's allocator raises a plain RuntimeError, OpenCV its own error.
+        out_of_memory = isinstance(exc, torch.OutOfMemoryError | MemoryError)
+        if not out_of_memory and "alloc" not in str(exc):
+            raise
+        release()
+        torch.cuda.empty_cache()
+        raise EngineError(
+            f"{title(device)} ran out of memory on a frame of "
+            f"{frame.width}x{frame.height}; choose a smaller size"
+        ) from exc

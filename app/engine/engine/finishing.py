@@ -1,0 +1,153 @@
+"""Makes results of what the networks gave."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from app.engine.adaptation import Adaptation
+from app.engine.comparison import Comparer
+from app.engine.display_path import DisplayPath
+from app.engine.engine.inference import Inference
+from app.engine.inferred import Inferred
+from app.engine.post.blending import (
+    Pixels,
+    PostProcessor,
+    deep_picture,
+    eight_bits,
+)
+from app.engine.result import Comparison, RunInfo, StyledFrame
+from app.engine.run_info import LatestRunInfo, network_reason
+from app.engine.style_weights import StyleWeights
+
+
+class Finishing:
+    """Blends, smooths and compares, and tells what ran and how long it took. Not thread-safe.
+
+    Args:
+        inference: Ran the networks, and runs them again where two are compared.
+        display: The way of frames that stay on a GPU.
+        comparer: Compares two networks.
+        post: What follows the network on the CPU.
+        style_weights: Know why there is no lite network.
+        adaptation: Told the times.
+    """
+
+    def __init__(
+        self,
+        inference: Inference,
+        display: DisplayPath,
+        comparer: Comparer,
+        post: PostProcessor,
+        style_weights: StyleWeights,
+        adaptation: Adaptation,
+    ) -> None:
+        self._inference, self._display, self._comparer = inference, display, comparer
+        self._post, self._style_weights, self._adaptation = post, style_weights, adaptation
+        self._latest_run_info = LatestRunInfo()
+
+    def finish(self, inferred: Inferred) -> StyledFrame:
+        """Make the result of a frame that ran through the network, and record its times."""
+        frame, config, rendering = inferred.frame, inferred.config, inferred.rendering
+        if rendering.displayed is None:
+            self._post.begin(inferred.active.key, smoothed=inferred.smoothed)
+        else:  # what the CPU knows of the stream grows old
+            self._post.reset_history()
+        start = time.perf_counter()
+        deep = None
+        if rendering.deep is not None and frame.deep is not None:
+            outputs = rendering.deep, rendering.pixels, inferred.inputs[0]
+            deep = deep_picture(*outputs, frame.deep, config)
+            pixels = eight_bits(deep)
+        else:
+            pixels = self._post_process(inferred, config.kernels)
+        blend_ms = (time.perf_counter() - start) * 1e3
+        comparison, comparison_ms = None, 0.0
+        if config.compare:
+            start = time.perf_counter()
+            comparison = self._compare(inferred, pixels)
+            comparison_ms = (time.perf_counter() - start) * 1e3
+            others = (r for kernels, r in inferred.renderings.items() if kernels != config.kernels)
+            comparison_ms += sum(other.timings.total for other in others)
+        self._adaptation.record(
+            inferred.variant,
+            config,
+            inferred.mode,
+            inferred.sizes,
+            network_ms=rendering.network_ms,
+            around_ms=inferred.resize_ms
+            + rendering.timings.resize
+            + rendering.timings.blend
+            + blend_ms,
+            lite=inferred.active.lite,
+        )
+        spent = rendering.timings
+        timings = replace(
+            spent,
+            read=frame.read_ms,
+            resize=spent.resize + inferred.resize_ms,
+            blend=spent.blend + blend_ms,
+            comparison=comparison_ms,
+        )
+        screen = rendering.screen if pixels is rendering.pixels else None
+        return StyledFrame(
+            frame.with_pixels(pixels, screen, deep),
+            frame,
+            config,
+            timings,
+            inferred.sizes.detail,
+            self._run_info(inferred),
+            comparison,
+            batch=rendering.batch,
+            texture=inferred.texture,
+            bands=inferred.bands,
+        )
+
+    def _post_process(self, inferred: Inferred, kernels: str) -> Pixels:
+        """The picture to display of one network's output."""
+        rendering = inferred.renderings[kernels]
+        if (made := rendering.displayed) is not None:
+            # A slider that is being dragged acts at once; smoothing, which has a history, does not.
+            wanted = inferred.finish
+            wanted = replace(wanted, smoothing=made.smoothing)
+            return rendering.pixels if wanted == made else self._display.finish(wanted)
+        output, resized = rendering.pixels, inferred.inputs[0]
+        return self._post.apply(kernels, output, resized, inferred.frame.pixels, inferred.config)
+
+    def _compare(self, inferred: Inferred, pixels: Pixels) -> Comparison:
+        """Compare the two networks; `pixels` is the displayed picture of the config's network."""
+        frame, precision, active = inferred.frame, inferred.precision, inferred.active
+        networks = {
+            kernels: self._inference.network(inferred, kernels) for kernels in inferred.renderings
+        }
+        displayed = {
+            kernels: frame.with_pixels(
+                pixels
+                if kernels == inferred.config.kernels
+                else self._post_process(inferred, kernels)
+            )
+            for kernels in inferred.renderings
+        }
+        return self._comparer.compare(
+            inferred.renderings,
+            networks,
+            inferred.given,
+            displayed,
+            precision,
+            (inferred.device, active.network),
+            active.family,
+        )
+
+    def _run_info(self, inferred: Inferred) -> RunInfo:
+        config, active = inferred.config, inferred.active
+        reason = network_reason(
+            config,
+            lite=active.lite,
+            too_slow=self._adaptation.too_slow(inferred.variant),
+            lite_unavailable=self._style_weights.lite_unavailable_reason,
+            compiling=self._adaptation.compiling,
+        )
+        reasons = tuple(filter(None, (reason, inferred.bands)))
+        return self._latest_run_info.get(
+            config, inferred.device, inferred.precision, active, reasons
+        )

@@ -1,0 +1,125 @@
+"""Runs the networks on frames that were prepared."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from app.engine.comparison import Comparer
+from app.engine.display_path import DisplayPath, Submitted
+from app.engine.inferred import Inferred
+from app.engine.network_pool import Network, NetworkPool, Size
+from app.engine.post.blending import Pixels, fit_to
+from app.engine.texture import Texture
+
+
+class Inference:
+    """Scales frames, adds texture and runs networks, on a GPU up to the picture to display. Not
+    thread-safe.
+
+    Args:
+        networks: The networks.
+        display: The way of frames that stay on a GPU.
+        comparer: Orders the networks that are compared.
+        texture: What is added to frames.
+        on_progress: Told the share that is done while a picture is computed in bands of rows.
+
+    Attributes:
+        by_layer: Whether every layer is timed, except in comparisons, which it would slow down.
+    """
+
+    def __init__(
+        self,
+        networks: NetworkPool,
+        display: DisplayPath,
+        comparer: Comparer,
+        texture: Texture,
+        on_progress: Callable[[float], object],
+    ) -> None:
+        self._networks, self._display = networks, display
+        self._comparer, self._texture = comparer, texture
+        self._on_progress = on_progress
+        self.by_layer = False
+        self._resized = self._resized_for_strokes = np.empty((0, 0, 3), np.uint8)  # buffers
+
+    def submit(self, batch: Sequence[Inferred], screen: Size | None = None) -> Submitted | None:
+        """Start computing frames that stay on the GPU; None where none does."""
+        inferred = batch[0]
+        config, active = inferred.config, inferred.active
+        if inferred.device.type != "cuda" or config.compare:
+            return None
+        if inferred.bands or any(each.deep for each in batch):
+            return None
+        network = self.network(inferred, config.kernels)
+        finish = inferred.finish
+        frames = [each.frame.pixels for each in batch]
+        return self._display.submit(network, frames, inferred.sizes, finish, active.key, screen)
+
+    def collect(self, batch: Sequence[Inferred], submitted: Submitted) -> list[Inferred]:
+        """Wait for frames that were submitted, and return them with the output."""
+        return [
+            replace(inferred, renderings={inferred.config.kernels: rendering})
+            for inferred, rendering in zip(batch, self._display.collect(submitted), strict=True)
+        ]
+
+    def run(self, inferred: Inferred) -> Inferred:
+        """Run the network on a frame, or both networks if they are compared."""
+        submitted = self.submit((inferred,))
+        if submitted is not None:
+            return self.collect((inferred,), submitted)[0]
+        frame, config, sizes = inferred.frame, inferred.config, inferred.sizes
+        start = time.perf_counter()
+        self._resized = fit_to(frame.pixels, sizes.detail, self._resized)
+        inputs = (self._resized,)
+        if sizes.strokes != sizes.detail:
+            small = fit_to(frame.pixels, sizes.strokes, self._resized_for_strokes)
+            self._resized_for_strokes = small
+            inputs += (small,)
+        given = self._textured(inferred, inputs)
+        resize_ms = (time.perf_counter() - start) * 1e3
+        banded = self._on_progress if inferred.bands else None
+        how: dict[str, Any] = {"deep": inferred.deep, "banded": banded}
+        order = (config.kernels,)
+        if config.compare:
+            order = self._comparer.order(config.kernels, inferred.active.family)
+        renderings = {
+            kernels: self.network(inferred, kernels).render_all(given, **how) for kernels in order
+        }
+        return replace(
+            inferred, inputs=inputs, given=given, renderings=renderings, resize_ms=resize_ms
+        )
+
+    def run_batch(self, batch: Sequence[Inferred]) -> Iterator[Inferred]:
+        """Run the network on frames that do not stay on the GPU."""
+        config, sizes = batch[0].config, batch[0].sizes
+        alone = batch[0].bands or any(each.deep for each in batch)
+        if len(batch) == 1 or config.compare or alone or sizes.strokes != sizes.detail:
+            yield from map(self.run, batch)
+            return
+        network = self.network(batch[0], config.kernels)
+        start = time.perf_counter()
+        empty = np.empty((0, 0, 3), np.uint8)
+        inputs = [(fit_to(each.frame.pixels, sizes.detail, empty),) for each in batch]
+        given = [self._textured(*each) for each in zip(batch, inputs, strict=True)]
+        resize_ms = (time.perf_counter() - start) * 1e3 / len(batch)
+        rendered = network.render_batch([pixels for (pixels,) in given])
+        for inferred, clean, painted, rendering in zip(batch, inputs, given, rendered, strict=True):
+            renderings = {config.kernels: rendering}
+            yield replace(
+                inferred, inputs=clean, given=painted, renderings=renderings, resize_ms=resize_ms
+            )
+
+    def network(self, inferred: Inferred, kernels: str) -> Network:
+        """Return the network of one variant that a frame is computed with, with its weights."""
+        by_layer = self.by_layer and not inferred.config.compare
+        return self._networks.get(
+            kernels, inferred.precision, inferred.device, inferred.active, by_layer=by_layer
+        )
+
+    def _textured(self, inferred: Inferred, inputs: tuple[Pixels, ...]) -> tuple[Pixels, ...]:
+        """What the networks are given for a frame that was scaled to `inputs`."""
+        return self._texture.apply(inputs, inferred.texture, continues=inferred.mode.has_history)

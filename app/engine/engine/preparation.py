@@ -1,0 +1,77 @@
+"""Chooses what a frame is computed with: weights, precision, sizes, texture, bands of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from app.engine.adaptation import Adaptation, PrecisionFallback, Variant
+from app.engine.config import EngineConfig
+from app.engine.engine.faults import EngineError
+from app.engine.inferred import Inferred
+from app.engine.network_pool import NetworkPool
+from app.engine.process_mode import ProcessMode
+from app.engine.style_weights import StyleWeights
+from app.frame import Frame
+
+
+class Preparation:
+    """Chooses for each frame, by what earlier ones took and how they came out. Not thread-safe.
+
+    Args:
+        style_weights: Of the styles in force.
+        networks: Know what fits into the memory.
+        adaptation: Knows the times of earlier frames.
+        on_notice: Called with one sentence when a precision gave a broken picture.
+    """
+
+    def __init__(
+        self,
+        style_weights: StyleWeights,
+        networks: NetworkPool,
+        adaptation: Adaptation,
+        on_notice: Callable[[str], None],
+    ) -> None:
+        self._style_weights, self._networks = style_weights, networks
+        self._adaptation, self._on_notice = adaptation, on_notice
+        self._fallback = PrecisionFallback()
+
+    def choose(
+        self, frame: Frame, config: EngineConfig, mode: ProcessMode, device: torch.device
+    ) -> Inferred:
+        """Return what a frame is computed with, without the output.
+
+        Raises:
+            EngineError: The runtime cannot compute so large a picture.
+        """
+        precision = self._fallback.current(config, device)
+        family = self._style_weights.family
+        variant = Variant(config.kernels, precision, device, family.key)
+        unavailable = self._style_weights.lite_unavailable_reason
+        lite = self._adaptation.use_lite(variant, config, frame, mode, unavailable)
+        active = self._style_weights.active(lite=lite)
+        sizes = self._adaptation.sizes(variant, config, frame, mode, lite=lite)
+        texture = config.texture_or(self._style_weights.texture(moving=mode.has_history))
+        bands = ""
+        if not config.compare:
+            bands = self._networks.bands_reason(family, precision, device, sizes.detail)
+        if bands and (runtime := family.variant(config.kernels).runtime):
+            raise EngineError(f"{runtime.title} has no bands of rows; {bands}")
+        return Inferred(
+            frame, config, mode, device, precision, active, sizes, texture, (), (), {}, 0.0, bands
+        )
+
+    def step_down(self, inferred: Inferred) -> bool:
+        """Whether the output is broken and the frame is to be computed again, in a safer precision,
+        which is in force from now on."""
+        precision, pixels = inferred.precision, inferred.frame.pixels
+        broken = inferred.rendering.broken and pixels.min() < pixels.max()
+        if not broken or precision.safer is None:
+            return False
+        safer = self._fallback.step_down(inferred.config, inferred.device, precision)
+        self._on_notice(
+            f"{precision.title} gave a broken picture with {inferred.active.label}; "
+            f"using {safer.title}"
+        )
+        return True

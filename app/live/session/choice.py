@@ -1,0 +1,126 @@
+"""What is to be shown: the config that was chosen, or a style that is tried."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.engine.config import EngineConfig
+from app.live.frame_loop import FrameLoop
+from app.live.style_jobs import StyleJobs
+from app.styles.library import Library
+
+
+class Choice(QObject):
+    """Holds the config, and gives it to the worker once its styles are prepared.
+
+    Args:
+        config: The initial one, which `send` gives to the worker.
+        library: The styles.
+        style_jobs: Prepares them.
+        loop: Of the worker, which is told what is wanted.
+        parent: Of the QObject.
+    """
+
+    changed = Signal(object)  # EngineConfig
+    refused = Signal(object)  # EngineConfig; the one to return to, before `changed`
+    tried_changed = Signal(str)  # the key of the style that is tried; empty when none is
+    configure = Signal(object)  # EngineConfig, for the worker
+
+    def __init__(
+        self,
+        config: EngineConfig,
+        library: Library,
+        style_jobs: StyleJobs,
+        loop: FrameLoop,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._config = config
+        self._library, self._style_jobs, self._loop = library, style_jobs, loop
+        self._tried = ""
+        self._sent: EngineConfig | None = None  # the newest that the worker was given
+        self._preparing: tuple[str, ...] | None = None  # styles
+
+    @property
+    def config(self) -> EngineConfig:
+        """The config of the newest choice; setting it takes effect with the next frame."""
+        return self._config
+
+    @config.setter
+    def config(self, config: EngineConfig) -> None:
+        self._end_trial()
+        if config != self._config:
+            self._config = config
+            self.send()
+            self.changed.emit(config)
+        elif config != self._loop.wanted:  # a style was tried
+            self.send()
+
+    @property
+    def tried(self) -> str:
+        """The key of the style that is tried; "" while none is."""
+        return self._tried
+
+    @property
+    def shown(self) -> EngineConfig:
+        """The config of what is shown: the choice, or the style that is tried."""
+        return self._config.mixed([(self._tried, 1.0)]) if self._tried else self._config
+
+    def try_style(self, key: str) -> None:
+        """Show a style without choosing it, until the config is set or another one is tried.
+
+        Args:
+            key: Of a style without a `trial_refusal`; "" to show the choice again.
+        """
+        if key != self._tried:
+            self._tried = key
+            self.send()
+            self.tried_changed.emit(key)
+
+    def repeat(self) -> None:
+        """Give the worker the choice once more, since what it names has changed."""
+        self.configure.emit(self._config)
+
+    def _end_trial(self) -> None:
+        """Forget the style that is tried, for what follows is sent to the worker anyway."""
+        if self._tried:
+            self._tried = ""
+            self.tried_changed.emit("")
+
+    def send(self) -> None:
+        """Give the worker the config, as soon as its styles are prepared."""
+        config = self.shown
+        if keys := self._style_jobs.unprepared(config.styles):
+            if keys == self._preparing:
+                return
+            self._preparing = keys
+
+            def prepared() -> None:
+                self._preparing = None
+                self.send()
+
+            def failed() -> None:
+                self._preparing = None
+                if self._style_jobs.unprepared(self._config.styles) == keys:
+                    self.refuse(self._sent)
+
+            self._style_jobs.prepare(keys, prepared, failed)
+            return
+        self._sent = self._config
+        self._loop.wanted = config
+        self.configure.emit(config)
+
+    @Slot(object)
+    def refuse(self, kept: EngineConfig | None) -> None:
+        """Return to the config in force; if there is none yet, to one that works everywhere."""
+        if self._tried:
+            self.try_style("")
+            return
+        if kept is None:
+            kept = replace(self._config, device="auto", mix=None, mix_more=())
+            if kept == self._config and self._library.styles:
+                kept = EngineConfig(style=self._library.styles[0].key)
+        self.refused.emit(kept)
+        self.config = kept

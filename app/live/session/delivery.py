@@ -1,0 +1,66 @@
+"""Gives results to the window as its screen can show them."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+
+from app.engine.config import same_choice
+from app.live.latest_value import LatestValue
+from app.live.session.choice import Choice
+
+SHARE = 0.9  # of a screen's frame between two deliveries at least, since streams are not regular
+# Seconds within which another result is worth waiting for when the screen can take one: it is
+# younger when it is painted by as much as it is awaited.
+NEXT_S = 0.003
+
+
+class Delivery(QObject):
+    """Takes the newest result whenever the screen can show one, and every one while `held`.
+
+    Args:
+        latest: Where the worker puts results.
+        choice: What results have to be of.
+        parent: Of the QObject.
+
+    Attributes:
+        refresh_rate: Of the screen, in Hz.
+        held: Whether every result is wanted.
+    """
+
+    styled = Signal(object)  # StyledFrame; the newest, of the choice in force (see same_choice)
+
+    def __init__(self, latest: LatestValue, choice: Choice, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._latest, self._choice = latest, choice
+        self.refresh_rate = 60.0
+        self.held = False
+        self._deliver_at = 0.0
+        self._later = QTimer(self, singleShot=True, timerType=Qt.TimerType.PreciseTimer)
+        self._later.timeout.connect(self._on_time)
+        self._awaiting = False  # the next result, though one is waiting
+
+    @Slot()
+    def _on_time(self) -> None:
+        """Deliver a result to the screen, which can take one: of a fast stream the next one."""
+        self._awaiting = not self._awaiting and self._latest.await_next(NEXT_S)
+        if self._awaiting:
+            self._later.start(math.ceil(NEXT_S * 1e3))  # should the stream end
+        else:
+            self.deliver()
+
+    @Slot()
+    def deliver(self) -> None:
+        """Give the newest result to the window, as soon as its screen can show it."""
+        early = self._deliver_at - time.perf_counter()
+        if early > 0 and not self.held:  # the newest result waits for the screen
+            self._later.start(math.ceil(early * 1e3))
+            return
+        self._awaiting = False
+        self._later.stop()
+        self._deliver_at = time.perf_counter() + SHARE / self.refresh_rate
+        result = self._latest.take()
+        if result is not None and same_choice(result.config, self._choice.shown):
+            self.styled.emit(result)

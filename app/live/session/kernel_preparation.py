@@ -1,0 +1,78 @@
+"""Compiles, loads and tests kernels in the background while the stream runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from app.background_jobs import Jobs
+from app.errors import Problem
+from app.styles.library import Library
+from kernels.ops.registry import STYLE, TRANSFORMER, KernelStatus, prepare
+from models.families.table import FAMILIES
+from utils.devices import resolve
+
+
+class KernelPreparation(QObject):
+    """Prepares kernels, one family of operations after another.
+
+    Args:
+        library: With the networks that styles share.
+        jobs: Runs the work.
+        parent: Of the QObject.
+    """
+
+    changed = Signal(object)  # tuple[KernelStatus, ...]
+    compiling = Signal(bool)
+    problem = Signal(object)  # Problem
+
+    def __init__(self, library: Library, jobs: Jobs, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._library, self._jobs = library, jobs
+
+    def prepare(self, device: str, families: Sequence[str] = (STYLE, TRANSFORMER)) -> None:
+        """Compile and load missing kernels while the stream runs, test those that were never used
+        on this machine, and have networks load what they would load when they run for the first
+        time; `changed` follows for each family.
+
+        Args:
+            device: As in the config.
+            families: Of operations, in order: the second is not needed before a picture becomes a
+                style, which must not wait for it then.
+        """
+        family, *others = families
+
+        def ended() -> None:
+            self.compiling.emit(False)
+            if others:
+                self.prepare(device, others)
+
+        def done(statuses: Any) -> None:
+            self.changed.emit(statuses)
+            ended()
+
+        def failed(exc: Exception) -> None:
+            self.problem.emit(Problem.of(exc, doing="prepare the kernels"))
+            ended()
+
+        self.compiling.emit(True)
+        self._jobs.run(lambda: _prepared(family, device, self._library), done, failed)
+
+
+def _prepared(operations: str, device: str, library: Library) -> tuple[KernelStatus, ...]:
+    """Prepare a family of operations, and the networks that need no other after it.
+
+    Args:
+        operations: The family.
+        device: As in the config.
+        library: With the networks that styles share.
+    """
+    statuses = prepare(family=operations)
+    with suppress(ValueError):  # of a device that is not there, which the engine tells
+        for networks in FAMILIES.values():
+            if networks.operations[-1] == operations:
+                networks.warm_up(resolve(device), library.networks)
+    return statuses

@@ -1,0 +1,74 @@
+"""Opens sources in the background; the newest call supersedes the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject, Signal
+
+from app.background_jobs import Jobs
+from app.errors import Problem
+from app.frame import FrameSource
+from app.live.pending_sources import PendingSources
+from app.sources import describe, open_source
+
+Spec = str | Sequence[str]
+
+
+class Opening(QObject):
+    """Opens sources by jobs.
+
+    Args:
+        jobs: Runs them.
+        pending: Closes what is open and nobody has taken yet, at the end.
+        parent: Of the QObject.
+    """
+
+    changed = Signal(str)  # "Opening ..." while a source is opened, empty after
+    opened = Signal(object, object)  # Spec and FrameSource
+    failed = Signal()  # follows the `problem` that says why
+    problem = Signal(object)  # Problem
+
+    def __init__(self, jobs: Jobs, pending: PendingSources, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._jobs, self._pending = jobs, pending
+        self._newest = 0  # the number of the newest call of `open`
+
+    def open(self, spec: Spec) -> None:
+        """Open a source in the background; `opened` or `problem` follows.
+
+        The present stream continues until the new source is open.
+
+        Args:
+            spec: As for app.sources.open_source.
+        """
+        self._newest += 1
+        number = self._newest
+        name = describe(spec)
+        self.changed.emit(f"Opening {name}...")
+        pending = self._pending
+
+        def work() -> FrameSource | None:
+            source = open_source(spec)
+            if number != self._newest:
+                source.close()
+                return None
+            return source if pending.add(source) else None
+
+        def done(source: FrameSource | None) -> None:
+            if source is None:
+                return
+            pending.remove(source)
+            if number != self._newest:
+                source.close()
+                return
+            self.changed.emit("")
+            self.opened.emit(spec, source)
+
+        def failed(exc: Exception) -> None:
+            if number == self._newest:
+                self.changed.emit("")
+                self.problem.emit(Problem.of(exc, doing=f"open {name}"))
+                self.failed.emit()
+
+        self._jobs.run(work, done, failed)

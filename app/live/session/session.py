@@ -1,0 +1,424 @@
+"""The window's interface to the engine, the source and the jobs, in the GUI thread."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from PySide6.QtCore import QObject, QThread, Signal, Slot
+
+from app.background_jobs import Jobs
+from app.engine.config import EngineConfig
+from app.engine.engine import Engine
+from app.engine.result import StyledFrame
+from app.errors import Problem
+from app.frame import FrameSource, SourceInfo
+from app.live.latest_value import LatestValue
+from app.live.previews.requests import PreviewRequests
+from app.live.session.choice import Choice
+from app.live.session.commands import WorkerCommands
+from app.live.session.delivery import Delivery
+from app.live.session.kernel_preparation import KernelPreparation
+from app.live.session.opening import Opening, Spec
+from app.live.session.user_styles import UserStyles
+from app.live.stream_metrics import StreamMetrics
+from app.live.style_jobs import StyleJobs
+from app.live.worker import Worker
+from app.sound.device import Listener
+from app.sources import list_cameras
+from app.sources.camera import is_camera, with_mode
+from app.styles.library import Library
+from app.styles.pack import Style
+from app.training.controller import TrainingController
+from kernels.ops.registry import STYLE, TRANSFORMER
+
+T = TypeVar("T")
+
+# Seconds until a thread that computes in Python lets another one in. The engine's thread needs that
+# some thirty times a frame; at Python's 5 ms it waited longer for the window than for a GPU.
+SWITCH_S = 0.0005
+
+
+class Session(QObject):
+    """Lives in the GUI thread and owns the engine's thread.
+
+    No method blocks: opening, installing and compiling are jobs, styling is done by the worker.
+
+    Args:
+        library: The styles.
+        config: The initial config.
+        budget_ms: The capture-to-paint time that the automatic size aims at.
+        engine: Another engine than that of the application; used by the engine's thread only.
+        parent: Of the QObject.
+
+    Attributes:
+        library: The styles.
+        metrics: Of the stream.
+        engine: Used by the engine's thread only.
+        studio: The controller of trainings.
+        style_jobs: The long work on styles.
+        previews: Asks for the picture in other styles.
+        choice: The config, and the style that is tried.
+        delivery: Gives results to the window as its screen can show them.
+        user_styles: Installs, renames and removes styles.
+    """
+
+    styled = Signal(object)  # StyledFrame; the newest, of the choice in force (see same_choice)
+    painted = Signal(object)  # StyledFrame; it is on screen
+    problem = Signal(object)  # Problem
+    notice = Signal(str)  # one sentence that is no error
+    config_changed = Signal(object)  # EngineConfig
+    tried_changed = Signal(str)  # the key of the style that is tried; empty when none is
+    config_refused = Signal(object)  # EngineConfig; the one to return to, before `config_changed`
+    source_changed = Signal(object)  # SourceInfo, or None when nothing is open
+    source_status = Signal(str)  # a temporary fault of the source; empty when there is none
+    opening_changed = Signal(str)  # "Opening ..." while a source is opened, empty after
+    opening_failed = Signal()  # follows the `problem` that says why
+    position_changed = Signal(float)
+    silence_changed = Signal(object)  # str, why sound is not heard, or None where there is none
+    progress = Signal(float)  # of a picture that is computed in bands of rows; 1 at its end
+    refining = Signal(float)  # LoopEvents.refining
+    paused_changed = Signal(bool)
+    kernels_changed = Signal(object)  # tuple[KernelStatus, ...]
+    styles_changed = Signal()
+    picture_styled = Signal(object)  # Style, made of a picture and chosen
+    trained = Signal(object)  # Style; it is in the library already
+    cameras_found = Signal(object)  # tuple[CameraName, ...]
+
+    def __init__(
+        self,
+        library: Library,
+        config: EngineConfig,
+        *,
+        budget_ms: float = 150.0,
+        engine: Engine | None = None,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.library = library
+        self.metrics = StreamMetrics()
+        self._info: SourceInfo | None = None
+        self._spec: Spec = ""
+        self._live = False
+        self._paused = False
+        self._position = 0.0
+        self._silence: str | None = None
+        self._layers_timed = self._shared = False
+        self._least: dict[str, tuple[int, int]] = {}  # by who takes results
+        self._jobs = Jobs(self)
+        self.style_jobs = StyleJobs(library, self._jobs, self)
+        self.style_jobs.problem.connect(self.problem)
+        self.previews = PreviewRequests(
+            library, self._jobs, self.style_jobs, lambda: self.still or self._paused, self
+        )
+        latest = LatestValue()
+        self._thread = QThread(self)
+        self._thread.setObjectName("engine")
+        self.engine = engine or Engine(library, self.notice.emit, budget_ms)
+        self._worker = Worker(self.engine, latest, self.metrics)
+        self._worker.moveToThread(self._thread)
+        self._commands = WorkerCommands(self._worker, self)
+        self.choice = Choice(config, library, self.style_jobs, self._worker.loop, self)
+        self.delivery = Delivery(latest, self.choice, self)
+        self.user_styles = UserStyles(library, self.style_jobs, self.run, self.choice, self)
+        self._opening = Opening(self._jobs, self._worker.loop.pending, self)
+        self._kernels = KernelPreparation(library, self._jobs, self)
+        self._connect_parts(self._worker)
+        self._connect(self._worker)
+        self._thread.finished.connect(self._worker.close)  # runs on the thread, before it ends
+        self.studio = TrainingController(library, self)
+        self.studio.finished.connect(self._trained)
+        sys.setswitchinterval(SWITCH_S)
+        self._thread.start()
+        self.choice.send()
+
+    def _connect(self, worker: Worker) -> None:
+        worker.ready.connect(self.delivery.deliver)
+        worker.problem.connect(self.problem)
+        worker.info_changed.connect(self._source_info)
+        worker.ended.connect(self._ended)
+        worker.status.connect(self.source_status)
+        worker.position_changed.connect(self._moved)
+        worker.silence_changed.connect(self._silenced)
+        worker.progress.connect(self.progress)
+        worker.refining.connect(self.refining)
+        worker.config_rejected.connect(self.choice.refuse)
+        self.previews.wanted.connect(worker.want_previews)
+        worker.previewed.connect(self.previews.take)
+
+    def _connect_parts(self, worker: Worker) -> None:
+        self.choice.configure.connect(worker.configure)
+        self.choice.changed.connect(self.config_changed)
+        self.choice.tried_changed.connect(self.tried_changed)
+        self.choice.refused.connect(self.config_refused)
+        self.delivery.styled.connect(self.styled)
+        self.user_styles.changed.connect(self.styles_changed)
+        self.user_styles.pictured.connect(self.picture_styled)
+        self.user_styles.notice.connect(self.notice)
+        self.user_styles.problem.connect(self.problem)
+        self.user_styles.forgotten.connect(self.previews.forget)
+        self.user_styles.forgotten.connect(worker.evict)
+        self._opening.changed.connect(self.opening_changed)
+        self._opening.opened.connect(self._on_opened)
+        self._opening.problem.connect(self.problem)
+        self._opening.failed.connect(self.opening_failed)
+        self._kernels.compiling.connect(worker.compile_kernels)
+        self._kernels.changed.connect(self.kernels_changed)
+        self._kernels.problem.connect(self.problem)
+
+    # Config
+
+    @property
+    def config(self) -> EngineConfig:
+        """The config of the newest choice; setting it takes effect with the next frame."""
+        return self.choice.config
+
+    @config.setter
+    def config(self, config: EngineConfig) -> None:
+        self.choice.config = config
+
+    def trial_refusal(self, key: str) -> str:
+        """Why a style cannot be tried now, as a sentence; empty if it can."""
+        if self._info is None:
+            return "There is no picture to try a style on"
+        if self.delivery.held:
+            return "While a film is recorded, no style is tried, since it would be in the film"
+        if self._shared:
+            return "While the virtual camera shows the stream, no style is tried"
+        if self.config.compare:
+            return "During a speed test, no style is tried"
+        if self.style_jobs.unprepared((key,)):
+            return "This style is not prepared yet; choose it once, and it can be tried"
+        return ""
+
+    # Source
+
+    @property
+    def info(self) -> SourceInfo | None:
+        """The open source; None while there is none."""
+        return self._info
+
+    @property
+    def spec(self) -> Spec:
+        """The source opened last, as passed to `open`."""
+        return self._spec
+
+    @property
+    def still(self) -> bool:
+        """Whether a single picture is open."""
+        return self._info is not None and not self._live and self._info.count == 1
+
+    @property
+    def position(self) -> float:
+        """Seconds into a video, or the index of the picture."""
+        return self._position
+
+    @property
+    def silence(self) -> str | None:
+        """Why the source's sound is not heard; "" where it is, None where it has none."""
+        return self._silence
+
+    @property
+    def paused(self) -> bool:
+        """Whether the source is paused; may be set."""
+        return self._paused
+
+    @paused.setter
+    def paused(self, paused: bool) -> None:
+        if paused != self._paused:
+            self._paused = paused
+            self._commands.pause.emit(paused)
+            self.paused_changed.emit(paused)
+
+    def open(self, spec: Spec) -> None:
+        """Open a source in the background; `source_changed` or `problem` follows.
+
+        The present stream continues until the new source is open.
+
+        Args:
+            spec: As for app.sources.open_source.
+        """
+        self._opening.open(spec)
+
+    @Slot(object, object)
+    def _on_opened(self, spec: Spec, source: FrameSource) -> None:
+        self._spec = spec
+        self.play(source)
+
+    def play(self, source: FrameSource) -> None:
+        """Stream from an open source; the engine's thread takes ownership of it."""
+        if not self._worker.loop.pending.add(source):
+            return
+        self.paused = False
+        self.metrics.start(source.kind)
+        self._live = source.live
+        self._worker.loop.interrupted.set()
+        self._commands.open.emit(source)
+
+    def set_display_size(self, width: int, height: int) -> None:
+        """Process streams of large frames in about the size in which they are displayed.
+
+        Args:
+            width: Of the displayed picture, in pixels of the screen; 0 for frames' own size.
+            height: The same.
+        """
+        self._commands.set_display_size.emit(width, height)
+
+    def set_least_size(self, width: int, height: int, who: str) -> None:
+        """Keep streams of large frames about as large as this, where the display is smaller.
+
+        Args:
+            width: In pixels; 0 where `who` takes no results.
+            height: The same.
+            who: Takes the results beside the display; several may, and the largest sides count.
+        """
+        self._least[who] = width, height
+        widths, heights = zip(*self._least.values(), strict=True)
+        self._shared = max(widths) > 0
+        if self._shared:
+            self.choice.try_style("")
+        self._commands.set_least_size.emit(max(widths), max(heights))
+
+    def hold(self, held: bool) -> None:
+        """Keep the automatic size and network while `held` (a recording), and give results the
+        frame's size."""
+        if held:
+            self.choice.try_style("")
+        self.delivery.held = held
+        self._commands.hold.emit(held)
+
+    def time_layers(self, on: bool) -> None:
+        """Time every layer of the network (`Timings.layers`), which slows it on a GPU."""
+        if on != self._layers_timed:
+            self._layers_timed = on
+            self._commands.time_layers.emit(on)
+
+    def seek(self, position: float) -> None:
+        """Go to a position of the source: seconds, or the index of a picture."""
+        self._worker.loop.interrupted.set()
+        self._commands.seek.emit(position)
+
+    def step(self, count: int) -> None:
+        """Go `count` frames or pictures forward; backward if negative."""
+        self._worker.loop.interrupted.set()
+        self._commands.step.emit(count)
+
+    def set_volume(self, volume: float) -> None:
+        """Set how loud the sound of films is heard, 0 to 1; 0 is mute."""
+        self._commands.set_volume.emit(volume)
+
+    def listen(self, listener: Listener | None) -> None:
+        """Give the sound of films, as it is played, to a listener on another thread; None for no
+        more."""
+        self._commands.listen.emit(listener)
+
+    def set_loop(self, part: tuple[float, float] | None) -> None:
+        """Play a part of a film again and again.
+
+        Args:
+            part: The times of its first and last frame, in seconds; None for all of the film.
+        """
+        self._commands.set_loop.emit(part)
+
+    def set_camera_mode(self, width: int, height: int, fps: float) -> None:
+        """Have the open camera deliver another size and rate; `source_changed` tells what its
+        driver made of it. Does nothing where no camera is open.
+
+        Args:
+            width: In pixels.
+            height: In pixels.
+            fps: Frames a second.
+        """
+        if self._info is not None and isinstance(self._spec, str) and is_camera(self._spec):
+            # By its name, since indices change when another camera is plugged in.
+            self._spec = with_mode(f"camera:{self._info.title}", width, height, fps)
+            self._commands.set_mode.emit(width, height, fps)
+
+    def set_exposure(self, stops: float | None) -> None:
+        """Expose the camera's pictures longer or shorter.
+
+        Args:
+            stops: Each doubles or halves the time; 0 is that of the automatic when it is left;
+                None for automatic.
+        """
+        self._commands.set_exposure.emit(stops)
+
+    def cancel(self) -> None:
+        """Give up a picture that is computed in bands of rows; what is on screen stays."""
+        self._worker.loop.interrupted.set()
+        self._commands.cancel.emit()
+
+    @Slot(object)
+    def _source_info(self, info: SourceInfo) -> None:
+        self._info = info
+        self.source_changed.emit(info)
+
+    @Slot()
+    def _ended(self) -> None:
+        self._info = None
+        self.source_changed.emit(None)
+
+    @Slot(float)
+    def _moved(self, position: float) -> None:
+        self._position = position
+        self.position_changed.emit(position)
+
+    @Slot(object)
+    def _silenced(self, silence: str | None) -> None:
+        self._silence = silence
+        self.silence_changed.emit(silence)
+
+    # Results
+
+    def on_painted(self, styled: StyledFrame, paint_ms: float = 0.0) -> None:
+        """Record that the viewport has painted a result.
+
+        Args:
+            styled: The result.
+            paint_ms: How long painting took.
+        """
+        self.metrics.displayed(styled, time.perf_counter(), paint_ms)
+        self.painted.emit(styled)
+
+    # Jobs
+
+    def run(self, work: Callable[[], T], done: Callable[[T], None], *, doing: str) -> None:
+        """Run a background job.
+
+        Args:
+            work: Called on another thread.
+            done: Called with its result on the GUI thread.
+            doing: Completes the problem "Could not ..." that is emitted if `work` raises.
+        """
+        self._jobs.run(work, done, lambda exc: self.problem.emit(Problem.of(exc, doing=doing)))
+
+    def prepare_kernels(self, families: Sequence[str] = (STYLE, TRANSFORMER)) -> None:
+        """Prepare the kernels for the device in use, see `KernelPreparation`; `kernels_changed`
+        follows for each family."""
+        self._kernels.prepare(self.config.device, families)
+
+    def cameras(self) -> None:
+        """List the cameras; `cameras_found` follows, with none if that failed."""
+
+        def failed(exc: Exception) -> None:
+            self.problem.emit(Problem.of(exc, doing="look for cameras"))
+            self.cameras_found.emit(())
+
+        self._jobs.run(list_cameras, self.cameras_found.emit, failed)
+
+    @Slot(object)
+    def _trained(self, style: Style) -> None:
+        self.styles_changed.emit()
+        self.trained.emit(style)  # not chosen: hours later, the stream may be in use otherwise
+
+    def shutdown(self) -> None:
+        """End every thread and close every source; call once, before the application quits."""
+        self.studio.close()
+        self.style_jobs.close()
+        self._jobs.close()
+        self._worker.loop.interrupted.set()
+        self._thread.quit()
+        self._thread.wait()
+        self._worker.loop.pending.close()

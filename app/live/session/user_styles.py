@@ -1,0 +1,137 @@
+"""Installs, renames and removes the user's styles while a stream runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+
+from app.background_jobs import RunJob
+from app.errors import Problem
+from app.live.session.choice import Choice
+from app.live.style_jobs import StyleJobs
+from app.options import without
+from app.styles.library import Library
+from app.styles.pack import MAX_NAME_LENGTH, Style, StyleError
+from utils.text import printable
+
+
+class UserStyles(QObject):
+    """Changes the styles of the library by jobs; what is new is chosen, what is gone is not.
+
+    Args:
+        library: The styles.
+        style_jobs: Makes styles of pictures.
+        run: Runs the other jobs.
+        choice: The config.
+        parent: Of the QObject.
+    """
+
+    changed = Signal()
+    pictured = Signal(object)  # Style, made of a picture and chosen
+    forgotten = Signal(str)  # the key of a style that was removed or replaced
+    notice = Signal(str)
+    problem = Signal(object)  # Problem
+
+    def __init__(
+        self,
+        library: Library,
+        style_jobs: StyleJobs,
+        run: RunJob,
+        choice: Choice,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._library, self._style_jobs = library, style_jobs
+        self._run, self._choice = run, choice
+
+    def install(self, path: Path, title: str = "") -> None:
+        """Install a checkpoint or pack as a style, and choose it.
+
+        Args:
+            path: The file or folder.
+            title: Of the style; "" to derive it from the path.
+        """
+
+        def done(style: Style) -> None:
+            self._forget(style.key)
+            self.changed.emit()
+            self._choice.config = self._choice.config.mixed([(style.key, 1.0)])
+
+        name = printable(path.name, MAX_NAME_LENGTH)
+        self._run(lambda: self._library.install(path, title), done, doing=f"install {name}")
+
+    def install_all(self, paths: Sequence[Path]) -> None:
+        """Install several checkpoints, packs or files of styles, and choose the last one; what
+        cannot be installed becomes a problem each.
+
+        Args:
+            paths: The files or folders.
+        """
+
+        def work() -> tuple[list[Style], list[StyleError]]:
+            installed: list[Style] = []
+            refused: list[StyleError] = []
+            for path in paths:
+                try:
+                    installed.append(self._library.install(path))
+                except StyleError as exc:
+                    refused.append(exc)
+            return installed, refused
+
+        def done(outcome: tuple[list[Style], list[StyleError]]) -> None:
+            installed, refused = outcome
+            for style in installed:
+                self._forget(style.key)
+            if installed:
+                self.changed.emit()
+                self._choice.config = self._choice.config.mixed([(installed[-1].key, 1.0)])
+                self.notice.emit(f"Installed {', '.join(style.title for style in installed)}")
+            for exc in refused:
+                self.problem.emit(Problem.of(exc, doing="install a style"))
+
+        self._run(work, done, doing="install the styles")
+
+    def install_picture(self, path: Path, title: str = "") -> None:
+        """Make a style of a picture, and choose it; `style_jobs` tells the progress.
+
+        Args:
+            path: The picture.
+            title: Of the style; "" to derive it from the path.
+        """
+
+        def done(style: Style) -> None:
+            self.changed.emit()
+            self._choice.config = self._choice.config.mixed([(style.key, 1.0)])
+            self.pictured.emit(style)
+
+        self._style_jobs.install_picture(path, title, done)
+
+    def rename(self, key: str, title: str) -> None:
+        """Give one of the user's styles another title."""
+
+        def done(_: Style) -> None:
+            self.changed.emit()
+            self._choice.repeat()  # the engine tells the titles of what it paints
+
+        self._run(lambda: self._library.rename(key, title), done, doing="rename the style")
+
+    def remove(self, key: str) -> None:
+        """Delete one of the user's styles; if it is in use, the first style replaces it."""
+
+        def done(_: None) -> None:
+            self._forget(key)
+            left = without(self._choice.config.parts, key)
+            if not left and self._library.styles:
+                left = ((self._library.styles[0].key, 1.0),)
+            if left:
+                self._choice.config = self._choice.config.mixed(left)
+            self.changed.emit()
+
+        self._run(lambda: self._library.remove(key), done, doing="remove the style")
+
+    def _forget(self, key: str) -> None:
+        """Drop what is known of a style that was removed or replaced."""
+        self._style_jobs.forget(key)
+        self.forgotten.emit(key)
