@@ -25,8 +25,14 @@ NOT_CONVERTED = ("training", "viewport")
 NOT_SHOWN = {
     "engine/result.py": ("Baseline",),
     "engine/style_weights.py": (" is , and  is ",),
+    # The overlay of the viewport puts these into words.
+    "live/flicker.py": (
+        *(" times the original's motion", "none, nothing changes"),
+        " of 255, the source stands still",
+    ),
     "live/stream_metrics.py": (
-        *("limited by the ", "limited by the display:  fps", "limited by the :  fps"),
+        *("copies for the display", "program around the engine", "limited by the "),
+        *("limited by the display:  fps", "limited by the :  fps"),
     ),
     "live/style_jobs.py": (
         *("Reading the network", "Reading the picture", "Finding its style", "Saving the style"),
