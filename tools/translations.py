@@ -23,6 +23,7 @@ from app.translation.texts import key_of
 from app.ui.actions import ACTIONS, GROUPS, ActionEntry
 from app.ui.queue.actions import GROUP, QUEUE_ACTIONS
 from models.families.table import FAMILIES
+from utils.files.signatures import KINDS
 
 ROOT = Path(__file__).resolve().parent.parent
 FUNCTIONS = ("tr", "trn", "mark")
@@ -66,6 +67,7 @@ TABLES: dict[str, Callable[[], Iterable[str]]] = {
     "options": _of_options,
     "advice": lambda: (*ADVICE.values(), DISK_FULL, CORRECT, ASK_FOR_HELP),
     "questions": _of_questions,
+    "kinds_of_files": lambda: KINDS,
     "families": lambda: (family.one_of for family in FAMILIES.values()),
 }
 

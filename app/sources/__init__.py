@@ -136,11 +136,14 @@ def describe(spec: str | Sequence[str]) -> str:
 
 def _kind(spec: str) -> SourceKind:
     if not spec.strip():
-        raise StyleForgeError("no source was named")
+        raise StyleForgeError(tr("no source was named"))
     for kind in SOURCES:
         if kind.accepts(spec):
             return kind
     raise StyleForgeError(
-        f"addresses of the kind '{spec.partition('://')[0]}://' cannot be opened, "
-        "only http://, https:// and rtsp://"
+        tr(
+            "addresses of the kind '{scheme}://' cannot be opened, only http://, https:// and "
+            "rtsp://",
+            scheme=spec.partition("://")[0],
+        )
     )

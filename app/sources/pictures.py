@@ -42,7 +42,7 @@ class Pictures(FrameSource):
 
     def __init__(self, paths: Sequence[Path]) -> None:
         if not paths:
-            raise StyleForgeError("no picture was chosen")
+            raise StyleForgeError(tr("no picture was chosen"))
         self._paths = tuple(paths)
         self._closed = threading.Event()
         self._loader = ThreadPoolExecutor(1, thread_name_prefix="pictures")

@@ -289,7 +289,9 @@ class Video(FrameSource):
             seconds = self._reader.grab()
             if seconds is None and not self._skip_damage():
                 if rewinds == 2:
-                    raise StyleForgeError(f"'{self._reader.title}' holds no frame that can be read")
+                    raise StyleForgeError(
+                        tr("'{file}' holds no frame that can be read", file=self._reader.title)
+                    )
                 rewinds += 1
                 self._rewind(self._reader.until(self._last))
                 # Or all frames of a short video that is slow to decode would be skipped.

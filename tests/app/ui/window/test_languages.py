@@ -11,9 +11,11 @@ from PySide6.QtWidgets import QAbstractButton, QFileDialog, QLabel
 
 from app.engine.network_selector import NetworkSelector
 from app.engine.resolution import Sizes
+from app.errors import StyleForgeError
 from app.export.film.job import FilmProgress
 from app.frame import SourceInfo
 from app.settings import Settings
+from app.sources import open_source
 from app.translation import numbers
 from app.translation.languages import LANGUAGES, SYSTEM
 from app.ui.controllers.drop_parser import parse_drop
@@ -106,6 +108,15 @@ def test_what_a_drop_would_do_is_said_in_german(german, tmp_path):
     data.setUrls([QUrl.fromLocalFile(str(tmp_path / name)) for name in names])
     drop = parse_drop(data)
     assert drop.detail == "2 Bilder und 1 Film; 1 andere Datei ausgelassen"
+
+
+def test_why_a_file_is_no_picture_is_said_in_german(german, tmp_path):
+    path = tmp_path / "a.jpg"
+    path.write_bytes(b"%PDF-1.7")
+    with pytest.raises(
+        StyleForgeError, match="ist ein PDF-Dokument, kein Bild"
+    ):
+        open_source(str(path))
 
 
 def test_a_dialog_names_kinds_of_files_in_german(german):
