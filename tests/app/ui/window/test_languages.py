@@ -113,9 +113,7 @@ def test_what_a_drop_would_do_is_said_in_german(german, tmp_path):
 def test_why_a_file_is_no_picture_is_said_in_german(german, tmp_path):
     path = tmp_path / "a.jpg"
     path.write_bytes(b"%PDF-1.7")
-    with pytest.raises(
-        StyleForgeError, match="ist ein PDF-Dokument, kein Bild"
-    ):
+    with pytest.raises(StyleForgeError, match="ist ein PDF-Dokument, kein Bild"):
         open_source(str(path))
 
 
