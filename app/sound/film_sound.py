@@ -10,6 +10,7 @@ import numpy as np
 
 from app.film_frames.decoding import FAULTS, moving_picture, open_container, reason
 from app.sound.device import Samples, SoundError
+from app.translation.texts import tr
 from utils.pyav import av
 
 GAP_S = 0.03  # times that differ by less from what was heard are rounded ones
@@ -40,9 +41,11 @@ class FilmSound:
             self._container = open_container(where)
             stream = _sound_of(self._container)
         except FAULTS as exc:
-            raise SoundError(f"The sound of the film cannot be read: {reason(exc)}") from exc
+            raise SoundError(
+                tr("The sound of the film cannot be read: {error}", error=reason(exc))
+            ) from exc
         if stream is None:
-            raise SoundError("The film has no sound")
+            raise SoundError(tr("The film has no sound"))
         self._stream = stream
         picture = moving_picture(self._container)
         begins = picture.start_time if picture is not None else None

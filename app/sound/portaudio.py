@@ -15,17 +15,21 @@ from typing import Any
 import numpy as np
 
 from app.sound.device import Fill, Heard, Listener, SoundError
+from app.translation.texts import mark, tr
 from utils.text import printable
 
 LATENCY_S = 0.1  # of a device, which is told and counted in: the more, the fewer gaps
 MOST_LATENCY_S = 5.0  # what a driver tells beyond that is wrong
 
-NO_PYTHON = "Sound needs the package sounddevice: pip install sounddevice"
-NO_LIBRARY = (
+NO_PYTHON = mark("Sound needs the package sounddevice: pip install sounddevice")
+NO_LIBRARY = mark(
     "Sound needs the library PortAudio; on Debian or Ubuntu: sudo apt-get install libportaudio2"
 )
-NO_DEVICE = "There is no {what}: connect one"
-BRIDGE = ", or on Debian and Ubuntu: sudo apt-get install libasound2-plugins"
+NO_DEVICE = {
+    "output": mark("There is no device that plays sound: connect one"),
+    "input": mark("There is no microphone: connect one"),
+}
+BRIDGE = mark("{fault}, or on Debian and Ubuntu: sudo apt-get install libasound2-plugins")
 
 
 class PortAudioOutput:
@@ -120,9 +124,10 @@ def _opened(
         try:
             device = sounddevice.query_devices(kind=kind)
         except (sounddevice.PortAudioError, ValueError) as exc:
-            what = "device that plays sound" if kind == "output" else "microphone"
-            hint = BRIDGE if sys.platform == "linux" else ""
-            raise SoundError(NO_DEVICE.format(what=what) + hint) from exc
+            said = tr(NO_DEVICE[kind])
+            if sys.platform == "linux":
+                said = tr(BRIDGE, fault=said)
+            raise SoundError(said) from exc
         rate = int(device["default_samplerate"])
         channels = min(2, int(device[f"max_{kind}_channels"]))
         kinds = {"output": sounddevice.OutputStream, "input": sounddevice.InputStream}
@@ -138,7 +143,9 @@ def _opened(
             stream.start()
         except (sounddevice.PortAudioError, ValueError) as exc:
             fault = printable(str(exc))
-            raise SoundError(f"The device for sound cannot be used: {fault}") from exc
+            raise SoundError(
+                tr("The device for sound cannot be used: {fault}", fault=fault)
+            ) from exc
         _streams.add(id(stream))
         return stream, rate, channels
 
@@ -162,7 +169,7 @@ def _library() -> Any:
             sounddevice._terminate()
             sounddevice._initialize()
     except ImportError as exc:
-        raise SoundError(NO_PYTHON) from exc
+        raise SoundError(tr(NO_PYTHON)) from exc
     except OSError as exc:
-        raise SoundError(NO_LIBRARY) from exc
+        raise SoundError(tr(NO_LIBRARY)) from exc
     return sounddevice

@@ -19,6 +19,8 @@ from app.sources.camera_modes.exposure import ExposureControl
 from app.sources.deadline import Deadline
 from app.sources.grabber import FeedLost, Grabber
 from app.sources.opencv_frames import retrieve_rgb
+from app.translation.numbers import number
+from app.translation.texts import tr
 from utils.opencv import cv2
 from utils.text import printable
 
@@ -87,8 +89,8 @@ class Mode:
     format: str = "MJPG"
 
     def __str__(self) -> str:
-        rate = f" at {self.fps:.0f} fps" if self.fps else ""
-        return " ".join(filter(None, (f"{self.width}x{self.height}", self.format))) + rate
+        said = " ".join(filter(None, (f"{self.width}x{self.height}", self.format)))
+        return tr("{mode} at {fps} fps", mode=said, fps=number(self.fps)) if self.fps else said
 
 
 def list_cameras() -> tuple[CameraName, ...]:
@@ -165,24 +167,34 @@ def find_camera(which: str, cameras: tuple[CameraName, ...]) -> CameraName:
             return camera
     shown = printable(which, NAME)
     if not cameras:
-        wanted = f" {shown}" if shown.isdigit() else f" '{shown}'" if shown else ""
-        raise StyleForgeError(f"there is no camera{wanted}: none is attached to this machine")
+        if not shown:
+            raise StyleForgeError(tr("there is no camera: none is attached to this machine"))
+        wanted = shown if shown.isdigit() else f"'{shown}'"
+        raise StyleForgeError(
+            tr("there is no camera {camera}: none is attached to this machine", camera=wanted)
+        )
     there = ", ".join(f"{camera.index} ({camera.name})" for camera in cameras)
-    raise StyleForgeError(f"there is no camera '{shown}', only {there}")
+    raise StyleForgeError(
+        tr("there is no camera '{camera}', only {others}", camera=shown, others=there)
+    )
 
 
 def _capture(camera: CameraName) -> Capture:
     """Open the device by its name, since its index may change when it is plugged in again."""
     listed = next((c for c in list_cameras() if c.name == camera.name), None)
     if listed is None:
-        raise FeedLost(f"the camera '{camera.name}' was unplugged")
+        raise FeedLost(tr("the camera '{name}' was unplugged", name=camera.name))
     camera = listed
     if sys.platform == "linux":
         device = Path(f"/dev/video{camera.index}")
         if device.exists() and not os.access(device, os.R_OK | os.W_OK):
             raise FeedLost(
-                f"you have no permission to open the camera '{camera.name}' ({device}); "
-                "membership of the group 'video' usually gives it"
+                tr(
+                    "you have no permission to open the camera '{name}' ({device}); membership of "
+                    "the group 'video' usually gives it",
+                    name=camera.name,
+                    device=device,
+                )
             )
     if sys.platform == "darwin":
         # Otherwise OpenCV must ask for permission on the main thread; macOS asks by itself.
@@ -212,7 +224,9 @@ class Camera(FrameSource):
         self._exposure: float | None = None  # in stops; None for automatic
         self._exposure_reason = ""
         self._grabber = Grabber(
-            self._connect, f"the camera '{name}'", "waiting for it to come back"
+            self._connect,
+            tr("the camera '{name}'", name=name),
+            tr("waiting for it to come back"),
         )
         first = self._grabber.open(Deadline(open_timeout))
         self._told = self._mode, False  # of `info`: the modes, and whether the rate is measured
@@ -258,7 +272,7 @@ class Camera(FrameSource):
             or (got.format and got.format != asked.format)
             or (got.fps and got.fps < 0.8 * asked.fps)
         )
-        note = f"requested {asked}, got {got}" if differs else ""
+        note = tr("requested {asked}, got {got}", asked=asked, got=got) if differs else ""
         size = got.width, got.height
         exposure = self._exposure_reason
         self.info = SourceInfo(self._name, *size, got.fps, note=note, exposure=exposure)
@@ -309,7 +323,10 @@ class CameraFeed:
         if not capture.isOpened():
             capture.release()
             raise FeedLost(
-                f"the camera '{name}' could not be opened; another program may be using it"
+                tr(
+                    "the camera '{name}' could not be opened; another program may be using it",
+                    name=name,
+                )
             )
         # MJPG first: USB 2 carries only 10 fps uncompressed at 1280x720, and drivers check each
         # size against the current format. Some reset the format when the size changes.
@@ -332,7 +349,7 @@ class CameraFeed:
         """Wait for the next frame. Raises FeedLost."""
         self.exposure.follow(self._wanted())
         if not self._capture.grab():
-            raise FeedLost(f"the camera '{self._name}' was unplugged or stopped")
+            raise FeedLost(tr("the camera '{name}' was unplugged or stopped", name=self._name))
 
     def decode(self) -> NDArray[np.uint8] | None:
         """Return the grabbed frame as [H, W, 3] RGB; None if it is damaged."""

@@ -12,7 +12,8 @@ from app.frame import FrameSource
 from app.sources.pictures import Pictures
 from app.sources.video import Video, open_film
 from app.sources.video_decoder import AnimationReader, VideoReader
-from utils.files.signatures import what_is
+from app.translation.texts import tr
+from utils.files.signatures import MP4, OGG, RIFF, what_is
 from utils.images.moving import moves_in_folder
 from utils.images.opening import ImageError, kind_of, picture_endings
 from utils.text import printable
@@ -31,13 +32,23 @@ def open_file(path: Path) -> FrameSource:
     if kind == "picture" or name.endswith(("picture", "photo")):
         return Pictures([path])
     if name and not name.endswith(_PLAYABLE):
-        raise StyleForgeError(f"'{shown}' is {name}, not a picture or video")
+        raise StyleForgeError(
+            tr("'{file}' is {kind}, not a picture or video", file=shown, kind=tr(name))
+        )
     try:
         return open_film(VideoReader(path))
     except StyleForgeError as exc:
         if name:
-            raise StyleForgeError(f"'{shown}' is {name}, but damaged or without a picture") from exc
-        raise StyleForgeError(f"'{shown}' is not a picture or video, or damaged") from exc
+            raise StyleForgeError(
+                tr(
+                    "'{file}' is {kind}, but damaged or without a picture",
+                    file=shown,
+                    kind=tr(name),
+                )
+            ) from exc
+        raise StyleForgeError(
+            tr("'{file}' is not a picture or video, or damaged", file=shown)
+        ) from exc
 
 
 def is_folder(spec: str) -> bool:
@@ -69,7 +80,9 @@ def pictures_in(folder: Path, *, films: bool = False) -> tuple[Path, ...]:
     try:
         files = [p for p in folder.iterdir() if p.is_file() and not p.name.startswith(".")]
     except OSError as exc:
-        raise StyleForgeError(f"the folder '{shown}' cannot be read: {exc.strerror}") from exc
+        raise StyleForgeError(
+            tr("the folder '{name}' cannot be read: {error}", name=shown, error=exc.strerror)
+        ) from exc
     endings = picture_endings()
     found = [
         path
@@ -77,8 +90,11 @@ def pictures_in(folder: Path, *, films: bool = False) -> tuple[Path, ...]:
         if path.suffix.lower() in endings or kind_of(path) or (films and moves_in_folder(path))
     ]
     if not found:
-        what = "neither pictures nor films" if films else "no pictures"
-        raise StyleForgeError(f"the folder '{shown}' holds {what}")
+        if films:
+            raise StyleForgeError(
+                tr("the folder '{name}' holds neither pictures nor films", name=shown)
+            )
+        raise StyleForgeError(tr("the folder '{name}' holds no pictures", name=shown))
     return natural_sort(found)
 
 
@@ -113,7 +129,7 @@ def strip_of(spec: str | Sequence[str]) -> tuple[Path, ...]:
 
 
 MAX_PATH_LENGTH = 1000  # characters
-_PLAYABLE = ("video", "an MP4 or QuickTime file", "an Ogg file", "a RIFF file")
+_PLAYABLE = ("video", MP4, OGG, RIFF)
 
 
 def _read_head(path: Path) -> bytes:
@@ -121,15 +137,17 @@ def _read_head(path: Path) -> bytes:
     try:
         mode = path.stat().st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading could block forever
-            raise StyleForgeError(f"'{shown}' is not a file but a device or pipe")
+            raise StyleForgeError(tr("'{file}' is not a file but a device or pipe", file=shown))
         with path.open("rb") as file:
             head = file.read(512)
     except (FileNotFoundError, ValueError):  # a file name cannot contain NUL
-        raise StyleForgeError(f"'{shown}' does not exist") from None
+        raise StyleForgeError(tr("'{file}' does not exist", file=shown)) from None
     except PermissionError:
-        raise StyleForgeError(f"you have no permission to read '{shown}'") from None
+        raise StyleForgeError(tr("you have no permission to read '{file}'", file=shown)) from None
     except OSError as exc:
-        raise StyleForgeError(f"'{shown}' cannot be read: {exc.strerror}") from exc
+        raise StyleForgeError(
+            tr("'{file}' cannot be read: {error}", file=shown, error=exc.strerror)
+        ) from exc
     if not head:
-        raise StyleForgeError(f"'{printable(path.name)}' is empty")
+        raise StyleForgeError(tr("'{file}' is empty", file=printable(path.name)))
     return head

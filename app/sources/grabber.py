@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from app.errors import StyleForgeError
 from app.frame import Frame
 from app.sources.deadline import Deadline
+from app.translation.numbers import significant
+from app.translation.texts import tr
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +31,13 @@ class FeedLost(StyleForgeError):
 
 def timeout_error(name: str, deadline: Deadline) -> FeedLost:
     """The error for the feed `name` that had no picture by the deadline."""
-    return FeedLost(f"{name} gave no picture within {deadline.seconds:g} s")
+    return FeedLost(
+        tr(
+            "{source} gave no picture within {n} s",
+            source=name,
+            n=significant(deadline.seconds, 6),
+        )
+    )
 
 
 class Feed(Protocol):
@@ -137,7 +145,7 @@ class Grabber:
         """One sentence about the current fault; empty while frames arrive."""
         fault = str(self._lost or "")
         if not fault and time.perf_counter() - self._last > STALL_S:
-            fault = f"{self._title} sends no picture"
+            fault = tr("{source} sends no picture", source=self._title)
         return f"{fault[0].upper()}{fault[1:]}; {self._retry_text}." if fault else ""
 
     def close(self, wait: float = 3.0) -> None:
@@ -190,7 +198,7 @@ class Grabber:
         now = time.perf_counter()
         if pixels is None:
             if start - self._last > STALL_S:
-                raise FeedLost(f"{self._title} sends damaged pictures")
+                raise FeedLost(tr("{source} sends damaged pictures", source=self._title))
             return
         frame = Frame(pixels, self._index, start, (now - start) * 1e3)
         with self._changed:

@@ -22,6 +22,8 @@ from app.sources.opencv_frames import as_rgb, retrieve_rgb
 from app.sources.video import open_film
 from app.sources.video_decoder import VideoReader
 from app.sources.web import MAX_PART_BYTES, LimitedResponse, http_get
+from app.translation.numbers import significant
+from app.translation.texts import tr
 from utils.opencv import MAX_PIXELS, cv2
 from utils.text import printable
 
@@ -52,10 +54,13 @@ class Address:
             port = f":{parts.port}" if parts.port is not None else ""
             path, query = (quote(part, SAFE_CHARACTERS) for part in (parts.path, parts.query))
         except ValueError:  # also raised for a lone surrogate
-            raise StyleForgeError("the address is not valid: check its host and port") from None
+            raise StyleForgeError(tr("the address is not valid: check its host and port")) from None
         if parts.scheme not in SCHEMES or not parts.hostname or parts.hostname.isspace():
             raise StyleForgeError(
-                "the address is not valid: it must look like http://host/path or rtsp://host/path"
+                tr(
+                    "the address is not valid: it must look like http://host/path or "
+                    "rtsp://host/path"
+                )
             )
         host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
         url = urlunsplit((parts.scheme, host + port, path, query, ""))
@@ -74,7 +79,7 @@ class Address:
     @property
     def name(self) -> str:
         """The address as the subject of a message: "the stream camera.local/video"."""
-        return f"the stream {self.title}"
+        return tr("the stream {address}", address=self.title)
 
     @property
     def with_login(self) -> str:
@@ -134,7 +139,7 @@ class Stream(FrameSource):
         def connected() -> Feed:
             return next(made, None) or connect(address, Deadline(OPEN_TIMEOUT_S))
 
-        self._grabber = Grabber(connected, address.name, "trying again")
+        self._grabber = Grabber(connected, address.name, tr("trying again"))
         first = self._grabber.open(deadline)
         self.info = SourceInfo(address.title, first.width, first.height)
 
@@ -181,7 +186,7 @@ def connect(address: Address, deadline: Deadline) -> Feed:
     if kind.startswith("image/"):
         return SnapshotFeed(address)
     if kind == "text/html":  # a restarting camera often answers with its login page
-        raise FeedLost(f"{address.name} is a web page, not a stream")
+        raise FeedLost(tr("{source} is a web page, not a stream", source=address.name))
     return CaptureFeed(address, _open_capture(address))
 
 
@@ -301,7 +306,7 @@ class CaptureFeed:
     def grab(self) -> None:
         """Wait for the next frame. Raises FeedLost."""
         if not self._capture.grab():
-            raise FeedLost(f"{self._address.name} stopped sending")
+            raise FeedLost(tr("{source} stopped sending", source=self._address.name))
 
     def decode(self) -> NDArray[np.uint8] | None:
         """Return the grabbed frame as [H, W, 3] RGB; None if it is damaged."""
@@ -322,10 +327,14 @@ def _request(address: Address, deadline: Deadline) -> LimitedResponse:
     except urllib.error.HTTPError as exc:
         exc.close()
         if exc.code in (401, 403):
-            asked = "refused the login" if address.user else "requires a login"
-            raise FeedLost(f"{address.name} {asked} ({exc.code})") from None
+            named = {"source": address.name, "code": exc.code}
+            if address.user:
+                raise FeedLost(tr("{source} refused the login ({code})", **named)) from None
+            raise FeedLost(tr("{source} requires a login ({code})", **named)) from None
         answer = printable(f"{exc.code} {exc.reason}".strip(), MAX_REASON_LENGTH)
-        raise FeedLost(f"{address.name} answered {answer}") from None
+        raise FeedLost(
+            tr("{source} answered {answer}", source=address.name, answer=answer)
+        ) from None
     except (OSError, ValueError, http.client.HTTPException) as exc:
         if not deadline.remaining:
             raise timeout_error(address.name, deadline) from None
@@ -348,7 +357,12 @@ def _open_capture(address: Address) -> cv2.VideoCapture:
     capture = cv2.VideoCapture(address.with_login, cv2.CAP_FFMPEG, TIMEOUTS)
     if not capture.isOpened():
         capture.release()
-        raise FeedLost(f"{address.name} cannot be played: it is not a stream, or requires a login")
+        raise FeedLost(
+            tr(
+                "{source} cannot be played: it is not a stream, or requires a login",
+                source=address.name,
+            )
+        )
     size = capture.get(cv2.CAP_PROP_FRAME_WIDTH), capture.get(cv2.CAP_PROP_FRAME_HEIGHT)
     if size[0] * size[1] > MAX_PIXELS:
         capture.release()
@@ -357,30 +371,37 @@ def _open_capture(address: Address) -> cv2.VideoCapture:
 
 
 def _connection_fault(address: Address, exc: Exception) -> str:
+    named = {"source": address.name}
     if isinstance(exc, ConnectionRefusedError):
-        return f"{address.name} refused the connection"
+        return tr("{source} refused the connection", **named)
     if isinstance(exc, socket.gaierror):
-        return f"the host '{printable(address.parts.hostname or '')}' is unknown"
+        return tr("the host '{host}' is unknown", host=printable(address.parts.hostname or ""))
     if isinstance(exc, TimeoutError):
-        return f"{address.name} did not answer within {TIMEOUT_S:g} s"
+        return tr("{source} did not answer within {n} s", n=significant(TIMEOUT_S, 6), **named)
     if isinstance(exc, ssl.SSLError):
-        return f"{address.name} has no certificate that can be trusted ({exc.reason})"
+        return tr(
+            "{source} has no certificate that can be trusted ({reason})",
+            reason=exc.reason,
+            **named,
+        )
     if isinstance(exc, OSError) and exc.strerror:
-        return f"{address.name} cannot be reached: {exc.strerror}"
-    return f"{address.name} did not send an HTTP response"
+        return tr("{source} cannot be reached: {error}", error=exc.strerror, **named)
+    return tr("{source} did not send an HTTP response", **named)
 
 
 def _feed_lost(address: Address, exc: Exception) -> FeedLost:
     if isinstance(exc, TimeoutError):
-        return FeedLost(f"{address.name} stopped sending")
+        return FeedLost(tr("{source} stopped sending", source=address.name))
     if isinstance(exc, ValueError):
-        return FeedLost(f"{address.name} sends something that is not MJPEG")
-    return FeedLost(f"the connection to {address.name} was lost")
+        return FeedLost(tr("{source} sends something that is not MJPEG", source=address.name))
+    return FeedLost(tr("the connection to {source} was lost", source=address.name))
 
 
 def _too_large(address: Address) -> FeedLost:
     most = MAX_PIXELS // 1_000_000
-    return FeedLost(f"{address.name} sends pictures of more than {most} megapixels")
+    return FeedLost(
+        tr("{source} sends pictures of more than {n} megapixels", source=address.name, n=most)
+    )
 
 
 def _decode(address: Address, picture: bytes) -> NDArray[np.uint8] | None:

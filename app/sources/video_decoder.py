@@ -21,6 +21,7 @@ from app.film_frames.color import ColorError, colors_of
 from app.film_frames.converter import Converter
 from app.film_frames.decoding import FAULTS, Damage, decoded, moving_picture, open_container
 from app.film_frames.orientation import orientation_of
+from app.translation.texts import tr
 from utils.images.animation import read_animation
 from utils.images.conversion import to_rgb
 from utils.images.opening import MALFORMED, opened
@@ -107,7 +108,7 @@ class VideoReader:
         except FAULTS:
             stream = None
         if stream is None:
-            raise StyleForgeError(f"'{self.title}' is not a video that can be played")
+            raise StyleForgeError(tr("'{file}' is not a video that can be played", file=self.title))
         self._stream = stream
         stream.codec_context.options = {"max_pixels": str(MAX_PIXELS)}
         base = stream.time_base or Fraction(1, 1000)
@@ -151,7 +152,9 @@ class VideoReader:
             try:
                 colors, orientation = colors_of(frame), orientation_of(frame)
             except ColorError as exc:
-                raise StyleForgeError(f"'{self.title}' cannot be played: {exc}") from exc
+                raise StyleForgeError(
+                    tr("'{file}' cannot be played: {error}", file=self.title, error=exc)
+                ) from exc
             except FAULTS:  # side data of a kind that PyAV does not know
                 return None
             self._converter = Converter(colors, orientation, exact=False)
@@ -212,7 +215,7 @@ class VideoReader:
         try:
             self._open()
         except StyleForgeError:
-            raise StyleForgeError(f"'{self.title}' can no longer be read") from None
+            raise StyleForgeError(tr("'{file}' can no longer be read", file=self.title)) from None
 
     def close(self) -> None:
         """Release the file."""

@@ -7,6 +7,16 @@ import codecs
 HEIC = "a HEIC photo"
 RAW = "a camera raw photo"
 TIFF = "a TIFF picture"
+OGG = "an Ogg file"
+AVIF = "an AVIF picture"
+WEBP = "a WebP picture"
+AVI = "an AVI video"
+SOUND = "a sound file"
+RIFF = "a RIFF file"
+HTML = "an HTML page"
+SVG = "an SVG drawing"
+TEXT = "a text file"
+MP4 = "an MP4 or QuickTime file"
 
 _SIGNATURES = (
     (b"%PDF", "a PDF document"),
@@ -15,9 +25,9 @@ _SIGNATURES = (
     (b"Rar!", "a RAR archive"),
     (b"7z\xbc\xaf", "a 7-Zip archive"),
     (b"%!PS", "a PostScript document"),
-    (b"ID3", "a sound file"),
-    (b"fLaC", "a sound file"),
-    (b"OggS\x00\x02", "an Ogg file"),
+    (b"ID3", SOUND),
+    (b"fLaC", SOUND),
+    (b"OggS\x00\x02", OGG),
     (b"\x7fELF", "a program"),
     (b"MZ", "a program"),
     (b"\x80\x02", "a Python pickle"),
@@ -40,6 +50,11 @@ _SIGNATURES = (
     (b"MM\x00+", TIFF),
     (b"\x1aE\xdf\xa3", "a Matroska or WebM video"),
 )
+# Every type that `what_is` names.
+KINDS = (
+    *dict.fromkeys(name for _, name in _SIGNATURES),
+    *(HEIC, AVIF, WEBP, AVI, RIFF, HTML, SVG, TEXT, MP4),
+)
 _HEIC_BRANDS = {b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs"}
 _AVIF_BRANDS = {b"avif", b"avis"}
 
@@ -59,9 +74,7 @@ def what_is(head: bytes) -> str:
     if head[4:8] == b"ftyp":
         return _box_file(head)
     if head[:4] == b"RIFF":
-        return {b"WEBP": "a WebP picture", b"AVI ": "an AVI video", b"WAVE": "a sound file"}.get(
-            head[8:12], "a RIFF file"
-        )
+        return {b"WEBP": WEBP, b"AVI ": AVI, b"WAVE": SOUND}.get(head[8:12], RIFF)
     try:  # incrementally: a multi-byte character may be truncated at the end of `head`
         text = codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
@@ -70,10 +83,10 @@ def what_is(head: bytes) -> str:
         return ""
     start = text.lstrip("\ufeff \t\r\n").lower()
     if start.startswith(("<!doctype html", "<html", "<head", "<body")):
-        return "an HTML page"
+        return HTML
     if "<svg" in start:
-        return "an SVG drawing"
-    return "a text file"
+        return SVG
+    return TEXT
 
 
 def _box_file(head: bytes) -> str:
@@ -85,7 +98,7 @@ def _box_file(head: bytes) -> str:
     if main in (b"mif1", b"msf1"):
         brands |= {head[n : n + 4] for n in range(16, end - 3, 4)}
     if brands & _AVIF_BRANDS:
-        return "an AVIF picture"
+        return AVIF
     if brands & _HEIC_BRANDS or main in (b"mif1", b"msf1"):
         return HEIC
-    return RAW if main == b"crx " else "an MP4 or QuickTime file"
+    return RAW if main == b"crx " else MP4

@@ -14,6 +14,7 @@ from app.engine.network_pool import NetworkPool
 from app.engine.process_mode import ProcessMode
 from app.engine.style_weights import StyleWeights
 from app.frame import Frame
+from app.translation.texts import tr
 
 
 class Preparation:
@@ -71,7 +72,11 @@ class Preparation:
             return False
         safer = self._fallback.step_down(inferred.config, inferred.device, precision)
         self._on_notice(
-            f"{precision.title} gave a broken picture with {inferred.active.label}; "
-            f"using {safer.title}"
+            tr(
+                "{precision} gave a broken picture with {style}; using {safer}",
+                precision=precision.title,
+                style=inferred.active.label,
+                safer=safer.title,
+            )
         )
         return True

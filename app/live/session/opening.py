@@ -11,6 +11,7 @@ from app.errors import Problem
 from app.frame import FrameSource
 from app.live.pending_sources import PendingSources
 from app.sources import describe, open_source
+from app.translation.texts import tr
 
 Spec = str | Sequence[str]
 
@@ -45,7 +46,7 @@ class Opening(QObject):
         self._newest += 1
         number = self._newest
         name = describe(spec)
-        self.changed.emit(f"Opening {name}...")
+        self.changed.emit(tr("Opening {name}...", name=name))
         pending = self._pending
 
         def work() -> FrameSource | None:
@@ -68,7 +69,7 @@ class Opening(QObject):
         def failed(exc: Exception) -> None:
             if number == self._newest:
                 self.changed.emit("")
-                self.problem.emit(Problem.of(exc, doing=f"open {name}"))
+                self.problem.emit(Problem.of(exc, doing=tr("open {name}", name=name)))
                 self.failed.emit()
 
         self._jobs.run(work, done, failed)

@@ -32,6 +32,7 @@ from app.sources.camera import is_camera, with_mode
 from app.styles.library import Library
 from app.styles.pack import Style
 from app.training.controller import TrainingController
+from app.translation.texts import tr
 from kernels.ops.registry import STYLE, TRANSFORMER
 
 T = TypeVar("T")
@@ -182,15 +183,15 @@ class Session(QObject):
     def trial_refusal(self, key: str) -> str:
         """Why a style cannot be tried now, as a sentence; empty if it can."""
         if self._info is None:
-            return "There is no picture to try a style on"
+            return tr("There is no picture to try a style on")
         if self.delivery.held:
-            return "While a film is recorded, no style is tried, since it would be in the film"
+            return tr("While a film is recorded, no style is tried, since it would be in the film")
         if self._shared:
-            return "While the virtual camera shows the stream, no style is tried"
+            return tr("While the virtual camera shows the stream, no style is tried")
         if self.config.compare:
-            return "During a speed test, no style is tried"
+            return tr("During a speed test, no style is tried")
         if self.style_jobs.unprepared((key,)):
-            return "This style is not prepared yet; choose it once, and it can be tried"
+            return tr("This style is not prepared yet; choose it once, and it can be tried")
         return ""
 
     # Source

@@ -14,6 +14,7 @@ from app.live.style_jobs import StyleJobs
 from app.options import without
 from app.styles.library import Library
 from app.styles.pack import MAX_NAME_LENGTH, Style, StyleError
+from app.translation.texts import tr
 from utils.text import printable
 
 
@@ -60,7 +61,9 @@ class UserStyles(QObject):
             self._choice.config = self._choice.config.mixed([(style.key, 1.0)])
 
         name = printable(path.name, MAX_NAME_LENGTH)
-        self._run(lambda: self._library.install(path, title), done, doing=f"install {name}")
+        self._run(
+            lambda: self._library.install(path, title), done, doing=tr("install {name}", name=name)
+        )
 
     def install_all(self, paths: Sequence[Path]) -> None:
         """Install several checkpoints, packs or files of styles, and choose the last one; what
@@ -87,7 +90,9 @@ class UserStyles(QObject):
             if installed:
                 self.changed.emit()
                 self._choice.config = self._choice.config.mixed([(installed[-1].key, 1.0)])
-                self.notice.emit(f"Installed {', '.join(style.title for style in installed)}")
+                self.notice.emit(
+                    tr("Installed {styles}", styles=", ".join(style.title for style in installed))
+                )
             for exc in refused:
                 self.problem.emit(Problem.of(exc, doing="install a style"))
 

@@ -3,43 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QTimer, QUrl, Signal
-from PySide6.QtGui import QAction, QDesktopServices
-from PySide6.QtWidgets import QFileDialog, QStackedWidget, QWidget
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.batch.job_queue import JobQueue
 from app.batch.overview import JobView
-from app.errors import Problem
 from app.live.session import Session
 from app.settings import Settings
+from app.translation.texts import tr, trn
 from app.ui.actions import apply_icons
-from app.ui.controllers.exporter import pictures_folder
-from app.ui.file_dialogs import OPEN_FILES, OPEN_FOLDER, QUEUE_FOLDER, FileDialogs
+from app.ui.file_dialogs import FileDialogs
 from app.ui.queue.actions import QUEUE_ACTIONS
-from app.ui.queue.adding_bar import StyleName
-from app.ui.queue.look import Order
+from app.ui.queue.control.adding import QueueAdding
+from app.ui.queue.control.enabling import enable_actions
+from app.ui.queue.control.entries import QueueEntries
+from app.ui.queue.control.words import counts, done_share, end_words, stream_words, summary_words
 from app.ui.queue.page import QueuePage
 from app.ui.queue.row_model import RowModel
-from app.ui.queue.rows import Row, RowState, rows_of, with_progress, work_of
-from app.ui.queue.runner import Phase, QueueRunner
+from app.ui.queue.rows import Row, RowState, rows_of, with_progress
+from app.ui.queue.runner import QueueRunner
 from app.ui.queue.store import QueueStore
 from app.ui.queue.thumbnails import Thumbnails
-from app.ui.queue.watching import FolderWatch
 from app.ui.theme.icons import icon
 from app.ui.theme.theme import Theme
 from app.ui.widgets.message_bars import NoticeBar
 from app.ui.widgets.prompt_bar import PromptBar
-from utils.text import printable
 
 LOOK_MS = 1000  # between looks at the queue's files, which other processes may change
-DIRECTORY = QFileDialog.FileMode.Directory
-SAME_FOLDER = "The results cannot go into the watched folder: they would be queued in turn"
-GONE_ADVICE = "It was moved or deleted; run the job again to make a new one."
-NO_PROGRAM_ADVICE = "Choose a program for such files in the system's settings."
-LEFT_OUT_ADVICE = "The others were added. Convert this one with another program first."
 
 
 class QueueController(QObject):
@@ -79,27 +72,24 @@ class QueueController(QObject):
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
-        self._session, self._picture, self._look = session, picture, look
-        self._settings, self._keep, self._picker = settings, keep, picker
+        self._session, self._picture = session, picture
         self._questions, self._notices, self._theme = questions, notices, theme
-        self._window = parent
         self.pages = QStackedWidget(parent)
         self.pages.addWidget(picture)
         self.pages.setFocusProxy(picture)
         self.page: QueuePage | None = None  # made when it is shown first
-        self._actions: dict[str, QAction] = {}
         self._covered = 0
         self.store = QueueStore(JobQueue.default(), self)
         self.runner = QueueRunner(self.store.queue.root, self)
-        self.watching = FolderWatch(self.store, self.order, self)
+        self._adding = QueueAdding(session, self.store, look, settings, keep, picker, parent)
+        self.watching = self._adding.watching
         self.model = RowModel(Thumbnails(session.run, self), self)
+        self._entries = QueueEntries(session, self.store, lambda: self.rows, self._chosen)
         self._finished: set[int] = set()  # jobs that ended since the queue was idle
         self._quit_asked = self._looked = False
         self._timer = QTimer(self, interval=LOOK_MS)
         self._timer.timeout.connect(self.store.refresh)
         self._connect()
-        if settings().watched_folder:
-            self.watching.watch(Path(settings().watched_folder))
         self.store.refresh()
 
     def _connect(self) -> None:
@@ -112,14 +102,10 @@ class QueueController(QObject):
         self.runner.job_changed.connect(self._update)
         self.runner.progressed.connect(self._show_progress)
         self.runner.ended.connect(self._on_ended)
-        self.model.moved.connect(self.move)
+        self.model.moved.connect(self._entries.move)
         self.watching.added.connect(self._on_watched)
-        self.watching.stopped.connect(lambda: self._keep(watched_folder=""))
-        self.watching.stopped.connect(self._update_adding)
         for changed in (self._session.paused_changed, self._session.source_changed):
             changed.connect(self._update_stream)
-        for changed in (self._session.config_changed, self._session.styles_changed):
-            changed.connect(self._update_adding)
         self._theme.changed.connect(lambda _: self._apply_icons())
 
     # The page
@@ -137,7 +123,7 @@ class QueueController(QObject):
     @property
     def actions(self) -> dict[str, QAction]:
         """The page's actions by key; they are there once it was shown."""
-        return self._actions
+        return {} if self.page is None else self.page.actions_by_key
 
     def toggle(self) -> None:
         """Show the page, or the picture again."""
@@ -145,12 +131,10 @@ class QueueController(QObject):
 
     def show(self) -> None:
         """Show the page in place of the picture."""
-        if self.page is None:
-            self._make_page()
-        assert self.page is not None
-        self.pages.setCurrentWidget(self.page)
-        self.pages.setFocusProxy(self.page.list)
-        self.page.list.setFocus()
+        page = self.page or self._make_page()
+        self.pages.setCurrentWidget(page)
+        self.pages.setFocusProxy(page.list)
+        page.list.setFocus()
         self._timer.start()
         self.store.refresh()
         self._update()
@@ -171,50 +155,39 @@ class QueueController(QObject):
         if self.page is not None:
             self.page.set_covered_height(height)
 
-    def _make_page(self) -> None:
+    def _make_page(self) -> QueuePage:
+        adding, entries = self._adding, self._entries
         slots = {
-            "add": self._ask_files,
-            "add_folder": self._ask_folder,
-            "styles": self._pop_up_styles,
-            "output": self._ask_output,
-            "skip": lambda: self._keep(queue_skip=self._actions["skip"].isChecked()),
-            "watch": self._toggle_watch,
+            "add": adding.ask_files,
+            "add_folder": adding.ask_folder,
+            "styles": adding.pop_up_styles,
+            "output": adding.ask_output,
+            "skip": adding.keep_skip,
+            "watch": adding.toggle_watch,
             "start": self.start_or_stop,
-            "finish": lambda: self.runner.finish(self._actions["finish"].isChecked()),
-            "open": lambda: self._open_result(folder=False),
-            "reveal": lambda: self._open_result(folder=True),
-            "up": lambda: self._shift(-1),
-            "down": lambda: self._shift(1),
-            "first": lambda: self._shift(-len(self.rows)),
-            "last": lambda: self._shift(len(self.rows)),
-            "retry": self.retry,
-            "remove": lambda: self._remove([row.number for row in self._chosen()]),
-            "clear": lambda: self._remove([row.number for row in self.rows if row.state.ended]),
+            "finish": lambda: self.runner.finish(self.actions["finish"].isChecked()),
+            "open": lambda: entries.open_result(folder=False),
+            "reveal": lambda: entries.open_result(folder=True),
+            "up": lambda: entries.shift(-1),
+            "down": lambda: entries.shift(1),
+            "first": lambda: entries.shift_to_end(first=True),
+            "last": lambda: entries.shift_to_end(first=False),
+            "retry": entries.retry,
+            "remove": entries.remove,
+            "clear": entries.clear,
         }
         self.page = page = QueuePage(self.model, slots, self.pages)
-        self._actions = page.actions_by_key
         self._apply_icons()
         self._theme.add_widget(page)
         self.pages.addWidget(page)
-        self._actions["skip"].setChecked(self._settings().queue_skip)
         page.set_covered_height(self._covered)
-        page.dropped.connect(self.add)
-        page.adding.menu.chosen.connect(self._choose_styles)
-        page.adding.menu.aboutToShow.connect(self._fill_styles)
-        page.list.doubleClicked.connect(lambda _: self._open_result(folder=False))
+        page.list.doubleClicked.connect(lambda _: entries.open_result(folder=False))
         page.list.selectionModel().selectionChanged.connect(lambda *_: self._update_actions())
-        self._update_adding()
+        adding.show_on(page)
         self._update_stream()
+        return page
 
     # Adding
-
-    def order(self) -> Order:
-        """What is made of the files that are added now."""
-        config, settings = self._session.config, self._settings()
-        known = {style.key for style in self._session.library.styles}
-        keys = [key for key in settings.queue_styles.split("\n") if key in known]
-        looks = tuple(config.mixed([(key, 1.0)]) for key in keys) or (config,)
-        return Order(looks, self._output(), settings.queue_skip)
 
     def ask_add(self, paths: Sequence[Path], strip: Callable[[], object] | None) -> None:
         """Ask what to do with several files that were dropped; films alone go to the queue.
@@ -227,10 +200,13 @@ class QueueController(QObject):
             self._show_and_add(paths)
             return
         self._questions.ask(
-            f"{len(paths)} files were dropped: paint all of them, or step through the pictures?",
-            "&Add to the queue",
+            tr(
+                "{n} files were dropped: paint all of them, or step through the pictures?",
+                n=len(paths),
+            ),
+            tr("&Add to the queue"),
             lambda _: self._show_and_add(paths),
-            other="Open as a &strip",
+            other=tr("Open as a &strip"),
             on_other=strip,
         )
 
@@ -240,88 +216,10 @@ class QueueController(QObject):
 
     def add(self, paths: Sequence[Path]) -> None:
         """Add files and folders at the end, each in every style that is chosen."""
-        order = self.order()
-
-        def work(queue: JobQueue) -> tuple[list[int], list[Path]]:
-            made, left_out = order.jobs(paths, queue.jobs()[0])
-            return [job.number for job in queue.add_all(made)] if made else [], left_out
-
-        def done(result: tuple[list[int], list[Path]]) -> None:
-            numbers, left_out = result
-            if left_out:
-                self._session.problem.emit(Problem(_left_out(left_out), advice=LEFT_OUT_ADVICE))
-            if self.page is not None:
-                self.page.list.choose(numbers)
-
-        self.store.change(work, done, doing="add to the queue")
-
-    def _ask_files(self) -> None:
-        several = QFileDialog.FileMode.ExistingFiles
-        title = "Add pictures and films to the queue"
-        chosen = self._picker.dialog(self._window, title, OPEN_FILES, several, self._add_names)
-        chosen.open()
-
-    def _ask_folder(self) -> None:
-        title = "Add a folder to the queue"
-        chosen = self._picker.dialog(self._window, title, OPEN_FOLDER, DIRECTORY, self._add_names)
-        chosen.open()
-
-    def _add_names(self, names: list[str]) -> None:
-        self.add([Path(name) for name in names])
-
-    def _pop_up_styles(self) -> None:
-        if self.page is not None:
-            self.page.adding.pop_up_styles()
-
-    def _fill_styles(self) -> None:
-        assert self.page is not None
-        styles = [StyleName(each.key, each.title) for each in self._session.library.styles]
-        keys = self._settings().queue_styles.split("\n")
-        self.page.adding.menu.fill(styles, keys, self._look())
-
-    def _choose_styles(self, keys: tuple[str, ...]) -> None:
-        self._keep(queue_styles="\n".join(keys))
-        self._update_adding()
-
-    def _output(self) -> Path:
-        kept = self._settings().queue_folder
-        return Path(kept) if kept else pictures_folder()
-
-    def _ask_output(self) -> None:
-        def chosen(names: list[str]) -> None:
-            folder = Path(names[0])
-            if self.watching.folder == folder:
-                self._session.problem.emit(Problem(SAME_FOLDER, advice="Choose another folder."))
-                return
-            self._keep(queue_folder=str(folder))
-            self._update_adding()
-
-        title = "Choose the folder for the results"
-        where = self._output()
-        self._picker.dialog(self._window, title, QUEUE_FOLDER, DIRECTORY, chosen, where).open()
-
-    def _toggle_watch(self) -> None:
-        self._actions["watch"].setChecked(self.watching.folder is not None)  # until one is chosen
-        if self.watching.folder is not None:
-            self._watch(None)
-            return
-        title = "Watch a folder"
-
-        def chosen(names: list[str]) -> None:
-            self._watch(Path(names[0]))
-
-        self._picker.dialog(self._window, title, OPEN_FOLDER, DIRECTORY, chosen).open()
-
-    def _watch(self, folder: Path | None) -> None:
-        if folder is not None and folder == self._output():
-            self._session.problem.emit(Problem(SAME_FOLDER, advice="Choose another folder."))
-            return
-        self.watching.watch(folder)
-        self._keep(watched_folder="" if folder is None else str(folder))
-        self._update_adding()
+        self._adding.add(paths)
 
     def _on_watched(self, count: int) -> None:
-        self._session.notice.emit(f"{count} new from the watched folder in the queue")
+        self._session.notice.emit(tr("{n} new from the watched folder in the queue", n=count))
         self.runner.start()
 
     # Running
@@ -329,64 +227,6 @@ class QueueController(QObject):
     def start_or_stop(self) -> None:
         """Run the queue, or stop it now."""
         (self.runner.stop if self.runner.running else self.runner.start)()
-
-    def retry(self) -> None:
-        """Have the chosen rows that failed wait again; without any of these, all that failed."""
-        failed = [row for row in self._chosen() if row.state is RowState.FAILED]
-        failed = failed or [row for row in self.rows if row.state is RowState.FAILED]
-        numbers = [row.number for row in failed]
-
-        def work(queue: JobQueue) -> None:
-            for number in numbers:
-                queue.retry(number)
-
-        self.store.change(work, doing="try again")
-
-    def move(self, numbers: Sequence[int], before: int | None) -> None:
-        """Have jobs run in another place of the order; `before` is a job's number, None the end."""
-        self.store.change(
-            lambda queue: queue.arrange(numbers, before), doing="change the order of the queue"
-        )
-
-    def _shift(self, count: int) -> None:
-        """Move the chosen rows up (negative) or down by so many rows."""
-        order = [row.number for row in self.rows]
-        chosen = [row.number for row in self._chosen()]
-        if not chosen:
-            return
-        others = [number for number in order if number not in chosen]
-        ahead = order.index(chosen[0] if count < 0 else chosen[-1])
-        place = ahead if count < 0 else ahead + 1 - len(chosen)
-        place = min(len(others), max(0, place + count))
-        self.move(chosen, others[place] if place < len(others) else None)
-
-    def _remove(self, numbers: Sequence[int]) -> None:
-        def work(queue: JobQueue) -> None:
-            for number in numbers:
-                queue.remove(number)
-
-        if numbers:
-            self.store.change(work, doing="remove from the queue")
-
-    def _open_result(self, *, folder: bool) -> None:
-        chosen = self._chosen()
-        if len(chosen) != 1 or not chosen[0].result:
-            return
-        path = Path(chosen[0].result)
-        where = path.parent if folder and not chosen[0].several else path
-        name = printable(where.name)
-
-        def opened(there: bool) -> None:
-            if not there:
-                self._session.problem.emit(
-                    Problem(f"'{name}' is not there any more", advice=GONE_ADVICE)
-                )
-            elif not QDesktopServices.openUrl(QUrl.fromLocalFile(str(where))):
-                self._session.problem.emit(
-                    Problem(f"No program opens '{name}'", advice=NO_PROGRAM_ADVICE)
-                )
-
-        self._session.run(where.exists, opened, doing=f"open {name}")
 
     def _on_ended(self, all_run: bool) -> None:
         if self._quit_asked:
@@ -404,11 +244,8 @@ class QueueController(QObject):
         self.store.change(lambda queue: None, again, doing="read the queue")
 
     def _say_end(self) -> None:
-        ended = [row for row in self.rows if row.number in self._finished]
-        failed = sum(row.state is RowState.FAILED for row in ended)
-        if ended:
-            words = f", {failed} failed" if failed else ""
-            self._session.notice.emit(f"The queue has ended: {len(ended) - failed} done{words}")
+        if ended := [row for row in self.rows if row.number in self._finished]:
+            self._session.notice.emit(end_words(ended))
 
     # Showing
 
@@ -435,11 +272,12 @@ class QueueController(QObject):
         elsewhere = any(row.state is RowState.ELSEWHERE for row in self.rows)
         if not waiting or elsewhere or self.runner.running:
             return
-        count = "1 entry that waits" if waiting == 1 else f"{waiting} entries that wait"
         self._notices.show_offer(
-            f"The queue has {count}",
-            "&Continue the queue",
-            "Run the queue where it was stopped",
+            trn(
+                "The queue has {n} entry that waits", "The queue has {n} entries that wait", waiting
+            ),
+            tr("&Continue the queue"),
+            tr("Run the queue where it was stopped"),
             self._show_and_start,
         )
 
@@ -466,87 +304,26 @@ class QueueController(QObject):
         self._update_stream()
 
     def _update_summary(self) -> None:
-        rows = self.rows
-        ended = sum(row.state.ended for row in rows)
-        failed = sum(row.state is RowState.FAILED for row in rows)
-        words = self._summary_words(ended, failed)
-        running = self.runner.running
-        share = None
-        if running and rows:
-            progress = self.runner.progress
-            share = (ended + failed + ((progress.share or 0.0) if progress else 0.0)) / len(rows)
-        if self.page is not None:
-            self.page.show_summary(words, share)
-        self.words_changed.emit(f"{ended + failed} of {len(rows)}" if running else "")
-
-    def _summary_words(self, ended: int, failed: int) -> str:
         rows, runner = self.rows, self.runner
-        if not rows:
-            return ""
-        words = [f"{ended} of {len(rows)} done"]
-        if failed:
-            words.append(f"{failed} failed")
-        if runner.phase is Phase.STARTING:
-            words.append("starting")
-        elif runner.phase is Phase.STOPPING:
-            words.append("stopping")
-        elif runner.finishing:
-            words.append("stops after this one")
-        elif runner.running:
-            words.append(runner.forecast.words(work_of(rows, runner.progress)))
-        return " · ".join(filter(None, words))
+        if self.page is not None:
+            self.page.show_summary(summary_words(rows, runner), done_share(rows, runner))
+        told = tr("{done} of {n}", done=sum(counts(rows)), n=len(rows))
+        self.words_changed.emit(told if runner.running else "")
 
     def _update_actions(self) -> None:
-        if self.page is None:
-            return
-        actions, rows, chosen = self._actions, self.rows, self._chosen()
-        waiting = any(row.state.waits for row in rows)
-        running = self.runner.running
-        stopping = self.runner.phase is Phase.STOPPING
-        actions["start"].setEnabled((waiting or running) and not stopping)
-        actions["start"].setText("Stop" if running else "Start")
-        name, tokens = ("stop" if running else "play"), self._theme.tokens
-        enabled = actions["start"].isEnabled()
-        color = "" if running or not enabled else tokens.on_accent
-        actions["start"].setIcon(icon(name, replace(tokens, text=color) if color else tokens))
-        self.page.show_running(running or not enabled)
-        actions["finish"].setEnabled(running and not stopping)
-        actions["finish"].setChecked(self.runner.finishing)
-        actions["retry"].setEnabled(any(row.state is RowState.FAILED for row in rows))
-        taken = (RowState.RUNNING, RowState.ELSEWHERE)
-        free = bool(chosen) and all(row.state not in taken for row in chosen)
-        actions["remove"].setEnabled(free)
-        actions["clear"].setEnabled(any(row.state.ended for row in rows))
-        for key in ("up", "down", "first", "last"):
-            actions[key].setEnabled(bool(chosen))
-        made = len(chosen) == 1 and bool(chosen[0].result) and chosen[0].state.ended
-        made = made or (len(chosen) == 1 and chosen[0].several and chosen[0].done > 0)
-        for key in ("open", "reveal"):
-            actions[key].setEnabled(made)
-
-    def _update_adding(self, *_: object) -> None:
-        if self.page is None:
-            return
-        titles = {style.key: style.title for style in self._session.library.styles}
-        keys = [key for key in self._settings().queue_styles.split("\n") if key in titles]
-        self.page.adding.show_styles([titles[key] for key in keys] or [self._look()])
-        self.page.adding.show_output(self._output())
-        self.page.adding.show_watched(self.watching.folder)
+        if self.page is not None:
+            enable_actions(self.page, self.rows, self.runner, self._theme.tokens)
 
     def _update_stream(self, *_: object) -> None:
         """Say whether the stream, which is not to be seen, takes a part of the machine."""
-        if self.page is None:
-            return
-        text = ""
-        if self.runner.running and self._session.info is not None and not self._session.still:
-            paused = "The picture is paused while the queue runs; Space goes on with it"
-            goes_on = "The picture goes on beside the queue and slows it down; Space pauses it"
-            text = paused if self._session.paused else goes_on
-        self.page.show_stream(text)
+        if self.page is not None:
+            session = self._session
+            beside = self.runner.running and session.info is not None and not session.still
+            self.page.show_stream(stream_words(paused=session.paused) if beside else "")
 
     def _apply_icons(self) -> None:
         if self.page is not None:
-            for _ in apply_icons(self._actions, self._theme.tokens, QUEUE_ACTIONS):
+            for _ in apply_icons(self.actions, self._theme.tokens, QUEUE_ACTIONS):
                 pass
             for name in ("play", "stop"):  # read now, not when the queue starts
                 icon(name, self._theme.tokens)
@@ -562,7 +339,7 @@ class QueueController(QObject):
         counts as yes."""
         if self._quit_asked or not self.runner.running:
             return True
-        question = "The queue is running. Stop it, quit, and go on with it the next time?"
+        question = tr("The queue is running. Stop it, quit, and go on with it the next time?")
         if self._questions.isVisible() and self._questions.accessibleDescription() == question:
             return True  # asked to close twice; what was made is kept anyway
 
@@ -570,7 +347,7 @@ class QueueController(QObject):
             self._quit_asked = True
             self.runner.stop()
 
-        self._questions.ask(question, "&Quit", quit_soon, no="&Keep running")
+        self._questions.ask(question, tr("&Quit"), quit_soon, no=tr("&Keep running"))
         return False
 
     def close(self) -> None:
@@ -579,13 +356,3 @@ class QueueController(QObject):
         self.watching.watch(None)
         self.runner.close()
         self.store.close()
-
-
-def _left_out(paths: Sequence[Path]) -> str:
-    name = printable(paths[0].name)
-    if len(paths) == 1:
-        return f"'{name}' is neither a picture nor a film, and was not added to the queue"
-    return (
-        f"'{name}' and {len(paths) - 1} more are neither pictures nor films, and were not added to "
-        "the queue"
-    )

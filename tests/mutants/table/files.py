@@ -169,8 +169,8 @@ MUTANTS = (
     Mutant(
         "a bad picture of a strip is skipped in silence",
         "app/sources/pictures.py",
-        'status = f"{fault[0].upper()}{fault[1:]}; skipped." if fault else ""',
-        'status = ""',
+        'tr("{fault}; skipped.", fault=fault[:1].upper() + fault[1:]) if fault else ""',
+        '""',
         ("tests/app/sources/test_pictures.py::test_a_bad_picture_in_a_strip_is_skipped_aloud",),
     ),
     Mutant(

@@ -7,6 +7,8 @@ from tests.mutants.mutant import Mutant
 _TEXTS = "tests/app/translation/test_texts.py"
 _START = "tests/app/ui/languages/test_start.py"
 _TOOL = "tests/tools/test_translations.py"
+_NUMBERS = "tests/app/translation/test_numbers.py"
+_WINDOW = "tests/app/ui/window/test_languages.py"
 
 MUTANTS = (
     Mutant(
@@ -81,5 +83,47 @@ MUTANTS = (
         "key: known.get(key) or (forms",
         "key: (forms",
         (f"{_TOOL}::test_an_update_keeps_translations_and_takes_out_what_is_gone",),
+    ),
+    Mutant(
+        "numbers stay English",
+        "app/ui/languages/start.py",
+        "    numbers.use(number)\n",
+        "",
+        (f"{_WINDOW}::test_numbers_have_a_decimal_comma_in_german",),
+    ),
+    Mutant(
+        "a large number that is rounded has an exponent",
+        "app/translation/numbers.py",
+        '0 if "e" in text else len(text.partition(".")[2])',
+        'len(text.partition(".")[2])',
+        (f"{_NUMBERS}::test_a_large_number_is_written_out",),
+    ),
+    Mutant(
+        "the last of several things is not set apart",
+        "app/translation/lists.py",
+        "    if len(words) < 2:\n",
+        "    if len(words) != 2:\n",
+        (f"{_NUMBERS}::test_things_are_listed_in_one_sentence",),
+    ),
+    Mutant(
+        "kinds of files in dialogs stay English",
+        "app/ui/file_dialogs.py",
+        'return f"{tr(title)} (',
+        'return f"{title} (',
+        (f"{_WINDOW}::test_a_dialog_names_kinds_of_files_in_german",),
+    ),
+    Mutant(
+        "the engine writes rates in English",
+        "app/engine/network_selector.py",
+        "number(fps, 1)",
+        'f"{fps:.1f}"',
+        (f"{_WINDOW}::test_what_the_engine_says_of_its_choice_is_german",),
+    ),
+    Mutant(
+        "a module of the window is left out of the search for texts",
+        "tests/tools/test_translations.py",
+        "    left_out = {*NOT_CONVERTED, *APART}\n",
+        '    left_out = {*NOT_CONVERTED, *APART, "camera"}\n',
+        (f"{_TOOL}::test_no_module_of_the_window_is_left_out",),
     ),
 )

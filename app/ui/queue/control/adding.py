@@ -1,0 +1,195 @@
+"""Adds to the queue what is chosen, dropped or appears in the watched folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.batch.job_queue import JobQueue
+from app.errors import Problem
+from app.live.session import Session
+from app.settings import Settings
+from app.translation.texts import mark, tr
+from app.ui.controllers.exporter import pictures_folder
+from app.ui.file_dialogs import OPEN_FILES, OPEN_FOLDER, QUEUE_FOLDER, FileDialogs, FileKind
+from app.ui.queue.adding_bar import StyleName
+from app.ui.queue.control.words import left_out_words
+from app.ui.queue.look import Order
+from app.ui.queue.page import QueuePage
+from app.ui.queue.store import QueueStore
+from app.ui.queue.watching import FolderWatch
+
+DIRECTORY = QFileDialog.FileMode.Directory
+SEVERAL = QFileDialog.FileMode.ExistingFiles
+SAME_FOLDER = mark("The results cannot go into the watched folder: they would be queued in turn")
+LEFT_OUT_ADVICE = mark("The others were added. Convert this one with another program first.")
+
+
+class QueueAdding(QObject):
+    """Knows what is made of files that are added, and shows it on the page once there is one.
+
+    Args:
+        session: Its config is the look on screen.
+        store: Takes the jobs.
+        look: Returns the title of the look on screen.
+        settings: Returns the window's settings.
+        keep: Changes them.
+        picker: Makes file dialogs.
+        window: Owns the dialogs and this object.
+
+    Attributes:
+        watching: The watched folder.
+        page: The page; None before it was shown.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        store: QueueStore,
+        look: Callable[[], str],
+        settings: Callable[[], Settings],
+        keep: Callable[..., None],
+        picker: FileDialogs,
+        window: QWidget,
+    ) -> None:
+        super().__init__(window)
+        self._session, self._store, self._look = session, store, look
+        self._settings, self._keep, self._picker = settings, keep, picker
+        self._window = window
+        self.page: QueuePage | None = None
+        self.watching = FolderWatch(store, self.order, self)
+        self.watching.stopped.connect(lambda: self._keep(watched_folder=""))
+        self.watching.stopped.connect(self.update)
+        for changed in (session.config_changed, session.styles_changed):
+            changed.connect(self.update)
+        if settings().watched_folder:
+            self.watching.watch(Path(settings().watched_folder))
+
+    def show_on(self, page: QueuePage) -> None:
+        """Show on this page what is made of files, and follow what is chosen there."""
+        self.page = page
+        page.actions_by_key["skip"].setChecked(self._settings().queue_skip)
+        page.dropped.connect(self.add)
+        page.adding.menu.chosen.connect(self._choose_styles)
+        page.adding.menu.aboutToShow.connect(self._fill_styles)
+        self.update()
+
+    def order(self) -> Order:
+        """What is made of the files that are added now."""
+        config, settings = self._session.config, self._settings()
+        known = {style.key for style in self._session.library.styles}
+        keys = [key for key in settings.queue_styles.split("\n") if key in known]
+        looks = tuple(config.mixed([(key, 1.0)]) for key in keys) or (config,)
+        return Order(looks, self._output(), settings.queue_skip)
+
+    def add(self, paths: Sequence[Path]) -> None:
+        """Add files and folders at the end, each in every style that is chosen."""
+        order = self.order()
+
+        def work(queue: JobQueue) -> tuple[list[int], list[Path]]:
+            made, left_out = order.jobs(paths, queue.jobs()[0])
+            return [job.number for job in queue.add_all(made)] if made else [], left_out
+
+        def done(result: tuple[list[int], list[Path]]) -> None:
+            numbers, left_out = result
+            if left_out:
+                problem = Problem(left_out_words(left_out), advice=tr(LEFT_OUT_ADVICE))
+                self._session.problem.emit(problem)
+            if self.page is not None:
+                self.page.list.choose(numbers)
+
+        self._store.change(work, done, doing="add to the queue")
+
+    def ask_files(self) -> None:
+        """Ask for pictures and films to add."""
+        self._ask(tr("Add pictures and films to the queue"), OPEN_FILES, self._add_names, SEVERAL)
+
+    def ask_folder(self) -> None:
+        """Ask for a folder to add."""
+        self._ask(tr("Add a folder to the queue"), OPEN_FOLDER, self._add_names)
+
+    def ask_output(self) -> None:
+        """Ask for the folder for the results."""
+
+        def chosen(names: list[str]) -> None:
+            folder = Path(names[0])
+            if self.watching.folder == folder:
+                self._refuse_folder()
+                return
+            self._keep(queue_folder=str(folder))
+            self.update()
+
+        title = tr("Choose the folder for the results")
+        self._ask(title, QUEUE_FOLDER, chosen, DIRECTORY, self._output())
+
+    def toggle_watch(self) -> None:
+        """Ask for the folder to watch, or watch none any more."""
+        watched = self.watching.folder is not None
+        if self.page is not None:
+            self.page.actions_by_key["watch"].setChecked(watched)  # until one is chosen
+        if watched:
+            self._watch(None)
+            return
+        self._ask(tr("Watch a folder"), OPEN_FOLDER, lambda names: self._watch(Path(names[0])))
+
+    def keep_skip(self) -> None:
+        """Keep whether what has a result is skipped, as the page says."""
+        if self.page is not None:
+            self._keep(queue_skip=self.page.actions_by_key["skip"].isChecked())
+
+    def pop_up_styles(self) -> None:
+        """Open the menu of styles."""
+        if self.page is not None:
+            self.page.adding.pop_up_styles()
+
+    def update(self, *_: object) -> None:
+        """Show what is made of files that are added."""
+        if self.page is None:
+            return
+        titles = {style.key: style.title for style in self._session.library.styles}
+        keys = [key for key in self._settings().queue_styles.split("\n") if key in titles]
+        self.page.adding.show_styles([titles[key] for key in keys] or [self._look()])
+        self.page.adding.show_output(self._output())
+        self.page.adding.show_watched(self.watching.folder)
+
+    def _ask(
+        self,
+        title: str,
+        kind: FileKind,
+        chosen: Callable[[list[str]], object],
+        mode: QFileDialog.FileMode = DIRECTORY,
+        *places: Path,
+    ) -> None:
+        self._picker.dialog(self._window, title, kind, mode, chosen, *places).open()
+
+    def _add_names(self, names: list[str]) -> None:
+        self.add([Path(name) for name in names])
+
+    def _fill_styles(self) -> None:
+        assert self.page is not None
+        styles = [StyleName(each.key, each.title) for each in self._session.library.styles]
+        keys = self._settings().queue_styles.split("\n")
+        self.page.adding.menu.fill(styles, keys, self._look())
+
+    def _choose_styles(self, keys: tuple[str, ...]) -> None:
+        self._keep(queue_styles="\n".join(keys))
+        self.update()
+
+    def _output(self) -> Path:
+        kept = self._settings().queue_folder
+        return Path(kept) if kept else pictures_folder()
+
+    def _watch(self, folder: Path | None) -> None:
+        if folder is not None and folder == self._output():
+            self._refuse_folder()
+            return
+        self.watching.watch(folder)
+        self._keep(watched_folder="" if folder is None else str(folder))
+        self.update()
+
+    def _refuse_folder(self) -> None:
+        problem = Problem(tr(SAME_FOLDER), advice=tr("Choose another folder."))
+        self._session.problem.emit(problem)

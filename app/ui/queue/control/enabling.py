@@ -1,0 +1,51 @@
+"""Which actions of the page can be used, and what the one that starts the queue does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from app.translation.texts import tr
+from app.ui.queue.page import QueuePage
+from app.ui.queue.rows import Row, RowState
+from app.ui.queue.runner import Phase, QueueRunner
+from app.ui.theme.icons import icon
+from app.ui.theme.tokens import Tokens
+
+
+def enable_actions(
+    page: QueuePage, rows: Sequence[Row], runner: QueueRunner, tokens: Tokens
+) -> None:
+    """Enable the actions that have something to do.
+
+    Args:
+        page: The page.
+        rows: All rows.
+        runner: Runs them.
+        tokens: The colors of the button that starts the queue.
+    """
+    actions, chosen = page.actions_by_key, page.list.chosen()
+    waiting = any(row.state.waits for row in rows)
+    running, stopping = runner.running, runner.phase is Phase.STOPPING
+    enabled = (waiting or running) and not stopping
+    actions["start"].setEnabled(enabled)
+    actions["start"].setText(tr("Stop") if running else tr("Start"))
+    color = "" if running or not enabled else tokens.on_accent
+    tokens = replace(tokens, text=color) if color else tokens
+    actions["start"].setIcon(icon("stop" if running else "play", tokens))
+    page.show_running(running or not enabled)
+    actions["finish"].setEnabled(running and not stopping)
+    actions["finish"].setChecked(runner.finishing)
+    actions["retry"].setEnabled(any(row.state is RowState.FAILED for row in rows))
+    taken = (RowState.RUNNING, RowState.ELSEWHERE)
+    free = bool(chosen) and all(row.state not in taken for row in chosen)
+    actions["remove"].setEnabled(free)
+    actions["clear"].setEnabled(any(row.state.ended for row in rows))
+    for key in ("up", "down", "first", "last"):
+        actions[key].setEnabled(bool(chosen))
+    for key in ("open", "reveal"):
+        actions[key].setEnabled(len(chosen) == 1 and _has_result(chosen[0]))
+
+
+def _has_result(row: Row) -> bool:
+    return (bool(row.result) and row.state.ended) or (row.several and row.done > 0)

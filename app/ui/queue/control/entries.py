@@ -1,0 +1,111 @@
+"""Moves, retries and removes entries of the queue, and opens their results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices
+
+from app.batch.job_queue import JobQueue
+from app.errors import Problem
+from app.live.session import Session
+from app.translation.texts import mark, tr
+from app.ui.queue.rows import Row, RowState
+from app.ui.queue.store import QueueStore
+from utils.text import printable
+
+GONE_ADVICE = mark("It was moved or deleted; run the job again to make a new one.")
+NO_PROGRAM_ADVICE = mark("Choose a program for such files in the system's settings.")
+
+
+class QueueEntries:
+    """Changes the rows that are chosen.
+
+    Args:
+        session: Runs jobs and tells problems.
+        store: Changes the queue.
+        rows: Returns all rows in their order.
+        chosen: Returns those that are chosen.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        store: QueueStore,
+        rows: Callable[[], Sequence[Row]],
+        chosen: Callable[[], list[Row]],
+    ) -> None:
+        self._session, self._store = session, store
+        self._rows, self._chosen = rows, chosen
+
+    def retry(self) -> None:
+        """Have the chosen rows that failed wait again; without any of these, all that failed."""
+        failed = [row for row in self._chosen() if row.state is RowState.FAILED]
+        failed = failed or [row for row in self._rows() if row.state is RowState.FAILED]
+        numbers = [row.number for row in failed]
+
+        def work(queue: JobQueue) -> None:
+            for number in numbers:
+                queue.retry(number)
+
+        self._store.change(work, doing="try again")
+
+    def move(self, numbers: Sequence[int], before: int | None) -> None:
+        """Have jobs run in another place of the order; `before` is a job's number, None the end."""
+        self._store.change(
+            lambda queue: queue.arrange(numbers, before), doing="change the order of the queue"
+        )
+
+    def shift(self, count: int) -> None:
+        """Move the chosen rows up (negative) or down by so many rows."""
+        order = [row.number for row in self._rows()]
+        chosen = [row.number for row in self._chosen()]
+        if not chosen:
+            return
+        others = [number for number in order if number not in chosen]
+        ahead = order.index(chosen[0] if count < 0 else chosen[-1])
+        place = ahead if count < 0 else ahead + 1 - len(chosen)
+        place = min(len(others), max(0, place + count))
+        self.move(chosen, others[place] if place < len(others) else None)
+
+    def shift_to_end(self, *, first: bool) -> None:
+        """Move the chosen rows to the first place, or to the last one."""
+        count = len(self._rows())
+        self.shift(-count if first else count)
+
+    def remove(self) -> None:
+        """Remove the chosen rows."""
+        self._remove([row.number for row in self._chosen()])
+
+    def clear(self) -> None:
+        """Remove every row that is done."""
+        self._remove([row.number for row in self._rows() if row.state.ended])
+
+    def open_result(self, *, folder: bool) -> None:
+        """Open the result of the one row that is chosen, or the folder that it is in."""
+        chosen = self._chosen()
+        if len(chosen) != 1 or not chosen[0].result:
+            return
+        path = Path(chosen[0].result)
+        where = path.parent if folder and not chosen[0].several else path
+        name = printable(where.name)
+
+        def opened(there: bool) -> None:
+            if not there:
+                said = tr("'{name}' is not there any more", name=name)
+                self._session.problem.emit(Problem(said, advice=tr(GONE_ADVICE)))
+            elif not QDesktopServices.openUrl(QUrl.fromLocalFile(str(where))):
+                said = tr("No program opens '{name}'", name=name)
+                self._session.problem.emit(Problem(said, advice=tr(NO_PROGRAM_ADVICE)))
+
+        self._session.run(where.exists, opened, doing=tr("open {name}", name=name))
+
+    def _remove(self, numbers: Sequence[int]) -> None:
+        def work(queue: JobQueue) -> None:
+            for number in numbers:
+                queue.remove(number)
+
+        if numbers:
+            self._store.change(work, doing="remove from the queue")

@@ -1,0 +1,78 @@
+"""What is said of the queue: how far it is, how it has ended, what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from app.translation.texts import tr
+from app.ui.queue.rows import Row, RowState, work_of
+from app.ui.queue.runner import Phase, QueueRunner
+from utils.text import printable
+
+
+def counts(rows: Iterable[Row]) -> tuple[int, int]:
+    """How many rows have nothing left to do, and how many failed."""
+    states = [row.state for row in rows]
+    return sum(state.ended for state in states), states.count(RowState.FAILED)
+
+
+def summary_words(rows: Sequence[Row], runner: QueueRunner) -> str:
+    """How far the queue is, and how long it still takes; "" of an empty one."""
+    if not rows:
+        return ""
+    ended, failed = counts(rows)
+    words = [tr("{done} of {n} done", done=ended, n=len(rows))]
+    if failed:
+        words.append(tr("{n} failed", n=failed))
+    if runner.phase is Phase.STARTING:
+        words.append(tr("starting"))
+    elif runner.phase is Phase.STOPPING:
+        words.append(tr("stopping"))
+    elif runner.finishing:
+        words.append(tr("stops after this one"))
+    elif runner.running:
+        words.append(runner.forecast.words(work_of(rows, runner.progress)))
+    return " · ".join(filter(None, words))
+
+
+def done_share(rows: Sequence[Row], runner: QueueRunner) -> float | None:
+    """How much of the queue is done, 0 to 1; None while it does not run."""
+    if not runner.running or not rows:
+        return None
+    progress = runner.progress
+    return (sum(counts(rows)) + ((progress.share or 0.0) if progress else 0.0)) / len(rows)
+
+
+def end_words(ended: Sequence[Row]) -> str:
+    """Say how the queue has ended.
+
+    Args:
+        ended: The rows that were run.
+    """
+    _, failed = counts(ended)
+    done = len(ended) - failed
+    if failed:
+        return tr("The queue has ended: {done} done, {failed} failed", done=done, failed=failed)
+    return tr("The queue has ended: {done} done", done=done)
+
+
+def left_out_words(paths: Sequence[Path]) -> str:
+    """Say which files were not added, since they are neither pictures nor films."""
+    name = printable(paths[0].name)
+    if len(paths) == 1:
+        return tr(
+            "'{name}' is neither a picture nor a film, and was not added to the queue", name=name
+        )
+    return tr(
+        "'{name}' and {n} more are neither pictures nor films, and were not added to the queue",
+        name=name,
+        n=len(paths) - 1,
+    )
+
+
+def stream_words(*, paused: bool) -> str:
+    """Say what becomes of the stream while the queue runs."""
+    if paused:
+        return tr("The picture is paused while the queue runs; Space goes on with it")
+    return tr("The picture goes on beside the queue and slows it down; Space pauses it")

@@ -1,0 +1,45 @@
+"""Numbers and lists as the chosen language writes them."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.translation import numbers
+from app.translation.lists import listed
+from app.translation.numbers import number, significant
+
+
+@pytest.fixture
+def comma():
+    """Numbers with a decimal comma."""
+    numbers.use(lambda value, decimals: f"{value:.{decimals}f}".replace(".", ","))
+    yield
+    numbers.use(None)
+
+
+def test_numbers_are_english_until_a_language_is_chosen():
+    assert number(1234.56, 1) == "1,234.6"
+    assert number(7) == "7"
+
+
+def test_the_language_writes_every_number(comma):
+    assert number(29.97, 1) == "30,0"
+    assert significant(29.97, 4) == "29,97"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(30.0, "30"), (29.970, "29.97"), (119.88, "119.9"), (0.5, "0.5")]
+)
+def test_zeros_behind_the_decimal_sign_are_left_out(value, said):
+    assert significant(value, 4) == said
+
+
+def test_a_large_number_is_written_out():
+    assert significant(123456.0, 3) == "123,000"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [([], ""), (["a"], "a"), (["a", "b"], "a and b"), ([*"abc"], "a, b and c")]
+)
+def test_things_are_listed_in_one_sentence(words, said):
+    assert listed(words) == said
