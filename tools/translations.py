@@ -22,6 +22,7 @@ from app.translation.languages import LANGUAGES, SOURCE
 from app.translation.texts import key_of
 from app.ui.actions import ACTIONS, GROUPS, ActionEntry
 from app.ui.queue.actions import GROUP, QUEUE_ACTIONS
+from models.training import presets
 
 ROOT = Path(__file__).resolve().parent.parent
 FUNCTIONS = ("tr", "trn", "mark")
@@ -49,6 +50,11 @@ def _of_options() -> Iterator[str]:
             yield from (option.title, option.remark)
 
 
+def _of_presets() -> Iterator[str]:
+    for row in (*presets.PRESETS, *presets.STROKES):
+        yield from (row.title, row.words)
+
+
 def _of_questions() -> Iterator[str]:
     yield TITLE
     for topic, questions in QUESTIONS.items():
@@ -65,6 +71,7 @@ TABLES: dict[str, Callable[[], Iterable[str]]] = {
     "options": _of_options,
     "advice": lambda: (*ADVICE.values(), DISK_FULL, CORRECT, ASK_FOR_HELP),
     "questions": _of_questions,
+    "presets": _of_presets,
 }
 
 

@@ -31,6 +31,7 @@ from app.training.events import (
 from app.training.request import TrainingRequest
 from app.training.run_store import LossPoint, RunDirectory, RunStore
 from app.training.state import Phase, State
+from app.translation.texts import tr
 from models.training.presets import cheaper
 
 log = logging.getLogger(__name__)
@@ -226,7 +227,7 @@ class TrainingController(QObject):
             if damaged and self._state.phase is Phase.IDLE and self._state.problem is None:
                 self._set_state(
                     Phase.IDLE,
-                    problem=Problem(damaged[0], "\n".join(damaged), ADVICE["DamagedRunError"]),
+                    problem=Problem(damaged[0], "\n".join(damaged), tr(ADVICE["DamagedRunError"])),
                 )
             self.unfinished_changed.emit(found)
 
@@ -328,7 +329,7 @@ class TrainingController(QObject):
         forecast = self._state.forecast
         if forecast is None:
             self._on_failed_exit(
-                ProcessExit("failed", "the training process did not report its speed")
+                ProcessExit("failed", tr("the training process did not report its speed"))
             )
         elif forecast.seconds > max(CONFIRM_ABOVE_S, AGREED_FACTOR * self._agreed_s):
             self._set_state(Phase.AWAITING_CONFIRMATION, doing="", fraction=None)
@@ -404,9 +405,9 @@ class TrainingController(QObject):
         if self._whole_file_reason:
             self._leave_for_question(run, self._whole_file_reason)
             return
-        problem = Problem(
-            f"Could not train '{run.title}': {exit.reason}", exit.details, ADVICE["TrainingError"]
-        )
+        doing = tr("train '{title}'", title=run.title)
+        said = tr("Could not {doing}: {error}", doing=doing, error=exit.reason)
+        problem = Problem(said, exit.details, tr(ADVICE["TrainingError"]))
         self._pause_or_discard(problem)
 
     def _leave_for_question(self, run: RunDirectory, reason: str) -> None:
@@ -456,8 +457,8 @@ class TrainingController(QObject):
             lock.acquire()
         except Timeout:
             problem = Problem(
-                f"'{run.title}' is being trained by another window of StyleForge",
-                advice=ADVICE["LockedError"],
+                tr("'{title}' is being trained by another window of StyleForge", title=run.title),
+                advice=tr(ADVICE["LockedError"]),
             )
             self._set_state(self._state.phase, problem=problem)
             return False
@@ -481,7 +482,7 @@ class TrainingController(QObject):
 
     def _job(self, work: Callable[[], T], done: Callable[[T], None], title: str) -> None:
         def failed(exc: Exception) -> None:
-            problem = Problem.of(exc, doing=f"train '{title}'")
+            problem = Problem.of(exc, doing=tr("train '{title}'", title=title))
             if self._state.phase in (Phase.PREPARING, Phase.STOPPING):
                 self._reset(problem)
             elif self._state.phase is Phase.FINISHING:

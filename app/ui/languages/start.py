@@ -57,6 +57,12 @@ def number(value: float, decimals: int = 0) -> str:
     return QLocale().toString(float(value), "f", decimals)
 
 
+def significant(value: float, digits: int) -> str:
+    """Return a number as it is written in the chosen language, rounded to significant digits, of
+    which zeros at the end are left out."""
+    return QLocale().toString(float(value), "g", digits)
+
+
 def _translate_qt(app: QApplication, language: str) -> None:
     """Translate the standard dialogs, whose texts come with Qt."""
     for before in app.findChildren(QTranslator):

@@ -24,16 +24,19 @@ from app.errors import Problem
 from app.live.session import Session
 from app.styles.pack import Style
 from app.training.run_store import RunDirectory
-from app.training.state import Phase, State
+from app.training.state import Phase, State, TrainingProgress
+from app.translation.texts import mark, tr, trn
 from app.ui.controllers.drop_handler import accept_as_copy
 from app.ui.durations import format_duration, format_remaining
 from app.ui.file_dialogs import FileDialogs
+from app.ui.languages.start import number
 from app.ui.theme.tokens import SPACE
 from app.ui.training.choice_bar import Answer, ChoiceBar
 from app.ui.training.form import TrainingForm
-from app.ui.training.formatting import confirmation_text
+from app.ui.training.formatting import confirmation_text, pace_text
 from app.ui.training.loss_plot import LossPlot
 from app.ui.training.preview import Preview
+from app.ui.training.topics import Topic
 from app.ui.widgets.message_bars import ProblemBar, make_button
 from app.ui.window_geometry import WindowGeometry
 from models.training.download import layers_proven
@@ -44,7 +47,7 @@ from utils.devices import resolve
 Pixels = NDArray[np.uint8]
 FORM_WIDTH = 340
 NEAR_START = 30  # steps after which the new style is seen
-_EMPTY = "The preview appears here; it shows the picture of the main window in the new style"
+_EMPTY = mark("The preview appears here; it shows the picture of the main window in the new style")
 
 
 class TrainingWindow(QDialog):
@@ -74,7 +77,7 @@ class TrainingWindow(QDialog):
         self._attached_run = False  # the run is not from the request in the form
         self._own_pictures_allowed = False
         self._previews = 0  # counts the previews; only the newest is shown
-        self.setWindowTitle("Train a style - StyleForge")
+        self.setWindowTitle(tr("Train a style - StyleForge"))
         self.setWindowFlag(Qt.WindowType.WindowMinMaxButtonsHint)
         self.setModal(False)
         self.setAcceptDrops(True)
@@ -93,18 +96,18 @@ class TrainingWindow(QDialog):
         self.problems = ProblemBar(self)
         self.choice_bar = ChoiceBar(self)
         self.preview = Preview(self)
-        self.preview.show_image(QImage(), _EMPTY)
+        self.preview.show_image(QImage(), tr(_EMPTY))
         self.loss_plot = LossPlot(self)
         self.use_frame = make_button(
-            "&Use the current frame",
-            "Preview the style on the picture that is on screen",
+            tr("&Use the current frame"),
+            tr("Preview the style on the picture that is on screen"),
             self._use_current_frame,
         )
         self.progress_bar = QProgressBar(self)
         self.progress_bar.setTextVisible(False)
         self.progress_bar.setFixedHeight(SPACE)
-        self.progress_bar.setAccessibleName("Progress")
-        self.progress_bar.setToolTip("Progress of the training")
+        self.progress_bar.setAccessibleName(tr("Progress"))
+        self.progress_bar.setToolTip(tr("Progress of the training"))
         self.progress_bar.setStyleSheet(
             "QProgressBar { background: palette(base); border: none; border-radius: 4px; }"
             "QProgressBar::chunk { background: palette(highlight); border-radius: 4px; }"
@@ -112,19 +115,23 @@ class TrainingWindow(QDialog):
         self.status = QLabel(self)
         self.status.setTextFormat(Qt.TextFormat.PlainText)
         self.status.setWordWrap(True)
-        self.status.setAccessibleName("Status of the training")
+        self.status.setAccessibleName(tr("Status of the training"))
         self.start = make_button(
-            "&Start training", "Measure how long it takes, then train (Ctrl+Enter)", self._start
+            tr("&Start training"),
+            tr("Measure how long it takes, then train (Ctrl+Enter)"),
+            self._start,
         )
         self.resume = make_button(
-            "&Resume", "Continue from the last checkpoint (Ctrl+Enter)", self._resume
+            tr("&Resume"), tr("Continue from the last checkpoint (Ctrl+Enter)"), self._resume
         )
         for primary in (self.start, self.resume):
             primary.setProperty("role", "primary")
-        self.pause = make_button("Pau&se", "Pause training; progress is saved", self._pause)
-        self.cancel = make_button("Can&cel", "Stop training and delete this run", self._ask_cancel)
+        self.pause = make_button(tr("Pau&se"), tr("Pause training; progress is saved"), self._pause)
+        self.cancel = make_button(
+            tr("Can&cel"), tr("Stop training and delete this run"), self._ask_cancel
+        )
         self.discard = make_button(
-            "Delete ru&n", "Delete this run with its checkpoint", self._ask_cancel
+            tr("Delete ru&n"), tr("Delete this run with its checkpoint"), self._ask_cancel
         )
         for each in (self.start, self.resume, self.pause, self.cancel, self.discard):
             each.setAutoDefault(False)
@@ -202,13 +209,20 @@ class TrainingWindow(QDialog):
                 self._use_own_pictures()
         else:
             run = self._studio.state.run
-            named = f"'{run.title}'" if run else "another style"
-            self.problems.add(
-                Problem(
-                    f"'{title}' cannot be trained while the training of {named} is not finished",
-                    advice="Finish or delete that run first.",
+            said = (
+                tr(
+                    "'{title}' cannot be trained while the training of '{other}' is not finished",
+                    title=title,
+                    other=run.title,
+                )
+                if run
+                else tr(
+                    "'{title}' cannot be trained while the training of another style is not "
+                    "finished",
+                    title=title,
                 )
             )
+            self.problems.add(Problem(said, advice=tr("Finish or delete that run first.")))
 
     def _use_own_pictures(self) -> None:
         """Learn on the user's pictures folder; the first time only if that is allowed."""
@@ -223,12 +237,17 @@ class TrainingWindow(QDialog):
             self.form.set_folder(folder)
 
         self.choice_bar.ask(
-            "own pictures",
-            f"May StyleForge look through {folder} and learn on the photographs there, now and "
-            "whenever you train a style? They are only read, and nothing leaves this machine.",
-            Answer("&Allow", "Learn on these photographs; this is asked once", allowed),
-            Answer("Choose a fol&der...", "Learn on other photographs", self.form.ask_folder),
-            Answer("&No", "Leave these photographs alone", lambda: None),
+            Topic.OWN_PICTURES,
+            tr(
+                "May StyleForge look through {folder} and learn on the photographs there, now and "
+                "whenever you train a style? They are only read, and nothing leaves this machine.",
+                folder=folder,
+            ),
+            Answer(tr("&Allow"), tr("Learn on these photographs; this is asked once"), allowed),
+            Answer(
+                tr("Choose a fol&der..."), tr("Learn on other photographs"), self.form.ask_folder
+            ),
+            Answer(tr("&No"), tr("Leave these photographs alone"), lambda: None),
         )
 
     # Signals of the training controller
@@ -272,63 +291,69 @@ class TrainingWindow(QDialog):
         if state.phase is Phase.IDLE:
             return self.form.missing_input
         if state.phase is Phase.PAUSED and run is not None:
-            done = f", step {run.iteration:,} of {run.iterations:,}" if run.iteration else ""
-            return f"'{run.title}' is paused{done}"
+            if not run.iteration:
+                return tr("'{title}' is paused", title=run.title)
+            return tr("'{title}' is paused, step {step} of {steps}", **_steps(run))
         if state.phase is Phase.TRAINING and progress is not None and run is not None:
-            skipped = f"; {progress.skipped} photographs left out" if progress.skipped else ""
-            what = f"{'the fast version of ' if run.trains_lite else ''}'{run.title}'"
-            return (
-                f"Training {what}: step {progress.iteration:,} of {progress.iterations:,}, "
-                f"{format_remaining(progress.seconds_left)} at {_pace(progress.per_second)}"
-                f"{skipped}"
-            )
-        return state.doing
+            return _training_text(run, progress)
+        return tr(state.doing)
 
     def _ask_if_needed(self, state: State) -> None:
         forecast = state.forecast
         if state.phase is not Phase.AWAITING_CONFIRMATION or forecast is None:
-            self.choice_bar.withdraw("long")
-        elif self.choice_bar.topic != "long":
+            self.choice_bar.withdraw(Topic.LONG)
+        elif self.choice_bar.topic != Topic.LONG:
             answers = [
-                Answer("Start any&way", "Train although it takes that long", self._studio.confirm)
+                Answer(
+                    tr("Start any&way"),
+                    tr("Train although it takes that long"),
+                    self._studio.confirm,
+                )
             ]
             if forecast.cheaper is not None:
+                preset = tr(forecast.cheaper.title)
                 time = format_duration(forecast.cheaper_seconds)
                 less = Answer(
-                    f"&{forecast.cheaper.title} instead: about {time}",
-                    forecast.cheaper.words,
+                    tr("&{preset} instead: about {time}", preset=preset, time=time),
+                    tr(forecast.cheaper.words),
                     self._start_cheaper,
                 )
                 answers.append(less)
-            answers.append(Answer("Do &not train", "Return to the form", self._studio.cancel))
+            answers.append(
+                Answer(tr("Do &not train"), tr("Return to the form"), self._studio.cancel)
+            )
             live = self._session.info is not None and not self._session.paused
-            self.choice_bar.ask("long", confirmation_text(forecast, beside_picture=live), *answers)
+            self.choice_bar.ask(
+                Topic.LONG, confirmation_text(forecast, beside_picture=live), *answers
+            )
         if state.phase is not Phase.IDLE:
-            self.choice_bar.withdraw("unfinished")
+            self.choice_bar.withdraw(Topic.UNFINISHED)
         if state.phase not in (Phase.IDLE, Phase.PAUSED):
-            self.choice_bar.withdraw("download")
+            self.choice_bar.withdraw(Topic.DOWNLOAD)
         if state.phase not in (Phase.TRAINING, Phase.PAUSED):
-            self.choice_bar.withdraw("cancel")
+            self.choice_bar.withdraw(Topic.CANCEL)
 
     def _restart_plot(self) -> None:
         run = self._studio.state.run
         self.loss_plot.set_points(self._studio.history, run.iterations if run else 0)
         if self._studio.state.phase is Phase.TRAINING:  # goes on with the fast version
             return
-        self.preview.show_image(QImage(), _EMPTY)
+        self.preview.show_image(QImage(), tr(_EMPTY))
 
     def _show_preview(self, path: Path) -> None:
         self._previews += 1
-        number = self._previews
+        shown = self._previews
         progress = self._studio.state.progress
-        caption = "A first impression; training makes it finer"
-        if progress is not None:
-            caption = f"Step {progress.iteration:,}"
-            if progress.iteration < NEAR_START:
-                caption += " (still close to the style it starts from)"
+        if progress is None:
+            caption = tr("A first impression; training makes it finer")
+        elif progress.iteration < NEAR_START:
+            step = number(progress.iteration)
+            caption = tr("Step {step} (still close to the style it starts from)", step=step)
+        else:
+            caption = tr("Step {step}", step=number(progress.iteration))
 
         def done(image: QImage) -> None:
-            if number == self._previews and not image.isNull():
+            if shown == self._previews and not image.isNull():
                 self.preview.show_image(image, caption)
 
         self._session.run(lambda: QImage(str(path)), done, doing="show the preview")
@@ -339,29 +364,43 @@ class TrainingWindow(QDialog):
 
     def _show_finished(self, style: Style) -> None:
         self.status.setText(
-            f"'{style.title}' is in the gallery; its files are in {style.weights.parent}"
+            tr(
+                "'{title}' is in the gallery; its files are in {folder}",
+                title=style.title,
+                folder=style.weights.parent,
+            )
         )
 
     def _ask_about_unfinished(self, runs: tuple[RunDirectory, ...]) -> None:
         self._unfinished = runs
-        if self.choice_bar.topic == "download":
+        if self.choice_bar.topic == Topic.DOWNLOAD:
             return  # one question at a time; the studio asks about runs whenever it is shown
         if not runs or self._studio.state.phase is not Phase.IDLE:
-            self.choice_bar.withdraw("unfinished")
+            self.choice_bar.withdraw(Topic.UNFINISHED)
             return
         run = runs[0]
-        done = f": step {run.iteration:,} of {run.iterations:,}" if run.iteration else ""
-        more = f" ({len(runs) - 1} more)" if len(runs) > 1 else ""
+        if run.iteration:
+            question = tr(
+                "The training of '{title}' is not finished: step {step} of {steps}.", **_steps(run)
+            )
+        else:
+            question = tr("The training of '{title}' is not finished.", title=run.title)
+        if more := len(runs) - 1:
+            question = trn("{text} ({n} more)", "{text} ({n} more)", more, text=question)
         self.choice_bar.ask(
-            "unfinished",
-            f"The training of '{run.title}' is not finished{done}.{more}",
-            Answer("&Resume", "Continue from the last checkpoint", lambda: self._resume_run(run)),
+            Topic.UNFINISHED,
+            question,
             Answer(
-                "Delete ru&n",
-                "Delete this run with its checkpoint",
+                tr("&Resume"),
+                tr("Continue from the last checkpoint"),
+                lambda: self._resume_run(run),
+            ),
+            Answer(
+                tr("Delete ru&n"),
+                tr("Delete this run with its checkpoint"),
                 lambda: self._studio.delete(run),
             ),
-            Answer("&Later", "Decide later", lambda: None),
+            Answer(tr("&Later"), tr("Decide later"), lambda: None),
         )
 
     # Actions of the user
@@ -378,8 +417,8 @@ class TrainingWindow(QDialog):
     def _start(self) -> None:
         if self.form.needs_download:
             part = Answer(
-                f"&Download {PART_MB} MB and start",
-                "Download the layers in use, then train",
+                tr("&Download {size} MB and start", size=PART_MB),
+                tr("Download the layers in use, then train"),
                 self._start_training,
             )
             self._ask_to_download(_download_text(), part)
@@ -388,21 +427,26 @@ class TrainingWindow(QDialog):
 
     def _ask_to_download(self, question: str, *first: Answer) -> None:
         whole = Answer(
-            f"&Whole file, {WHOLE_MB} MB",
-            "Download the whole file, compare its published checksum, then train",
+            tr("&Whole file, {size} MB", size=WHOLE_MB),
+            tr("Download the whole file, compare its published checksum, then train"),
             self._start_with_whole_file,
         )
         answers = [*first, whole]
         if self._studio.state.phase is Phase.IDLE:  # a paused run keeps the file it began with
-            tip = "Use a file on this machine, then train"
-            answers.append(Answer("Choose a &file...", tip, self._use_file))
-        cancel = Answer("&Not now", "Download nothing", lambda: None)
-        self.choice_bar.ask("download", question, *answers, cancel)
+            tip = tr("Use a file on this machine, then train")
+            answers.append(Answer(tr("Choose a &file..."), tip, self._use_file))
+        cancel = Answer(tr("&Not now"), tr("Download nothing"), lambda: None)
+        self.choice_bar.ask(Topic.DOWNLOAD, question, *answers, cancel)
 
     def _ask_for_whole_file(self, reason: str) -> None:
         self._ask_to_download(
-            f"The layers that training uses cannot be downloaded alone: {reason}. The whole file "
-            f"of VGG-19 is {WHOLE_MB} MB, downloaded once from {HOST}."
+            tr(
+                "The layers that training uses cannot be downloaded alone: {reason}. The whole "
+                "file of VGG-19 is {size} MB, downloaded once from {host}.",
+                reason=reason,
+                size=WHOLE_MB,
+                host=HOST,
+            )
         )
 
     def _start_with_whole_file(self) -> None:
@@ -452,22 +496,28 @@ class TrainingWindow(QDialog):
             self._studio.cancel()
             return
         self.choice_bar.ask(
-            "cancel",
-            f"Stop training '{state.run.title}' after {steps:,} steps?",
-            Answer("&Go on", "Do not stop", lambda: None),
+            Topic.CANCEL,
+            trn(
+                "Stop training '{title}' after {n} step?",
+                "Stop training '{title}' after {n} steps?",
+                steps,
+                n=number(steps),
+                title=state.run.title,
+            ),
+            Answer(tr("&Go on"), tr("Do not stop"), lambda: None),
             Answer(
-                "&Keep as a style",
-                "End the training and add what was learned so far to the gallery",
+                tr("&Keep as a style"),
+                tr("End the training and add what was learned so far to the gallery"),
                 self._studio.keep_learned,
             ),
-            Answer("&Delete", "Delete what was learned", self._studio.cancel),
+            Answer(tr("&Delete", "training"), tr("Delete what was learned"), self._studio.cancel),
         )
 
     def _use_current_frame(self) -> None:
         frame = self._frame()
         if frame is not None:
             self._studio.set_preview_frame(frame)
-            self.status.setText("The next preview shows the current frame")
+            self.status.setText(tr("The next preview shows the current frame"))
 
     # Drop
 
@@ -490,11 +540,39 @@ class TrainingWindow(QDialog):
             self.form.set_picture(path)
 
 
-def _pace(per_second: float) -> str:
-    """The measured speed, such as "12 steps a minute"."""
-    if per_second >= 1:
-        return f"{per_second:.0f} steps a second"
-    return f"{60 * per_second:.2g} steps a minute"
+def _steps(run: RunDirectory) -> dict[str, str]:
+    """What a text says of a run that was stopped."""
+    return {
+        "title": run.title,
+        "step": number(run.iteration),
+        "steps": number(run.iterations),
+    }
+
+
+def _training_text(run: RunDirectory, progress: TrainingProgress) -> str:
+    """How far a run is, and how fast."""
+    values = {
+        "title": run.title,
+        "step": number(progress.iteration),
+        "steps": number(progress.iterations),
+        "left": format_remaining(progress.seconds_left),
+        "pace": pace_text(progress.per_second),
+    }
+    if run.trains_lite:
+        text = tr(
+            "Training the fast version of '{title}': step {step} of {steps}, {left} at {pace}",
+            **values,
+        )
+    else:
+        text = tr("Training '{title}': step {step} of {steps}, {left} at {pace}", **values)
+    if progress.skipped:
+        text = trn(
+            "{text}; {n} photograph left out",
+            "{text}; {n} photographs left out",
+            progress.skipped,
+            text=text,
+        )
+    return text
 
 
 def _own_pictures() -> Path:
@@ -503,16 +581,21 @@ def _own_pictures() -> Path:
 
 def _download_text() -> str:
     """What is downloaded, from where, and what can be checked about it."""
-    text = (
+    need = tr(
         "Training needs a helper network, VGG-19, that judges how well a style is learned: "
-        f"{PART_MB} MB, downloaded once from {HOST}. Nothing is sent. "
+        "{size} MB, downloaded once from {host}. Nothing is sent.",
+        size=PART_MB,
+        host=HOST,
     )
     if layers_proven():
-        return text + "Its checksums are known and compared."
-    return text + (
-        "Checked are the server's identity and the shape of the data, not a checksum: one is "
-        f"published only for the whole file ({WHOLE_MB} MB)."
-    )
+        checks = tr("Its checksums are known and compared.")
+    else:
+        checks = tr(
+            "Checked are the server's identity and the shape of the data, not a checksum: one is "
+            "published only for the whole file ({size} MB).",
+            size=WHOLE_MB,
+        )
+    return f"{need} {checks}"
 
 
 def _paths(urls: list[QUrl]) -> list[Path]:

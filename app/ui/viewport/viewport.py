@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.engine.result import Comparison, StyledFrame
 from app.frame import Frame
+from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.comparison import paint_comparison, summary
 from app.ui.viewport.scaling import Pixels, scale_frame, scale_part
@@ -57,7 +58,7 @@ class Viewport(QWidget):
         self._view = "styled"
         self._split = 0.5
         self._mirrored = False
-        self._title = "the style"
+        self._title = tr("the style")
         self._empty_text = ("", "")
         self._waiting_text = ""
         self._drop_hint: tuple[str, str, bool] | None = None
@@ -75,7 +76,7 @@ class Viewport(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMinimumSize(240, 240)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        self.setAccessibleName("Picture")
+        self.setAccessibleName(tr("Picture"))
         self.setToolTip("")
         self._update_description()
 
@@ -202,13 +203,20 @@ class Viewport(QWidget):
         if self._styled is None:
             text = self._waiting_text or ". ".join(part for part in self._empty_text if part)
         elif self._view == "split":
-            text = f"Split view, divider at {self._split:.0%}; left and right arrows move it"
+            text = tr(
+                "Split view, divider at {percent} %; left and right arrows move it",
+                percent=round(100 * self._split),
+            )
         elif self._view == "compare" and self._figures:
             text = summary(self._figures)
         else:
-            text = f"Styled with {self._title}"
+            text = tr("Styled with {style}", style=self._title)
         if self._styled is not None and self.zoom.text:
-            text = f"{text}. Shown at {self.zoom.text}; Alt and an arrow key move it"
+            text = tr(
+                "{text}. Shown at {size}; Alt and an arrow key move it",
+                text=text,
+                size=self.zoom.text,
+            )
         self.setAccessibleDescription(text)
 
     # Painting
@@ -266,7 +274,8 @@ class Viewport(QWidget):
             self._paint_split(painter, styled, place)
         elif self._view == "compare" and not self._waiting_text:
             corner = QPoint(self.width() - 2 * SPACE, self._covered + 2 * SPACE)
-            draw_pill(painter, corner, "Measuring plain PyTorch and StyleForge...", right=True)
+            said = tr("Measuring plain PyTorch and StyleForge...")
+            draw_pill(painter, corner, said, right=True)
         self._paint_zoom(painter)
 
     def _paint_zoom(self, painter: QPainter) -> None:
@@ -284,7 +293,7 @@ class Viewport(QWidget):
         painter.restore()
         down = place.bottom() - SPACE - painter.fontMetrics().height() - SPACE
         half = place.width() // 2 - 2 * SPACE
-        draw_pill(painter, QPoint(place.left() + SPACE, down), "Original", widest=half)
+        draw_pill(painter, QPoint(place.left() + SPACE, down), tr("Original"), widest=half)
         corner = QPoint(place.right() - SPACE, down)
         draw_pill(painter, corner, self._title, right=True, widest=half)
         painter.setPen(QPen(SHADE, 4))

