@@ -15,6 +15,7 @@ from app.training.run_store import RunDirectory
 from app.training.state import Forecast, Phase, State, TrainingProgress
 from app.ui.file_dialogs import FileDialogs
 from app.ui.languages.start import apply_language
+from app.ui.training.formatting import status_text
 from app.ui.training.window import TrainingWindow
 from models.training.presets import PRESETS
 from tests.conftest import picture
@@ -49,10 +50,10 @@ def letters(window: QWidget) -> list[str]:
 @pytest.mark.parametrize(
     ("phase", "ask"),
     [
-        (Phase.IDLE, lambda window: window._use_own_pictures()),
-        (Phase.IDLE, lambda window: window._ask_about_unfinished((RUN, RUN))),
+        (Phase.IDLE, lambda window: window.own_pictures.use()),
+        (Phase.IDLE, lambda window: window.questions.ask_about_unfinished((RUN, RUN))),
         (Phase.IDLE, lambda window: window._start()),
-        (Phase.PAUSED, lambda window: window._ask_for_whole_file("zu alt")),
+        (Phase.PAUSED, lambda window: window.questions.ask_for_whole_file("zu alt")),
         (Phase.AWAITING_CONFIRMATION, lambda window: None),
         (Phase.TRAINING, lambda window: None),
     ],
@@ -82,8 +83,8 @@ def test_a_tip_of_the_german_studio_names_the_key_of_its_control(german):
 def test_progress_is_said_in_german_with_german_numbers(german):
     progress = TrainingProgress(1200, 40_000, 90.0, 1.5 / 60, 1)
     state = State(Phase.TRAINING, RUN, progress=progress)
-    said = german._status_text(state)
+    said = status_text(state)
     assert said.startswith("'Wellen' wird trainiert: Schritt 1.200 von 40.000, ")
-    assert said.endswith(" bei 1,5 Schritte pro Minute; 1 Foto ausgelassen")
-    assert german._status_text(State(Phase.PREPARING, doing="Preparing...")) == "Vorbereitung..."
+    assert said.endswith(", 1,5 Schritte pro Minute; 1 Foto ausgelassen")
+    assert status_text(State(Phase.PREPARING, doing="Preparing...")) == "Vorbereitung..."
     assert german.form.preset.currentText() == "Skizze"

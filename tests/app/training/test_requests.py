@@ -121,7 +121,7 @@ def test_a_long_run_is_asked_about_and_can_be_declined(
 ):
     monkeypatch.setattr(studio_module, "CONFIRM_ABOVE_S", 0.0)
     filled(window, order, qtbot)
-    window.start.click()
+    window.foot.start.click()
     state = until(qtbot, session.studio, Phase.AWAITING_CONFIRMATION)
     assert state.forecast is not None
     assert not state.forecast.on_gpu

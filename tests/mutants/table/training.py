@@ -133,8 +133,8 @@ MUTANTS = (
     ),
     Mutant(
         "the user's pictures are read without being asked for",
-        "app/ui/training/window.py",
-        "if self._own_pictures_allowed:",
+        "app/ui/training/own_pictures.py",
+        "if self.allowed:",
         "if True:",
         (
             "tests/app/training/test_own_pictures.py::"
