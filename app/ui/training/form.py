@@ -29,7 +29,7 @@ from app.translation.texts import mark, tr
 from app.ui.file_dialogs import OPEN_FOLDER, OPEN_PICTURE, OPEN_WEIGHTS, FileDialogs
 from app.ui.languages.start import significant
 from app.ui.theme.tokens import SPACE
-from app.ui.training.fields import PathLabel, PictureField, path_row
+from app.ui.training.fields import PathLabel, PictureField, add_titled, path_row
 from app.ui.training.formatting import scan_text
 from app.ui.widgets.form_layout import NoWheelSlider
 from app.ui.widgets.message_bars import make_button
@@ -156,8 +156,8 @@ class TrainingForm(QScrollArea):
             RemarkLabel() for _ in range(3)
         )
         self.stroke_remark, self.weight_remark, self.vgg_remark = (RemarkLabel() for _ in range(3))
-        _add_titled(column, tr("&Painting"), self.picture, self.picture, self.picture_remark)
-        _add_titled(column, tr("Photographs to learn on"), self.folder, None)
+        add_titled(column, tr("&Painting"), self.picture, self.picture, self.picture_remark)
+        add_titled(column, tr("Photographs to learn on"), self.folder, None)
         column.addWidget(path_row(QLabel(), self.own_pictures, self.choose_folder))
         column.addWidget(self.folder_remark)
         self.folder_remark.show_text(tr(_PHOTOGRAPHS))
@@ -168,13 +168,13 @@ class TrainingForm(QScrollArea):
         inner = QVBoxLayout(self.advanced)
         inner.setContentsMargins(0, 0, 0, 0)
         inner.setSpacing(SPACE // 2)
-        _add_titled(inner, tr("&Title"), self.title, self.title)
-        _add_titled(inner, tr("&Quality"), self.preset, self.preset, self.preset_remark)
-        _add_titled(inner, tr("Stro&kes"), self.stroke, self.stroke, self.stroke_remark)
+        add_titled(inner, tr("&Title"), self.title, self.title)
+        add_titled(inner, tr("&Quality"), self.preset, self.preset, self.preset_remark)
+        add_titled(inner, tr("Stro&kes"), self.stroke, self.stroke, self.stroke_remark)
         strength = tr("St&rength of the style")
-        _add_titled(inner, strength, self.weight, self.weight, self.weight_remark)
+        add_titled(inner, strength, self.weight, self.weight, self.weight_remark)
         row = path_row(self.vgg, self.clear_vgg, self.choose_vgg)
-        _add_titled(inner, tr("Helper network (VGG-19)"), row, None, self.vgg_remark)
+        add_titled(inner, tr("Helper network (VGG-19)"), row, None, self.vgg_remark)
         column.addWidget(self.advanced)
         column.addStretch(1)
         self.setWidget(content)
@@ -401,22 +401,3 @@ def _image(pixels: NDArray[np.uint8]) -> QImage:
 
 def _capitalized(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _add_titled(
-    column: QVBoxLayout,
-    title: str,
-    control: QWidget,
-    buddy: QWidget | None,
-    remark: QLabel | None = None,
-) -> None:
-    """Add a heading with the mnemonic of `buddy`, the control, and a remark."""
-    label = QLabel(title)
-    label.setProperty("role", "heading")
-    if buddy is not None:
-        label.setBuddy(buddy)
-    column.addSpacing(SPACE)
-    column.addWidget(label)
-    column.addWidget(control)
-    if remark is not None:
-        column.addWidget(remark)
