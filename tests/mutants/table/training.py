@@ -150,7 +150,7 @@ MUTANTS = (
     ),
     Mutant(
         "the whole file of VGG-19 is downloaded unasked",
-        "app/training/controller.py",
+        "app/training/process.py",
         'self._vgg_download = "layers"',
         'self._vgg_download = "whole"',
         (
