@@ -12,7 +12,7 @@ _SILENT = (
     *("setObjectName", "setProperty", "property", "findChild", "findChildren", "getLogger"),
     *("debug", "info", "warning", "error", "exception", "critical", "QKeySequence", "setShortcut"),
     *("compile", "split", "sub", "match", "fullmatch", "setattr", "getattr", "TypeVar"),
-    *("cast", "setStyle", "set_least_size"),
+    *("cast", "setStyle", "setStyleSheet", "set_least_size"),
     *("icon", "encode", "decode", "strftime", "write_text", "read_text", "write"),
 )
 # Functions that show what they are given, one word as well.
@@ -84,12 +84,14 @@ def _in_values(node: ast.Call, name: str) -> Iterator[ast.Constant | ast.JoinedS
 
 
 def _children(node: ast.AST) -> Iterator[ast.AST]:
-    """What is below a node, without its docstring, its annotations and its decorators."""
+    """What is below a node, without its docstring, annotations, decorators and keys."""
     body = getattr(node, "body", None)
     documented = isinstance(node, _DOCUMENTED) and body and _is_docstring(body[0])
     skipped: list[ast.AST | None] = [body[0]] if documented and isinstance(body, list) else []
     skipped += [getattr(node, "returns", None), getattr(node, "annotation", None)]
     skipped += list(getattr(node, "decorator_list", ()))
+    if isinstance(node, ast.Dict):
+        skipped += node.keys  # looked up, not shown
     if isinstance(node, ast.Subscript):
         skipped.append(node.slice)
     return (child for child in ast.iter_child_nodes(node) if child not in skipped)

@@ -23,6 +23,7 @@ from app.translation.texts import key_of
 from app.ui.actions import ACTIONS, GROUPS, ActionEntry
 from app.ui.queue.actions import GROUP, QUEUE_ACTIONS
 from models.families.table import FAMILIES
+from models.training import presets
 from utils.files.signatures import KINDS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -52,6 +53,11 @@ def _of_options() -> Iterator[str]:
             yield from (option.title, option.remark)
 
 
+def _of_presets() -> Iterator[str]:
+    for row in (*presets.PRESETS, *presets.STROKES):
+        yield from (row.title, row.words)
+
+
 def _of_questions() -> Iterator[str]:
     yield TITLE
     for topic, questions in QUESTIONS.items():
@@ -70,6 +76,7 @@ TABLES: dict[str, Callable[[], Iterable[str]]] = {
     "questions": _of_questions,
     "kinds_of_files": lambda: KINDS,
     "families": lambda: (family.one_of for family in FAMILIES.values()),
+    "presets": _of_presets,
 }
 
 

@@ -30,13 +30,6 @@ class Flicker:
         """The output's change over the source's; None where the source stands still."""
         return self.output / self.source if self.source >= STILL else None
 
-    def __str__(self) -> str:
-        if self.ratio is not None:
-            return f"{self.ratio:.2f} times the original's motion"
-        if self.output < STILL:
-            return "none, nothing changes"
-        return f"{self.output:.1f} of 255, the source stands still"
-
 
 class FlickerMeter:
     """Averages the changes of the last frames; another config or size begins a new average."""

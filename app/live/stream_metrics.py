@@ -15,6 +15,24 @@ from app.live.flicker import Flicker, FlickerMeter
 WINDOW_S = 2.0  # of the averages
 TIMED = 100  # frames at most, evenly among those of the window, whose timings are averaged
 BUSY = 0.85  # utilization of the engine above which it is the bottleneck
+# Fields of Timings; the longest is the bottleneck of a busy engine.
+ENGINE_PARTS = (
+    *("resize", "upload", "network", "download"),
+    *("blend", "comparison", "copy", "other"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bottleneck:
+    """What limits a stream.
+
+    Attributes:
+        part: One of ENGINE_PARTS, "display", or the kind of the source: "camera", "video".
+        fps: The rate of display or source; 0 for a part of the engine.
+    """
+
+    part: str
+    fps: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +50,7 @@ class StreamStats:
         timings: The mean latency by stage, of at most TIMED frames.
         deliver_ms: Mean time from the engine's thread to the window's.
         paint_ms: Mean time of painting.
-        bottleneck: What limits the stream, as a clause; "" if there is no stream.
+        bottleneck: What limits the stream; None if there is no stream.
         flicker: Measured over the last frames; None before there are two.
     """
 
@@ -45,7 +63,7 @@ class StreamStats:
     timings: Timings = field(default_factory=Timings)
     deliver_ms: float = 0.0
     paint_ms: float = 0.0
-    bottleneck: str = ""
+    bottleneck: Bottleneck | None = None
     flicker: Flicker | None = None
 
 
@@ -171,30 +189,18 @@ class StreamMetrics:
 
     def _bottleneck(
         self, capture_fps: float, processed_fps: float, displayed_fps: float, timings: Timings
-    ) -> str:
+    ) -> Bottleneck | None:
         if not processed_fps:
-            return ""
+            return None
         busy = timings.total * processed_fps / 1e3 >= BUSY
         # The engine may also be slowed by other processes: if it drops frames, it does not wait
         # for them, unless each takes longer to read than to style.
         behind = processed_fps < 0.9 * capture_fps and timings.read < timings.total
         if busy or behind:
-            parts = {
-                "resizing": timings.resize,
-                "upload": timings.upload,
-                "network": timings.network,
-                "download": timings.download,
-                "blending": timings.blend,
-                "comparison": timings.comparison,
-                "copies for the display": timings.copy,
-                "program around the engine": timings.other,
-            }
-            return f"limited by the {max(parts, key=lambda name: parts[name])}"
+            return Bottleneck(max(ENGINE_PARTS, key=lambda part: getattr(timings, part)))
         if displayed_fps < 0.9 * processed_fps:
-            return f"limited by the display: {displayed_fps:.0f} fps"
-        if not self._source:
-            return ""
-        return f"limited by the {self._source}: {capture_fps:.0f} fps"
+            return Bottleneck("display", displayed_fps)
+        return Bottleneck(self._source, capture_fps) if self._source else None
 
 
 def _rate(times: Sequence[float]) -> float:

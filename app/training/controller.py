@@ -6,7 +6,6 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,21 +15,17 @@ from PySide6.QtCore import QObject, Signal
 
 from app.background_jobs import Jobs
 from app.errors import ADVICE, Problem
-from app.processes.command_process import CommandProcess, ProcessExit
+from app.processes.command_process import ProcessExit
 from app.sources import scene
 from app.styles.library import Library
 from app.styles.pack import Style
-from app.training.events import (
-    forecast_from,
-    history_from,
-    loading_text,
-    losses_from,
-    progress_from,
-    thinned,
-)
+from app.training.events import forecast_from, thinned
+from app.training.process import TrainingProcess
 from app.training.request import TrainingRequest
 from app.training.run_store import LossPoint, RunDirectory, RunStore
-from app.training.state import Phase, State
+from app.training.state import Phase, State, TrainingProgress
+from app.training.unfinished import Unfinished, find_unfinished, run_lock
+from app.translation.texts import tr
 from models.training.presets import cheaper
 
 log = logging.getLogger(__name__)
@@ -38,10 +33,8 @@ T = TypeVar("T")
 
 CONFIRM_ABOVE_S = 15 * 60.0  # longer runs need confirmation
 AGREED_FACTOR = 1.5  # a run may take this much longer than confirmed
-LOADING_INTERVAL_S = 0.1  # between updates while loading
 CHECKPOINT_INTERVAL_S = 60.0  # between checkpoints: the most that a crash can lose
 HISTORY_INTERVAL_S = 30.0  # between saves of the loss history
-AS_CHILD = ("--json-progress", "--listen")  # flags of a process that talks to the program
 KILL_AFTER_MS = 4000  # a cancelled process is killed after this
 CLOSE_TIMEOUT_MS = 3000  # time to wait for a checkpoint when the program ends
 SCENE_SECOND, SCENE_SIZE = 4.0, (640, 480)  # time and size of the thumbnail's picture
@@ -66,21 +59,28 @@ class TrainingController(QObject):
         self._library = library
         self._runs = RunStore(library.user.parent / "training")
         self._jobs = Jobs(self)
-        self._process = CommandProcess("training process", self)
-        self._process.event_received.connect(self._on_event)
-        self._process.exited.connect(self._on_exit)
+        self._process = self._connected_process()
         self._state = State()
         self._request: TrainingRequest | None = None
         self._lock: FileLock | None = None
         self._cancelled = False
-        self._vgg_download = "layers"
         self._finish_asked = False  # the user keeps what was learned so far as a style
-        self._whole_file_reason = ""  # why the process that runs cannot download them
         self._seconds_per_step = 0.0
         self._agreed_s = 0.0  # training time that the user has confirmed already
         self._history_saved_at = 0.0
-        self._loading_shown_at = 0.0
         self.history: list[LossPoint] = []
+
+    def _connected_process(self) -> TrainingProcess:
+        process = TrainingProcess(self)
+        process.note_received.connect(self.note_received)
+        process.preview_saved.connect(self.preview_saved)
+        process.loading.connect(self._on_loading)
+        process.estimated.connect(self._on_estimate)
+        process.resumed.connect(self._on_resumed)
+        process.losses_received.connect(self._on_losses)
+        process.progressed.connect(self._on_progress)
+        process.exited.connect(self._on_exit)
+        return process
 
     @property
     def state(self) -> State:
@@ -115,7 +115,7 @@ class TrainingController(QObject):
                 self._discard()
                 return
             self._set_state(Phase.MEASURING, doing="Reading the photographs...")
-            self._start_process(run, "--estimate")
+            self._process.work_on(run, "--estimate")
 
         self._job(work, done, request.title)
 
@@ -191,7 +191,7 @@ class TrainingController(QObject):
 
     def allow_whole_file(self) -> None:
         """Download VGG-19's whole file from now on, if it has to be downloaded."""
-        self._vgg_download = "whole"
+        self._process.allow_whole_file()
 
     def set_preview_frame(self, frame: NDArray[np.uint8]) -> None:
         """Make the next previews with `frame`, [H, W, 3] uint8 RGB."""
@@ -203,34 +203,15 @@ class TrainingController(QObject):
         """Search for unfinished runs that no program works on; `unfinished_changed` follows."""
         current = self._state.run
 
-        def work() -> tuple[tuple[RunDirectory, ...], tuple[str, ...]]:
-            found = []
-            self._runs.clear_leftovers()
-            for run in self._runs.all():
-                if current is not None and run.path == current.path:
-                    continue
-                lock = _run_lock(run)
-                try:
-                    lock.acquire()
-                except Timeout:  # another window works on it
-                    continue
-                lock.release()
-                if run.worth_keeping:
-                    found.append(run)
-                elif self._runs.is_stale(run):
-                    self._runs.delete(run)
-            return tuple(found), self._runs.damaged()
-
-        def done(result: tuple[tuple[RunDirectory, ...], tuple[str, ...]]) -> None:
-            found, damaged = result
+        def done(found: Unfinished) -> None:
+            damaged = found.damaged
             if damaged and self._state.phase is Phase.IDLE and self._state.problem is None:
-                self._set_state(
-                    Phase.IDLE,
-                    problem=Problem(damaged[0], "\n".join(damaged), ADVICE["DamagedRunError"]),
-                )
-            self.unfinished_changed.emit(found)
+                advice = tr(ADVICE["DamagedRunError"])
+                problem = Problem(damaged[0], "\n".join(damaged), advice)
+                self._set_state(Phase.IDLE, problem=problem)
+            self.unfinished_changed.emit(found.runs)
 
-        self._jobs.run(work, done, self._log_failure)
+        self._jobs.run(lambda: find_unfinished(self._runs, current), done, self._log_failure)
 
     def close(self) -> None:
         """End the process and keep the checkpoint; call once, before the program quits."""
@@ -246,32 +227,9 @@ class TrainingController(QObject):
 
     # Events of the process
 
-    def _on_event(self, event: dict[str, Any]) -> None:
-        kind = event["event"]
-        if kind == "note":
-            self.note_received.emit(str(event["text"]))
-        elif kind == "loading":
-            self._show_loading(str(event["what"]), int(event["done"]), int(event["total"]))
-        elif kind == "whole_file_needed":
-            self._whole_file_reason = str(event["reason"])
-        elif kind == "impression":
-            self.preview_saved.emit(Path(str(event["preview"])))
-        elif kind == "estimate":
-            self._on_estimate(event)
-        elif kind == "resumed":
-            self._on_resumed(event)
-        elif kind == "progress":
-            self._on_progress(event)
-
-    def _show_loading(self, what: str, done: int, total: int) -> None:
-        if self._state.phase not in (Phase.MEASURING, Phase.TRAINING):
-            return
-        now = time.monotonic()
-        if done != total and now - self._loading_shown_at < LOADING_INTERVAL_S:
-            return
-        self._loading_shown_at = now
-        doing = loading_text(what, done, total)
-        self._set_state(self._state.phase, doing=doing, fraction=done / total if total else None)
+    def _on_loading(self, doing: str, fraction: float | None) -> None:
+        if self._state.phase in (Phase.MEASURING, Phase.TRAINING):
+            self._set_state(self._state.phase, doing=doing, fraction=fraction)
 
     def _on_estimate(self, event: dict[str, Any]) -> None:
         request = self._request
@@ -280,21 +238,20 @@ class TrainingController(QObject):
         self._seconds_per_step = forecast.seconds_per_step
         self._state = replace(self._state, forecast=forecast)
 
-    def _on_resumed(self, event: dict[str, Any]) -> None:
+    def _on_resumed(self, history: list[LossPoint]) -> None:
         """Take the losses that belong to the checkpoint.
 
         The history stored here may be shorter or longer, if the process or the window was killed.
         """
-        self.history[:] = thinned(history_from(event))
+        self.history[:] = thinned(history)
         if self.history:
             self.losses_received.emit(self.history[-1])
 
-    def _on_progress(self, event: dict[str, Any]) -> None:
-        progress, point = progress_from(event), losses_from(event)
+    def _on_losses(self, point: LossPoint) -> None:
         self.history.append(point)
         self.losses_received.emit(point)
-        if event.get("preview"):
-            self.preview_saved.emit(Path(str(event["preview"])))
+
+    def _on_progress(self, progress: TrainingProgress) -> None:
         if self._state.phase is Phase.TRAINING:
             fraction = progress.iteration / progress.iterations
             self._set_state(Phase.TRAINING, doing="Training", fraction=fraction, progress=progress)
@@ -328,7 +285,7 @@ class TrainingController(QObject):
         forecast = self._state.forecast
         if forecast is None:
             self._on_failed_exit(
-                ProcessExit("failed", "the training process did not report its speed")
+                ProcessExit("failed", tr("the training process did not report its speed"))
             )
         elif forecast.seconds > max(CONFIRM_ABOVE_S, AGREED_FACTOR * self._agreed_s):
             self._set_state(Phase.AWAITING_CONFIRMATION, doing="", fraction=None)
@@ -351,7 +308,7 @@ class TrainingController(QObject):
         assert run is not None
         if run.checkpoint.is_file():
             self._set_state(Phase.FINISHING, doing="Writing the style...", fraction=None)
-            self._start_process(run, "--finish")
+            self._process.work_on(run, "--finish")
         elif run.pack.is_dir():
             self._install_style()
         else:
@@ -366,12 +323,7 @@ class TrainingController(QObject):
         interval = str(min(500, max(5, steps)))
         self._history_saved_at = time.monotonic()
         self._set_state(Phase.TRAINING, doing="Starting...", fraction=None, problem=None)
-        self._start_process(run, "--checkpoint-interval", interval)
-
-    def _start_process(self, run: RunDirectory, *flags: str) -> None:
-        self._whole_file_reason = ""
-        arguments = run.arguments(*flags, "--vgg-download", self._vgg_download)
-        self._process.start([*arguments, *AS_CHILD])
+        self._process.work_on(run, "--checkpoint-interval", interval)
 
     def _enter_paused(self) -> None:
         run = self._state.run
@@ -401,12 +353,12 @@ class TrainingController(QObject):
     def _on_failed_exit(self, exit: ProcessExit) -> None:
         run = self._state.run
         assert run is not None
-        if self._whole_file_reason:
-            self._leave_for_question(run, self._whole_file_reason)
+        if reason := self._process.whole_file_reason:
+            self._leave_for_question(run, reason)
             return
-        problem = Problem(
-            f"Could not train '{run.title}': {exit.reason}", exit.details, ADVICE["TrainingError"]
-        )
+        doing = tr("train '{title}'", title=run.title)
+        said = tr("Could not {doing}: {error}", doing=doing, error=exit.reason)
+        problem = Problem(said, exit.details, tr(ADVICE["TrainingError"]))
         self._pause_or_discard(problem)
 
     def _leave_for_question(self, run: RunDirectory, reason: str) -> None:
@@ -451,13 +403,13 @@ class TrainingController(QObject):
 
     def _acquire_lock(self, run: RunDirectory) -> bool:
         """Make `run` the current one; False, with a problem, if another program works on it."""
-        lock = _run_lock(run)
+        lock = run_lock(run)
         try:
             lock.acquire()
         except Timeout:
             problem = Problem(
-                f"'{run.title}' is being trained by another window of StyleForge",
-                advice=ADVICE["LockedError"],
+                tr("'{title}' is being trained by another window of StyleForge", title=run.title),
+                advice=tr(ADVICE["LockedError"]),
             )
             self._set_state(self._state.phase, problem=problem)
             return False
@@ -481,7 +433,7 @@ class TrainingController(QObject):
 
     def _job(self, work: Callable[[], T], done: Callable[[T], None], title: str) -> None:
         def failed(exc: Exception) -> None:
-            problem = Problem.of(exc, doing=f"train '{title}'")
+            problem = Problem.of(exc, doing=tr("train '{title}'", title=title))
             if self._state.phase in (Phase.PREPARING, Phase.STOPPING):
                 self._reset(problem)
             elif self._state.phase is Phase.FINISHING:
@@ -493,15 +445,6 @@ class TrainingController(QObject):
 
     def _log_failure(self, exc: Exception) -> None:
         log.info("a background job failed and is ignored: %s", exc)
-
-
-def _run_lock(run: RunDirectory) -> FileLock:
-    """The lock held by the window that works on `run`.
-
-    The system releases it when the program ends, so neither the file nor its content means
-    anything.
-    """
-    return FileLock(run.path / "lock", timeout=0, thread_local=False)
 
 
 def _save_history(run: RunDirectory, history: list[LossPoint]) -> None:

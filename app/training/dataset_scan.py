@@ -12,7 +12,6 @@ from models.training.errors import TrainingError
 
 MAX_DECODED = 200  # photographs to decode, sampled from a larger folder
 SIDE = 48  # pixels; enough to detect a single-color picture
-FEW_PHOTOGRAPHS = 100  # smaller datasets get a warning
 
 
 class _AbandonedError(Exception):
@@ -40,25 +39,6 @@ class DatasetScan:
         """Whether the folder can be used for training."""
         return not self.problem
 
-    @property
-    def summary(self) -> str:
-        """The result in one or two sentences."""
-        if self.problem:
-            return f"{self.problem[:1].upper()}{self.problem[1:]}"
-        text = _count(self.found, "photograph")
-        if self.faults:
-            of = "" if self.decoded == self.found else f" of {self.decoded} checked"
-            text += f"; {len(self.faults)}{of} cannot be used and will be left out"
-        else:
-            all_decoded = self.decoded == self.found
-            text += ", all usable" if all_decoded else f"; {self.decoded} checked, all usable"
-        if self.found - len(self.faults) < FEW_PHOTOGRAPHS:
-            text += (
-                ". This is a small dataset: the style will fit these pictures better than others; "
-                "use several hundred different ones"
-            )
-        return text
-
 
 def scan_dataset(folder: Path, wanted: Callable[[], bool] = lambda: True) -> DatasetScan:
     """Scan `folder` with its subfolders; the scan stops early once `wanted()` is False."""
@@ -76,7 +56,3 @@ def scan_dataset(folder: Path, wanted: Callable[[], bool] = lambda: True) -> Dat
     except (TrainingError, OSError) as exc:
         return DatasetScan(problem=str(exc))
     return DatasetScan(len(paths), len(seen) + len(seen.skipped), seen.skipped)
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

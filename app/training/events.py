@@ -6,17 +6,27 @@ from typing import Any
 
 from app.training.run_store import LossPoint
 from app.training.state import Forecast, TrainingProgress
+from app.translation.texts import mark, tr
 from models.training.presets import Preset
 
 CURVE_POINTS = 1500  # points of a run's loss history
 
 
+_BYTES = ", bytes"  # ends the name of what is downloaded
+_LOADED = {"Photographs": mark("Photographs")}  # what else is loaded, by the names of the process
+
+
 def loading_text(what: str, done: int, total: int) -> str:
     """Describe that `done` of `total` (0: unknown) files, or bytes, are loaded."""
-    if what.endswith(", bytes"):
-        of = f" of {total / 1e6:.0f}" if total else ""
-        return f"Downloading {what.removesuffix(', bytes')}: {done / 1e6:.0f}{of} MB"
-    return f"{what}: {done:,} of {total:,}" if total else f"{what}: {done:,}"
+    if what.endswith(_BYTES):
+        what, done, total = what.removesuffix(_BYTES), round(done / 1e6), round(total / 1e6)
+        if total:
+            return tr("Downloading {name}: {done} of {total} MB", name=what, done=done, total=total)
+        return tr("Downloading {name}: {done} MB", name=what, done=done)
+    what = tr(_LOADED[what])
+    if total:
+        return tr("{what}: {done} of {total}", what=what, done=done, total=total)
+    return tr("{what}: {done}", what=what, done=done)
 
 
 def forecast_from(event: dict[str, Any], preset: Preset, less: Preset | None) -> Forecast:

@@ -34,6 +34,6 @@ def number(value: float, decimals: int = 0) -> str:
 def significant(value: float, digits: int) -> str:
     """Return a number as it is written in the chosen language, rounded to so many digits; zeros
     behind the decimal sign are left out."""
-    text = f"{value:.{digits}g}"
-    decimals = 0 if "e" in text else len(text.partition(".")[2])
-    return number(float(text), decimals)
+    mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
+    decimals = len(mantissa.partition(".")[2]) - int(exponent or 0)
+    return number(float(f"{value:.{digits}g}"), max(0, decimals))

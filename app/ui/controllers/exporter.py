@@ -24,7 +24,7 @@ from app.training.request import OWN_RESULTS
 from app.translation.texts import mark, tr, trn
 from app.ui.file_dialogs import SAVE_PICTURE as SAVED_AS
 from app.ui.file_dialogs import FileDialogs, suggested_name
-from app.ui.viewport.viewport import as_image
+from app.ui.viewport.frame_painter import as_image
 from app.ui.widgets.prompt_bar import PromptBar
 from utils.images.writing import SAVED
 

@@ -15,7 +15,7 @@ from PySide6.QtGui import QPixmap
 
 from app.background_jobs import RunJob
 from app.errors import StyleForgeError
-from app.ui.viewport.viewport import as_image
+from app.ui.viewport.frame_painter import as_image
 from utils.images.conversion import orientation_of, to_rgb, upright
 from utils.images.opening import ImageError, opened
 

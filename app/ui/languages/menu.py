@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from app.translation.catalog import available, share
 from app.translation.languages import LANGUAGES, SYSTEM
+from app.translation.numbers import number
 from app.translation.texts import tr
-from app.ui.languages.start import number
 
 
 class LanguageMenu(QMenu):

@@ -22,8 +22,8 @@ from app.engine.result import StyledFrame
 from app.looks.look import Look
 from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
+from app.ui.viewport.frame_painter import as_image
 from app.ui.viewport.scaling import scale_frame
-from app.ui.viewport.viewport import as_image
 from app.ui.widgets.toolbar import tool_button
 
 THUMBNAIL = QSize(80, 60)

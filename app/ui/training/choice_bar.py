@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import breakable
 from app.ui.widgets.message_bars import make_button, message_label
@@ -30,7 +31,7 @@ class ChoiceBar(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("offer")
-        self.setAccessibleName("Question")
+        self.setAccessibleName(tr("Question"))
         self._question = message_label(self)
         self._buttons: list[QPushButton] = []
         column = QVBoxLayout(self)

@@ -1,4 +1,4 @@
-"""Form fields for a picture and for a path."""
+"""Form fields for a picture and for a path, and how fields are laid out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QImage, QPainter, QPainterPath, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.ui.theme.tokens import RADIUS, SPACE
 
@@ -113,3 +113,22 @@ def path_row(label: QLabel, *buttons: QPushButton) -> QWidget:
     for each in buttons:
         row.addWidget(each)
     return made
+
+
+def add_titled(
+    column: QVBoxLayout,
+    title: str,
+    control: QWidget,
+    buddy: QWidget | None,
+    remark: QLabel | None = None,
+) -> None:
+    """Add a heading with the mnemonic of `buddy`, the control, and a remark."""
+    label = QLabel(title)
+    label.setProperty("role", "heading")
+    if buddy is not None:
+        label.setBuddy(buddy)
+    column.addSpacing(SPACE)
+    column.addWidget(label)
+    column.addWidget(control)
+    if remark is not None:
+        column.addWidget(remark)

@@ -25,9 +25,12 @@ from app.styles.pack import Style
 from app.training.dataset_scan import DatasetScan, scan_dataset
 from app.training.request import TrainingRequest
 from app.training.run_store import RunDirectory
+from app.translation.numbers import significant
+from app.translation.texts import mark, tr
 from app.ui.file_dialogs import OPEN_FOLDER, OPEN_PICTURE, OPEN_WEIGHTS, FileDialogs
 from app.ui.theme.tokens import SPACE
-from app.ui.training.fields import PathLabel, PictureField, path_row
+from app.ui.training.fields import PathLabel, PictureField, add_titled, path_row
+from app.ui.training.formatting import scan_text
 from app.ui.widgets.form_layout import NoWheelSlider
 from app.ui.widgets.message_bars import make_button
 from app.ui.widgets.option_box import Choice, OptionBox
@@ -41,12 +44,12 @@ from utils.images.reading import read_pixels
 
 SHOWN_SIDE = 560  # pixels of the style picture on screen, enough for scaled displays
 GOOD_SIDE = 512  # pixels of the painting's long side; the presets learn from as many
-_PAINTING = (
+_PAINTING = mark(
     "Best is a sharp picture of the painting alone, without its frame, of 512 pixels or more. "
     "Its strokes and colors are learned, not what it shows"
 )
-_SMALL = "This picture is small: of 512 pixels or more, finer strokes would be learned"
-_PHOTOGRAPHS = (
+_SMALL = mark("This picture is small: of 512 pixels or more, finer strokes would be learned")
+_PHOTOGRAPHS = mark(
     "The style practices on them, and they stay on this machine. Any subject will do: several "
     "hundred make a style that works on everything, some dozens are enough to try"
 )
@@ -85,48 +88,48 @@ class TrainingForm(QScrollArea):
 
     def _make(self) -> None:
         self.picture = PictureField(
-            "Painting",
-            "Choose the painting to learn the style of (Alt+P)",
-            "Drop a painting here, or click to choose one",
+            tr("Painting"),
+            tr("Choose the painting to learn the style of (Alt+P)"),
+            tr("Drop a painting here, or click to choose one"),
         )
         self.picture.clicked.connect(self.ask_picture)
         self.title = QLineEdit()
-        self.title.setAccessibleName("Title")
-        self.title.setToolTip("Name of the style in the gallery (Alt+T)")
+        self.title.setAccessibleName(tr("Title"))
+        self.title.setToolTip(tr("Name of the style in the gallery (Alt+T)"))
         self.title.setMaxLength(80)
         self.title.textEdited.connect(self._title_edited)
-        self.folder = PathLabel("Nothing chosen")
+        self.folder = PathLabel(tr("Nothing chosen"))
         self.own_pictures = make_button(
-            "&My pictures",
-            "Learn on the photographs in your pictures folder",
+            tr("&My pictures"),
+            tr("Learn on the photographs in your pictures folder"),
             lambda: self.own_pictures_wanted.emit(),
         )
         self.choose_folder = make_button(
-            "A &folder...", "Choose another folder of photographs", self.ask_folder
+            tr("A &folder..."), tr("Choose another folder of photographs"), self.ask_folder
         )
-        self.choose_folder.setAccessibleName("Choose the folder of photographs")
-        self.preset = OptionBox("Quality", "Quality and training time (Alt+Q)")
-        self.preset.set_options(Choice(row, row.title, row.words) for row in PRESETS)
+        self.choose_folder.setAccessibleName(tr("Choose the folder of photographs"))
+        self.preset = OptionBox(tr("Quality"), tr("Quality and training time (Alt+Q)"))
+        self.preset.set_options(Choice(row, tr(row.title), tr(row.words)) for row in PRESETS)
         self.preset.show_choice(next(row for row in PRESETS if row.key == "draft"))
         self.preset.picked.connect(lambda _: self._update_remarks())
         self.advanced_button = QToolButton()
-        self.advanced_button.setText("&Advanced")
-        self.advanced_button.setAccessibleName("Advanced")
+        self.advanced_button.setText(tr("&Advanced"))
+        self.advanced_button.setAccessibleName(tr("Advanced"))
         self.advanced_button.setToolTip(
-            "Show or hide title, quality, strokes and the helper network (Alt+A)"
+            tr("Show or hide title, quality, strokes and the helper network (Alt+A)")
         )
         self.advanced_button.setCheckable(True)
         self.advanced_button.setAutoRaise(True)
         self.advanced_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.advanced_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.advanced_button.toggled.connect(self._show_advanced)
-        self.stroke = OptionBox("Strokes", "Size of the strokes (Alt+K)")
-        self.stroke.set_options(Choice(row, row.title, row.words) for row in STROKES)
+        self.stroke = OptionBox(tr("Strokes"), tr("Size of the strokes (Alt+K)"))
+        self.stroke.set_options(Choice(row, tr(row.title), tr(row.words)) for row in STROKES)
         self.stroke.show_choice(STROKES[1])
         self.stroke.picked.connect(lambda _: self._update_remarks())
         self.weight = NoWheelSlider(
-            "Strength of the style",
-            "How much the painting counts against the photograph (Alt+R)",
+            tr("Strength of the style"),
+            tr("How much the painting counts against the photograph (Alt+R)"),
         )
         low, high = (round(value * STEPS_PER_UNIT) for value in STYLE_WEIGHTS)
         self.weight.setRange(low, high)
@@ -135,11 +138,11 @@ class TrainingForm(QScrollArea):
         self.weight.valueChanged.connect(lambda _: self._update_remarks())
         self.vgg = PathLabel("")
         self.choose_vgg = make_button(
-            "Choose fil&e...", "Choose a file of VGG-19's weights", lambda: self.ask_vgg()
+            tr("Choose fil&e..."), tr("Choose a file of VGG-19's weights"), lambda: self.ask_vgg()
         )
         self.clear_vgg = make_button(
-            "Use the &default",
-            "Use torchvision's weights instead of this file",
+            tr("Use the &default"),
+            tr("Use torchvision's weights instead of this file"),
             lambda: self._set_vgg(""),
         )
 
@@ -153,24 +156,25 @@ class TrainingForm(QScrollArea):
             RemarkLabel() for _ in range(3)
         )
         self.stroke_remark, self.weight_remark, self.vgg_remark = (RemarkLabel() for _ in range(3))
-        _add_titled(column, "&Painting", self.picture, self.picture, self.picture_remark)
-        _add_titled(column, "Photographs to learn on", self.folder, None)
+        add_titled(column, tr("&Painting"), self.picture, self.picture, self.picture_remark)
+        add_titled(column, tr("Photographs to learn on"), self.folder, None)
         column.addWidget(path_row(QLabel(), self.own_pictures, self.choose_folder))
         column.addWidget(self.folder_remark)
-        self.folder_remark.show_text(_PHOTOGRAPHS)
-        self.picture_remark.show_text(_PAINTING)
+        self.folder_remark.show_text(tr(_PHOTOGRAPHS))
+        self.picture_remark.show_text(tr(_PAINTING))
         column.addSpacing(SPACE)
         column.addWidget(self.advanced_button, 0, Qt.AlignmentFlag.AlignLeft)
         self.advanced = QWidget()
         inner = QVBoxLayout(self.advanced)
         inner.setContentsMargins(0, 0, 0, 0)
         inner.setSpacing(SPACE // 2)
-        _add_titled(inner, "&Title", self.title, self.title)
-        _add_titled(inner, "&Quality", self.preset, self.preset, self.preset_remark)
-        _add_titled(inner, "Stro&kes", self.stroke, self.stroke, self.stroke_remark)
-        _add_titled(inner, "St&rength of the style", self.weight, self.weight, self.weight_remark)
+        add_titled(inner, tr("&Title"), self.title, self.title)
+        add_titled(inner, tr("&Quality"), self.preset, self.preset, self.preset_remark)
+        add_titled(inner, tr("Stro&kes"), self.stroke, self.stroke, self.stroke_remark)
+        strength = tr("St&rength of the style")
+        add_titled(inner, strength, self.weight, self.weight, self.weight_remark)
         row = path_row(self.vgg, self.clear_vgg, self.choose_vgg)
-        _add_titled(inner, "Helper network (VGG-19)", row, None, self.vgg_remark)
+        add_titled(inner, tr("Helper network (VGG-19)"), row, None, self.vgg_remark)
         column.addWidget(self.advanced)
         column.addStretch(1)
         self.setWidget(content)
@@ -230,11 +234,11 @@ class TrainingForm(QScrollArea):
     def missing_input(self) -> str:
         """What the user has to do before training can start; empty if nothing."""
         if self._picture is None:
-            return "Choose a painting"
+            return tr("Choose a painting")
         if self.folder.path is None:
-            return "Choose the photographs to learn on"
+            return tr("Choose the photographs to learn on")
         if self._scan is not None and not self._scan.usable:
-            return "Choose a folder with photographs in it"
+            return tr("Choose a folder with photographs in it")
         return ""
 
     @property
@@ -254,7 +258,7 @@ class TrainingForm(QScrollArea):
         one = QFileDialog.FileMode.ExistingFile
         self._picker.dialog(
             self,
-            "Choose a painting",
+            tr("Choose a painting"),
             OPEN_PICTURE,
             one,
             lambda names: self.set_picture(Path(names[0])),
@@ -275,7 +279,7 @@ class TrainingForm(QScrollArea):
             else:
                 self._picture, self._shown = path, _image(found)
                 small = max(found.shape[:2]) < GOOD_SIDE
-                self.picture_remark.show_text(_SMALL if small else "")
+                self.picture_remark.show_text(tr(_SMALL) if small else "")
                 if title:
                     self.title.setText(title)
                 elif not self._title_edited_by_user:
@@ -283,7 +287,7 @@ class TrainingForm(QScrollArea):
             self.picture.show_image(self._shown)
             self.changed.emit()
 
-        self._run(lambda: _read(path), done, doing=f"read {path.name}")
+        self._run(lambda: _read(path), done, doing=tr("read {name}", name=path.name))
 
     def _title_edited(self, text: str) -> None:
         self._title_edited_by_user = bool(text.strip())
@@ -296,7 +300,7 @@ class TrainingForm(QScrollArea):
         one = QFileDialog.FileMode.Directory
         dialog = self._picker.dialog(
             self,
-            "Choose a folder of photographs",
+            tr("Choose a folder of photographs"),
             OPEN_FOLDER,
             one,
             lambda names: self.set_folder(Path(names[0])),
@@ -309,14 +313,14 @@ class TrainingForm(QScrollArea):
         """Set the folder of photographs; it is scanned in the background."""
         self.folder.show_path(folder)
         self._scan = None
-        self.folder_remark.show_text("Counting...")
+        self.folder_remark.show_text(tr("Counting..."))
         self._scan_count += 1
         number = self._scan_count
 
         def done(found: DatasetScan) -> None:
             if number == self._scan_count:
                 self._scan = found
-                self.folder_remark.show_text(found.summary)
+                self.folder_remark.show_text(scan_text(found))
                 self.changed.emit()
 
         self._run(
@@ -338,7 +342,7 @@ class TrainingForm(QScrollArea):
         one = QFileDialog.FileMode.ExistingFile
         self._picker.dialog(
             self,
-            "Choose VGG-19's weights",
+            tr("Choose VGG-19's weights"),
             OPEN_WEIGHTS,
             one,
             chosen,
@@ -347,11 +351,11 @@ class TrainingForm(QScrollArea):
     def show_vgg(self, path: Path | None) -> None:
         """Set the file with VGG-19's weights; None for torchvision's."""
         here = present_vgg() is not None
-        nothing = "torchvision's" if here else f"{PART_MB} MB to download"
+        nothing = tr("torchvision's") if here else tr("{size} MB to download", size=PART_MB)
         self.vgg.show_path(path, nothing)
         self.clear_vgg.setVisible(path is not None)
         missing = path is not None and not path.is_file()
-        self.vgg_remark.show_text("This file no longer exists" if missing else "")
+        self.vgg_remark.show_text(tr("This file no longer exists") if missing else "")
 
     def _set_vgg(self, name: str) -> None:
         self.show_vgg(Path(name) if name else None)
@@ -362,11 +366,14 @@ class TrainingForm(QScrollArea):
     def _update_remarks(self) -> None:
         self.preset_remark.show_text(self.preset.remark)
         self.stroke_remark.show_text(self.stroke.remark)
-        words = "as in the built-in styles" if self.style_weight == STYLE_WEIGHT else ""
-        if not words:
-            more = self.style_weight > STYLE_WEIGHT
-            words = "more style, less photograph" if more else "more photograph, less style"
-        self.weight_remark.show_text(f"{self.style_weight:g}: {words}")
+        weight = significant(self.style_weight, 6)
+        if self.style_weight == STYLE_WEIGHT:
+            words = tr("{weight}: as in the built-in styles", weight=weight)
+        elif self.style_weight > STYLE_WEIGHT:
+            words = tr("{weight}: more style, less photograph", weight=weight)
+        else:
+            words = tr("{weight}: more photograph, less style", weight=weight)
+        self.weight_remark.show_text(words)
         self.changed.emit()
 
     def _show_advanced(self, on: bool) -> None:
@@ -394,22 +401,3 @@ def _image(pixels: NDArray[np.uint8]) -> QImage:
 
 def _capitalized(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _add_titled(
-    column: QVBoxLayout,
-    title: str,
-    control: QWidget,
-    buddy: QWidget | None,
-    remark: QLabel | None = None,
-) -> None:
-    """Add a heading with the mnemonic of `buddy`, the control, and a remark."""
-    label = QLabel(title)
-    label.setProperty("role", "heading")
-    if buddy is not None:
-        label.setBuddy(buddy)
-    column.addSpacing(SPACE)
-    column.addWidget(label)
-    column.addWidget(control)
-    if remark is not None:
-        column.addWidget(remark)

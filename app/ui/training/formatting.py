@@ -1,16 +1,204 @@
-"""Formats the forecast of a training as text."""
+"""Puts the values of a training into words: runs, their forecast and pace, photographs."""
 
 from __future__ import annotations
 
-from app.training.state import Forecast
-from app.ui.durations import format_duration
+from app.training.dataset_scan import DatasetScan
+from app.training.run_store import RunDirectory
+from app.training.state import Forecast, Phase, State, TrainingProgress
+from app.translation.numbers import number, significant
+from app.translation.texts import tr, trn
+from app.ui.durations import format_duration, format_remaining
+from models.training.download import layers_proven
+from models.training.download.published import HOST, PART_MB, WHOLE_MB
+
+FEW_PHOTOGRAPHS = 100  # smaller datasets get a warning
+NEAR_START = 30  # steps after which the new style is seen
 
 
 def confirmation_text(forecast: Forecast, *, beside_picture: bool = False) -> str:
     """Return the question before a long run; `beside_picture`: the live stream runs meanwhile."""
-    where = f"on {forecast.device}" if forecast.on_gpu else "on this processor"
-    hope = "" if forecast.on_gpu else "; a GPU would take minutes"
-    slowed = ""
-    if beside_picture and not forecast.on_gpu:
-        slowed = " Training is faster while the live stream is paused."
-    return f"About {format_duration(forecast.seconds)} {where}{hope}.{slowed} Start anyway?"
+    duration = format_duration(forecast.seconds)
+    if forecast.on_gpu:
+        return tr(
+            "About {duration} on {device}. Start anyway?",
+            duration=duration,
+            device=forecast.device,
+        )
+    if beside_picture:
+        return tr(
+            "About {duration} on this processor; a GPU would take minutes. Training is faster "
+            "while the live stream is paused. Start anyway?",
+            duration=duration,
+        )
+    return tr(
+        "About {duration} on this processor; a GPU would take minutes. Start anyway?",
+        duration=duration,
+    )
+
+
+def pace_text(per_second: float) -> str:
+    """Return the measured speed, such as "12 steps a minute"."""
+    if per_second >= 1:
+        steps = round(per_second)
+        return trn("{n} step a second", "{n} steps a second", steps, n=number(steps))
+    steps_a_minute = significant(60 * per_second, 2)
+    form = 1 if steps_a_minute == "1" else 2
+    return trn("{n} step a minute", "{n} steps a minute", form, n=steps_a_minute)
+
+
+def scan_text(scan: DatasetScan) -> str:
+    """Return the result of a scan in one or two sentences."""
+    if scan.problem:
+        return f"{scan.problem[:1].upper()}{scan.problem[1:]}"
+    unusable, all_checked = len(scan.faults), scan.decoded == scan.found
+    text = trn("{n} photograph", "{n} photographs", scan.found, n=number(scan.found))
+    decoded = number(scan.decoded)
+    if unusable and all_checked:
+        text = trn(
+            "{text}; {n} cannot be used and will be left out",
+            "{text}; {n} cannot be used and will be left out",
+            unusable,
+            text=text,
+        )
+    elif unusable:
+        text = trn(
+            "{text}; {n} of {decoded} checked cannot be used and will be left out",
+            "{text}; {n} of {decoded} checked cannot be used and will be left out",
+            unusable,
+            text=text,
+            decoded=decoded,
+        )
+    elif all_checked:
+        text = tr("{text}, all usable", text=text)
+    else:
+        text = tr("{text}; {n} checked, all usable", text=text, n=decoded)
+    if scan.found - unusable < FEW_PHOTOGRAPHS:
+        text = tr(
+            "{text}. This is a small dataset: the style will fit these pictures better than "
+            "others; use several hundred different ones",
+            text=text,
+        )
+    return text
+
+
+def status_text(state: State) -> str:
+    """Return what a run is doing, and how far it is."""
+    run, progress = state.run, state.progress
+    if state.phase is Phase.PAUSED and run is not None:
+        if not run.iteration:
+            return tr("'{title}' is paused", title=run.title)
+        return tr("'{title}' is paused, step {step} of {steps}", **_steps(run))
+    if state.phase is Phase.TRAINING and progress is not None and run is not None:
+        return _training_text(run, progress)
+    return tr(state.doing)
+
+
+def caption_text(progress: TrainingProgress | None) -> str:
+    """Return what a preview shows."""
+    if progress is None:
+        return tr("A first impression; training makes it finer")
+    step = number(progress.iteration)
+    if progress.iteration < NEAR_START:
+        return tr("Step {step} (still close to the style it starts from)", step=step)
+    return tr("Step {step}", step=step)
+
+
+def unfinished_text(run: RunDirectory, more: int) -> str:
+    """Return that a run is not finished, and how many more are not."""
+    if run.iteration:
+        text = tr(
+            "The training of '{title}' is not finished: step {step} of {steps}.", **_steps(run)
+        )
+    else:
+        text = tr("The training of '{title}' is not finished.", title=run.title)
+    return trn("{text} ({n} more)", "{text} ({n} more)", more, text=text) if more else text
+
+
+def busy_text(title: str, run: RunDirectory | None) -> str:
+    """Return that a style cannot be trained beside the run there is."""
+    if run is None:
+        return tr(
+            "'{title}' cannot be trained while the training of another style is not finished",
+            title=title,
+        )
+    return tr(
+        "'{title}' cannot be trained while the training of '{other}' is not finished",
+        title=title,
+        other=run.title,
+    )
+
+
+def cancel_text(run: RunDirectory, steps: int) -> str:
+    """Return the question before a run is ended."""
+    return trn(
+        "Stop training '{title}' after {n} step?",
+        "Stop training '{title}' after {n} steps?",
+        steps,
+        n=number(steps),
+        title=run.title,
+    )
+
+
+def download_text() -> str:
+    """Return what is downloaded, from where, and what can be checked about it."""
+    need = tr(
+        "Training needs a helper network, VGG-19, that judges how well a style is learned: "
+        "{size} MB, downloaded once from {host}. Nothing is sent.",
+        size=PART_MB,
+        host=HOST,
+    )
+    if layers_proven():
+        checks = tr("Its checksums are known and compared.")
+    else:
+        checks = tr(
+            "Checked are the server's identity and the shape of the data, not a checksum: one is "
+            "published only for the whole file ({size} MB).",
+            size=WHOLE_MB,
+        )
+    return f"{need} {checks}"
+
+
+def whole_file_text(reason: str) -> str:
+    """Return why the whole file of VGG-19 is needed, and from where it is downloaded."""
+    return tr(
+        "The layers that training uses cannot be downloaded alone: {reason}. The whole file of "
+        "VGG-19 is {size} MB, downloaded once from {host}.",
+        reason=reason,
+        size=WHOLE_MB,
+        host=HOST,
+    )
+
+
+def _steps(run: RunDirectory) -> dict[str, str]:
+    """What a text says of a run that was stopped."""
+    return {
+        "title": run.title,
+        "step": number(run.iteration),
+        "steps": number(run.iterations),
+    }
+
+
+def _training_text(run: RunDirectory, progress: TrainingProgress) -> str:
+    """How far a run is, and how fast."""
+    values = {
+        "title": run.title,
+        "step": number(progress.iteration),
+        "steps": number(progress.iterations),
+        "left": format_remaining(progress.seconds_left),
+        "pace": pace_text(progress.per_second),
+    }
+    if run.trains_lite:
+        text = tr(
+            "Training the fast version of '{title}': step {step} of {steps}, {left} at {pace}",
+            **values,
+        )
+    else:
+        text = tr("Training '{title}': step {step} of {steps}, {left} at {pace}", **values)
+    if progress.skipped:
+        text = trn(
+            "{text}; {n} photograph left out",
+            "{text}; {n} photographs left out",
+            progress.skipped,
+            text=text,
+        )
+    return text

@@ -17,6 +17,7 @@ from app.settings import Settings
 from app.styles.pack import Style
 from app.training.run_store import RunDirectory
 from app.training.state import Phase, State
+from app.translation.texts import tr
 from app.ui.actions import tooltip_with_shortcut
 from app.ui.file_dialogs import FileDialogs
 from app.ui.training.notification import Notification
@@ -94,9 +95,9 @@ class TrainingLauncher(QObject):
         if style.picture is None or self._session.studio.state.phase is not Phase.IDLE:
             return
         notices.show_offer(
-            f"'{style.title}' is made in an instant. Training makes it finer",
-            "&Train it...",
-            "Open the studio with this painting",
+            tr("'{title}' is made in an instant. Training makes it finer", title=style.title),
+            tr("&Train it..."),
+            tr("Open the studio with this painting"),
             lambda: self.open(settings(), style.picture, style.title),
         )
 
@@ -112,20 +113,21 @@ class TrainingLauncher(QObject):
         if self._quit_asked or studio.state.phase not in (Phase.TRAINING, Phase.STOPPING):
             return True
         title = studio.state.run.title if studio.state.run else ""
-        question = f"'{title}' is being trained. Quit and resume it next time?"
+        question = tr("'{title}' is being trained. Quit and resume it next time?", title=title)
         if self._questions.isVisible() and self._questions.accessibleDescription() == question:
             return True  # asked to close twice; a checkpoint is written anyway
 
         def quit_soon() -> None:
             self._quit_asked = True
-            self._session.notice.emit("Saving a checkpoint, then closing")
+            self._session.notice.emit(tr("Saving a checkpoint, then closing"))
             studio.pause()
 
-        self._questions.ask(question, "&Quit", lambda _text: quit_soon())
+        self._questions.ask(question, tr("&Quit"), lambda _text: quit_soon())
         return False
 
     def _notify(self, style: Style) -> None:
-        self.notification.show(f"'{style.title}' is ready", "It is the last style in the gallery")
+        said = tr("'{title}' is ready", title=style.title)
+        self.notification.show(said, tr("It is the last style in the gallery"))
 
     def _source_pixels(self) -> NDArray[np.uint8] | None:
         styled = self._current()
@@ -133,10 +135,10 @@ class TrainingLauncher(QObject):
 
     def _on_state_changed(self, state: State) -> None:
         words = ""
-        if state.phase is Phase.TRAINING:
-            words = "Training" if state.fraction is None else f"{state.fraction:.0%} trained"
+        if state.phase is Phase.TRAINING and state.fraction is not None:
+            words = tr("{percent} % trained", percent=round(100 * state.fraction))
         elif state.phase.busy:
-            words = "Training"
+            words = tr("Training")
         self.progress_text_changed.emit(words)
         seen = self.window is not None and self.window.isVisible()
         if state.problem is not None and not seen:
@@ -147,7 +149,10 @@ class TrainingLauncher(QObject):
     def _show_unfinished(self, runs: tuple[RunDirectory, ...]) -> None:
         if runs and not self._unfinished_announced:
             words = tooltip_with_shortcut(
-                f"The training of '{runs[0].title}' is not finished; resume it in the studio",
+                tr(
+                    "The training of '{title}' is not finished; resume it in the studio",
+                    title=runs[0].title,
+                ),
                 self._key,
             )
             self._session.notice.emit(words)

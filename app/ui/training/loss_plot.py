@@ -11,18 +11,20 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.training.run_store import LossPoint
+from app.translation.numbers import number, significant
+from app.translation.texts import mark, tr
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import REDRAW_MS, scaled
 
 SMOOTH = 0.02  # fraction of the plotted width to average over
-_BATCH_NOISE = (
+_BATCH_NOISE = mark(
     "Each value is of one batch, so the thin line is noisy; the thick line is its average"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One loss: field of a LossPoint, colors (contrast at least 3:1) and dash pattern."""
+    """One loss: field of a LossPoint, title, colors (contrast at least 3:1) and dash pattern."""
 
     field: str
     title: str
@@ -32,13 +34,13 @@ class Curve:
 
 
 CURVES = (
-    Curve("total", "Both", "#eceef1", "#1a1d22", Qt.PenStyle.SolidLine),
-    Curve("content", "Photograph", "#6db5f2", "#1c66a8", Qt.PenStyle.DashLine),
-    Curve("style", "Painting", "#f59b4c", "#b4500f", Qt.PenStyle.DotLine),
+    Curve("total", mark("Both", "loss"), "#eceef1", "#1a1d22", Qt.PenStyle.SolidLine),
+    Curve("content", mark("Photograph", "loss"), "#6db5f2", "#1c66a8", Qt.PenStyle.DashLine),
+    Curve("style", mark("Painting", "loss"), "#f59b4c", "#b4500f", Qt.PenStyle.DotLine),
 )
 
 
-_MEANING = (
+_MEANING = mark(
     "How far results still are from the photograph's content, from the painting's style, and from "
     "both together (the losses): lower is better. They fall fast at first, then slowly."
 )
@@ -52,8 +54,8 @@ class LossPlot(QWidget):
         self._points: Sequence[LossPoint] = ()
         self._iterations = 0
         self._drawn = 0
-        self.setAccessibleName("Losses")
-        self.setToolTip(f"{_MEANING} {_BATCH_NOISE}")
+        self.setAccessibleName(tr("Losses"))
+        self.setToolTip(f"{tr(_MEANING)} {tr(_BATCH_NOISE)}")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self._timer = QTimer(self, interval=REDRAW_MS)
         self._timer.timeout.connect(self._refresh)
@@ -68,15 +70,27 @@ class LossPlot(QWidget):
     def description(self) -> str:
         """The plot as text."""
         if not self._points:
-            return "No losses yet"
+            return tr("No losses yet")
         first, last = self._points[0], self._points[-1]
         total = _recent_mean(self._points, "total")
-        trend = "falling" if total < first.total else "not falling yet"
-        return (
-            f"Total loss {total:.3g}, {trend} from {first.total:.3g}; "
-            f"content {_recent_mean(self._points, 'content'):.3g}, "
-            f"style {_recent_mean(self._points, 'style'):.3g}; "
-            f"step {last.iteration:,} of {max(self._iterations, last.iteration):,}"
+        values = {
+            "total": significant(total, 3),
+            "first": significant(first.total, 3),
+            "content": significant(_recent_mean(self._points, "content"), 3),
+            "style": significant(_recent_mean(self._points, "style"), 3),
+            "step": number(last.iteration),
+            "steps": number(max(self._iterations, last.iteration)),
+        }
+        if total < first.total:
+            return tr(
+                "Total loss {total}, falling from {first}; content {content}, style {style}; "
+                "step {step} of {steps}",
+                **values,
+            )
+        return tr(
+            "Total loss {total}, not falling yet from {first}; content {content}, style {style}; "
+            "step {step} of {steps}",
+            **values,
         )
 
     def _refresh(self) -> None:
@@ -123,7 +137,7 @@ class LossPlot(QWidget):
         if not self._points:
             painter.setPen(palette.placeholderText().color())
             painter.drawText(
-                plot, Qt.AlignmentFlag.AlignCenter, "How well it has learned appears here"
+                plot, Qt.AlignmentFlag.AlignCenter, tr("How well it has learned appears here")
             )
             return
         low, high = self._range()
@@ -141,8 +155,9 @@ class LossPlot(QWidget):
             painter.setPen(QPen(self._color(curve), 2.0, curve.dash))
             painter.drawLine(QPointF(x, middle), QPointF(x + 3 * SPACE, middle))
             x += 3 * SPACE + 6
-            value = f" {_recent_mean(self._points, curve.field):.3g}" if self._points else ""
-            text = curve.title + value
+            text = tr(curve.title, "loss")
+            if self._points:
+                text = f"{text} {significant(_recent_mean(self._points, curve.field), 3)}"
             painter.setPen(self.palette().text().color())
             width = painter.fontMetrics().horizontalAdvance(text)
             place = QRectF(x, area.top(), width + 2, area.height())
@@ -172,12 +187,12 @@ class LossPlot(QWidget):
             place = QRectF(0, y - height / 2, plot.left() - 6, height)
             painter.setPen(muted)
             right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-            painter.drawText(place, right, f"{value:g}")
+            painter.drawText(place, right, significant(value, 6))
         painter.setPen(muted)
         below = QRectF(plot.left(), plot.bottom() + 4, plot.width(), height)
         painter.drawText(below, Qt.AlignmentFlag.AlignLeft, "0")
-        painter.drawText(below, Qt.AlignmentFlag.AlignHCenter, "steps")
-        painter.drawText(below, Qt.AlignmentFlag.AlignRight, f"{self._last:,}")
+        painter.drawText(below, Qt.AlignmentFlag.AlignHCenter, tr("steps", "loss"))
+        painter.drawText(below, Qt.AlignmentFlag.AlignRight, number(self._last))
 
     @property
     def _last(self) -> int:
@@ -252,9 +267,9 @@ def _smooth(buckets: Sequence[tuple[float, float]]) -> list[tuple[float, float]]
 def _exponential_mean(values: Sequence[tuple[float, float]], reach: float) -> list[float]:
     """Return the exponential moving average of the values, with the distance constant `reach`."""
     means: list[float] = []
-    for number, (x, value) in enumerate(values):
-        keep = math.exp(-abs(x - values[number - 1][0]) / reach) if number else 0.0
-        means.append(keep * means[-1] + (1 - keep) * value if number else value)
+    for index, (x, value) in enumerate(values):
+        keep = math.exp(-abs(x - values[index - 1][0]) / reach) if index else 0.0
+        means.append(keep * means[-1] + (1 - keep) * value if index else value)
     return means
 
 

@@ -6,6 +6,7 @@ from PySide6.QtCore import QPoint, QRectF, QSize, Qt
 from PySide6.QtGui import QImage, QPainter, QPainterPath, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from app.translation.texts import tr
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import draw_pill, scaled
 
@@ -17,8 +18,8 @@ class Preview(QWidget):
         super().__init__(parent)
         self._image = QImage()
         self._caption = ""
-        self.setAccessibleName("Preview")
-        self.setToolTip("The style at the last checkpoint, on your own picture")
+        self.setAccessibleName(tr("Preview"))
+        self.setToolTip(tr("The style at the last checkpoint, on your own picture"))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
     @property

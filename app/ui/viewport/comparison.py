@@ -10,17 +10,24 @@ from PySide6.QtGui import QFontMetrics, QPainter, QPalette
 
 from app.engine.result import Comparison, LatencyStats
 from app.frame import Frame
+from app.translation.numbers import number, significant
+from app.translation.texts import mark, tr
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import draw_pill, scaled
+from models.precision import Precision
 
 GAP = 2 * SPACE
-_PLAIN = {"Baseline": "Plain PyTorch", "Fused": "StyleForge", "Fused norm": "Partly fused"}
+_PLAIN = {
+    "Baseline": mark("Plain PyTorch"),
+    "Fused": "StyleForge",
+    "Fused norm": mark("Partly fused"),
+}
 _WRAP = Qt.AlignmentFlag.AlignHCenter | Qt.TextFlag.TextWordWrap
 
 
 def network_name(title: str) -> str:
     """Return what a network is called beside its picture: our variants by what they stand for."""
-    return _PLAIN.get(title, title)
+    return tr(_PLAIN[title]) if title in _PLAIN else title
 
 
 def latency_text(pace: LatencyStats) -> tuple[str, str]:
@@ -29,8 +36,12 @@ def latency_text(pace: LatencyStats) -> tuple[str, str]:
     "Alone" because the two networks share the machine while they are compared.
     """
     return (
-        f"{pace.fps:.1f} fps alone",
-        f"{pace.median:.1f} ms a frame (median), {pace.p95:.1f} ms (p95)",
+        tr("{fps} fps alone", fps=number(pace.fps, 1)),
+        tr(
+            "{median} ms a frame (median), {p95} ms (p95)",
+            median=number(pace.median, 1),
+            p95=number(pace.p95, 1),
+        ),
     )
 
 
@@ -38,38 +49,61 @@ def ratio_text(comparison: Comparison) -> str:
     """Return "1.7 times faster", or "withheld" if the pictures differ."""
     ratio = comparison.ratio
     if ratio is None:
-        return "withheld"
-    return f"{ratio:.1f} times faster" if ratio >= 1 else f"{1 / ratio:.1f} times slower"
+        return tr("withheld")
+    if ratio >= 1:
+        return tr("{ratio} times faster", ratio=number(ratio, 1))
+    return tr("{ratio} times slower", ratio=number(1 / ratio, 1))
 
 
 def conditions_text(comparison: Comparison) -> str:
     """Return the size and precision of both networks: "At 384x216, FP32"."""
     width, height = comparison.size
-    return f"At {width}x{height}, {comparison.precision.title}"
+    return tr(
+        "At {width}x{height}, {precision}",
+        width=width,
+        height=height,
+        precision=comparison.precision.title,
+    )
+
+
+def bound_text(precision: Precision) -> str:
+    """Return within what two pictures agree: "largest difference at most 0.5 of 255"."""
+    most = precision.value.max_difference
+    if most is not None:
+        return tr("largest difference at most {most} of 255", most=significant(most, 6))
+    return tr("PSNR at least {psnr} dB", psnr=significant(precision.value.min_psnr, 6))
 
 
 def difference_text(comparison: Comparison) -> str:
     """Return how much the two pictures differ, and the bound."""
     if math.isinf(comparison.psnr):
-        return "The pictures are identical."
-    psnr = f"PSNR {comparison.psnr:.1f} dB"
-    largest = f"{comparison.difference:.3g}"
+        return tr("The pictures are identical.")
+    values = {
+        "largest": significant(comparison.difference, 3),
+        "psnr": number(comparison.psnr, 1),
+        "bound": bound_text(comparison.precision),
+    }
     if comparison.agrees:
-        return (
-            f"The pictures are the same to the eye: largest difference {largest} of 255, {psnr}; "
-            f"allowed: {comparison.bound}."
+        return tr(
+            "The pictures are the same to the eye: largest difference {largest} of 255, PSNR "
+            "{psnr} dB; allowed: {bound}.",
+            **values,
         )
-    return f"Pictures differ by {largest} of 255, {psnr}, outside the bound: {comparison.bound}."
+    return tr(
+        "Pictures differ by {largest} of 255, PSNR {psnr} dB, outside the bound: {bound}.",
+        **values,
+    )
 
 
 def summary(comparison: Comparison) -> str:
     """Return everything that is shown as text for a screen reader."""
     baseline = ", ".join(latency_text(comparison.baseline_latency))
     fused = ", ".join(latency_text(comparison.fused_latency))
+    ratio = ratio_text(comparison)
     return (
         f"{network_name(comparison.baseline_title)}: {baseline}. "
         f"{network_name(comparison.fused_title)}: {fused}. "
-        f"{ratio_text(comparison).capitalize()}. {conditions_text(comparison)}. "
+        f"{ratio[:1].upper()}{ratio[1:]}. {conditions_text(comparison)}. "
         f"{difference_text(comparison)}"
     )
 

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.engine.result import StyledFrame
 from app.live.stream_metrics import StreamStats
+from app.translation.texts import tr
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.stats_rows import bottleneck_words, overlay_columns
 from app.ui.viewport.text_painting import FAINT, INK, REDRAW_MS, SHADE, scaled
@@ -60,7 +61,7 @@ class Overlay(QWidget):
         self._max_widths: dict[str, int] = {}
         self.redraws = 0  # number of times the text was drawn
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.setAccessibleName("Figures")
+        self.setAccessibleName(tr("Figures"))
         self._timer = QTimer(self, interval=REDRAW_MS)
         self._timer.timeout.connect(self.refresh)
         self._timer.start()
@@ -107,7 +108,7 @@ class Overlay(QWidget):
             self._pixmap = QPixmap()
         self.redraws += 1
         said = ", ".join(f"{label.strip()} {text}" for label, text in rows)
-        self.setAccessibleDescription(f"{said}. {reading.bottleneck}")
+        self.setAccessibleDescription(f"{said}. {title}")
         self.setGeometry(QRect(self.pos(), self._pixmap.deviceIndependentSize().toSize()))
         self._keep_free(self.geometry().bottom() if compared else 0)
         self.update()
@@ -138,7 +139,7 @@ class Overlay(QWidget):
             if size.height() <= room.height() and not wide:
                 return columns, size, words
         if layers:
-            columns = [[*first, ("Layers", "shown in a larger window")]]
+            columns = [[*first, (tr("Layers", "figures"), tr("shown in a larger window"))]]
             size, words = self._table(title, columns)
         return columns, size, words
 

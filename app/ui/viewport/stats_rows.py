@@ -6,18 +6,44 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from app.engine.result import StyledFrame, Timings
-from app.live.stream_metrics import StreamStats
+from app.live.flicker import STILL, Flicker
+from app.live.stream_metrics import ENGINE_PARTS, Bottleneck, StreamStats
+from app.translation.numbers import number
+from app.translation.texts import mark, tr
 from kernels.network.graph_plan import group_of
 
 _INDENT = "    "
-_PARTS = {"network": "computing the style"}  # of what a stream is limited by
+# What a stream is limited by: a part of the engine, the display, or the kind of its source.
+_PARTS = {
+    "resize": mark("resizing", "bottleneck"),
+    "upload": mark("upload", "bottleneck"),
+    "network": mark("computing the style", "bottleneck"),
+    "download": mark("download", "bottleneck"),
+    "blend": mark("blending", "bottleneck"),
+    "comparison": mark("comparison", "bottleneck"),
+    "copy": mark("copies for the display", "bottleneck"),
+    "other": mark("program around the engine", "bottleneck"),
+    "display": mark("display", "bottleneck"),
+    "camera": mark("camera", "bottleneck"),
+    "network camera": mark("network camera", "bottleneck"),
+    "video": mark("video", "bottleneck"),
+    "scene": mark("scene", "bottleneck"),
+}
+# Groups of layers of our networks; those of another one keep their names, as all layers do.
+_GROUPS = {
+    "encoder": mark("Encoder", "figures"),
+    "residual blocks": mark("Residual blocks", "figures"),
+    "decoder": mark("Decoder", "figures"),
+    "stem": mark("Stem", "figures"),
+    "blocks": mark("Blocks", "figures"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """A row of the overlay; it is left out if `text` returns "".
 
-    A `brief` row is also shown where space is scarce.
+    The label is marked for translation. A `brief` row is also shown where space is scarce.
     """
 
     label: str
@@ -26,15 +52,15 @@ class Row:
 
 
 def _fps(value: float) -> str:
-    return f"{value:.1f} fps" if value else ""
+    return tr("{fps} fps", fps=number(value, 1)) if value else ""
 
 
 def _ms(value: float) -> str:
-    return f"{value:.1f} ms" if value >= 0.05 else ""
+    return tr("{ms} ms", ms=number(value, 1)) if value >= 0.05 else ""
 
 
 def _fine_ms(value: float) -> str:
-    return f"{value:.3f} ms"  # on a GPU, a layer takes some microseconds
+    return tr("{ms} ms", ms=number(value, 3))  # on a GPU, a layer takes some microseconds
 
 
 def _dropped(reading: StreamStats, _: StyledFrame) -> str:
@@ -44,42 +70,58 @@ def _dropped(reading: StreamStats, _: StyledFrame) -> str:
 def _latency(reading: StreamStats, _: StyledFrame) -> str:
     if not reading.latency_ms:
         return ""
-    return f"{reading.latency_ms:.0f} ms, p95 {reading.latency_p95_ms:.0f} ms"
+    median, p95 = number(reading.latency_ms), number(reading.latency_p95_ms)
+    return tr("{median} ms, p95 {p95} ms", median=median, p95=p95)
 
 
 def _network_size(_: StreamStats, styled: StyledFrame) -> str:
     return f"{styled.size[0]} x {styled.size[1]}"
 
 
+def flicker_words(flicker: Flicker | None) -> str:
+    """Return how much a stream flickers; "" where it is not measured."""
+    if flicker is None:
+        return ""
+    if flicker.ratio is not None:
+        return tr("{ratio} times the original's motion", ratio=number(flicker.ratio, 2))
+    if flicker.output < STILL:
+        return tr("none, nothing changes")
+    return tr("{level} of 255, the source stands still", level=number(flicker.output, 1))
+
+
 ROWS: tuple[Row, ...] = (
-    Row("Camera", lambda r, _: _fps(r.capture_fps), brief=True),
-    Row("Styled", lambda r, _: _fps(r.processed_fps), brief=True),
-    Row("Shown", lambda r, _: _fps(r.displayed_fps), brief=True),
-    Row("Dropped", _dropped, brief=True),
-    Row("Network input", _network_size, brief=True),
-    Row("Read", lambda r, _: _ms(r.timings.read)),
+    Row(mark("Camera", "figures"), lambda r, _: _fps(r.capture_fps), brief=True),
+    Row(mark("Styled", "figures"), lambda r, _: _fps(r.processed_fps), brief=True),
+    Row(mark("Shown", "figures"), lambda r, _: _fps(r.displayed_fps), brief=True),
+    Row(mark("Dropped", "figures"), _dropped, brief=True),
+    Row(mark("Network input", "figures"), _network_size, brief=True),
+    Row(mark("Read", "figures"), lambda r, _: _ms(r.timings.read)),
     # From capture to paint, followed by its parts, which add up to it.
-    Row("Delay", _latency, brief=True),
-    Row("Wait", lambda r, _: _ms(r.timings.wait)),
-    Row("Resize", lambda r, _: _ms(r.timings.resize)),
-    Row("Upload", lambda r, _: _ms(r.timings.upload)),
-    Row("Queue", lambda r, _: _ms(r.timings.queue)),
-    Row("Network", lambda r, _: _ms(r.timings.network)),
-    Row("Download", lambda r, _: _ms(r.timings.download)),
-    Row("Blend", lambda r, _: _ms(r.timings.blend)),
-    Row("Compare", lambda r, _: _ms(r.timings.comparison)),
-    Row("Copy", lambda r, _: _ms(r.timings.copy)),
-    Row("Other", lambda r, _: _ms(r.timings.other)),
-    Row("Deliver", lambda r, _: _ms(r.deliver_ms)),
-    Row("Paint", lambda r, _: _ms(r.paint_ms)),
-    Row("Flicker", lambda r, _: str(r.flicker or "")),
+    Row(mark("Delay", "figures"), _latency, brief=True),
+    Row(mark("Wait", "figures"), lambda r, _: _ms(r.timings.wait)),
+    Row(mark("Resize", "figures"), lambda r, _: _ms(r.timings.resize)),
+    Row(mark("Upload", "figures"), lambda r, _: _ms(r.timings.upload)),
+    Row(mark("Queue", "figures"), lambda r, _: _ms(r.timings.queue)),
+    Row(mark("Network", "figures"), lambda r, _: _ms(r.timings.network)),
+    Row(mark("Download", "figures"), lambda r, _: _ms(r.timings.download)),
+    Row(mark("Blend", "figures"), lambda r, _: _ms(r.timings.blend)),
+    Row(mark("Compare", "figures"), lambda r, _: _ms(r.timings.comparison)),
+    Row(mark("Copy", "figures"), lambda r, _: _ms(r.timings.copy)),
+    Row(mark("Other", "figures"), lambda r, _: _ms(r.timings.other)),
+    Row(mark("Deliver", "figures"), lambda r, _: _ms(r.deliver_ms)),
+    Row(mark("Paint", "figures"), lambda r, _: _ms(r.paint_ms)),
+    Row(mark("Flicker", "figures"), lambda r, _: flicker_words(r.flicker)),
 )
 
 
-def bottleneck_words(bottleneck: str) -> str:
-    """Return "Slowed down by: computing the style" for "limited by the network"."""
-    part = bottleneck.removeprefix("limited by the ")
-    return f"Slowed down by: {_PARTS.get(part, part)}" if part else ""
+def bottleneck_words(bottleneck: Bottleneck | None) -> str:
+    """Return what limits a stream, as in "Slowed down by: computing the style"; "" if nothing."""
+    if bottleneck is None:
+        return ""
+    part = tr(_PARTS[bottleneck.part], "bottleneck")
+    if bottleneck.part in ENGINE_PARTS:
+        return tr("Slowed down by: {part}", part=part)
+    return tr("Slowed down by: {part}: {fps} fps", part=part, fps=number(bottleneck.fps))
 
 
 def overlay_columns(
@@ -105,11 +147,12 @@ def overlay_columns(
         if brief and not row.brief:
             continue
         if text := row.text(reading, styled):
-            first.append((row.label, text))
+            first.append((tr(row.label, "figures"), text))
         if row.label == "Network" and not second:
-            first += [(_INDENT + name.capitalize(), _ms(value)) for name, value in timings.groups]
+            first += [(_group(name), _ms(value)) for name, value in timings.groups]
     if layers and not second:
-        first.append(("Layers", "not timed while comparing" if compared else "not timed yet"))
+        why = tr("not timed while comparing") if compared else tr("not timed yet")
+        first.append((tr("Layers", "figures"), why))
     return [first, second] if second else [first]
 
 
@@ -117,10 +160,15 @@ def _layer_rows(timings: Timings) -> list[tuple[str, str]]:
     """The sum of the layers, then each group followed by its layers; empty if there are none."""
     if not timings.layers:
         return []
-    made = [("Layers", _fine_ms(sum(value for _, value in timings.layers)))]
+    made = [(tr("Layers", "figures"), _fine_ms(sum(value for _, value in timings.layers)))]
     for group, value in timings.groups:
-        made.append((_INDENT + group.capitalize(), _fine_ms(value)))
+        made.append((_group(group), _fine_ms(value)))
         for name, spent in timings.layers:
             if group_of(name) == group:
                 made.append((2 * _INDENT + name.removeprefix(f"{group}/"), _fine_ms(spent)))
     return made
+
+
+def _group(name: str) -> str:
+    """The label of a group of layers."""
+    return _INDENT + (tr(_GROUPS[name], "figures") if name in _GROUPS else name.capitalize())

@@ -1,14 +1,12 @@
-"""Shows frames; the only place where pixels become a QImage."""
+"""Shows frames: the styled picture, the split view or the comparison, and texts over them."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
-    QImage,
     QKeyEvent,
     QMouseEvent,
     QPainter,
@@ -21,15 +19,15 @@ from PySide6.QtWidgets import QWidget
 
 from app.engine.result import Comparison, StyledFrame
 from app.frame import Frame
+from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.comparison import paint_comparison, summary
-from app.ui.viewport.scaling import Pixels, scale_frame, scale_part
-from app.ui.viewport.text_painting import INK, REDRAW_MS, SHADE, draw_card, draw_pill, pill_size
+from app.ui.viewport.divider import paint_divider
+from app.ui.viewport.frame_painter import FramePainter, on_widget
+from app.ui.viewport.text_painting import INK, REDRAW_MS, draw_card, draw_pill, pill_size
 from app.ui.viewport.zoom_control import ZoomControl
-from utils.opencv import cv2
 
 VIEWS = ("styled", "split", "compare")
-SCALING_BUDGET_MS = 10.0  # for scaling in one paint; beyond it, pictures are drawn with low quality
 _STEPS = {
     Qt.Key.Key_Left: -0.02,
     Qt.Key.Key_Right: 0.02,
@@ -56,14 +54,11 @@ class Viewport(QWidget):
         self._unpainted = False  # the newest result has not been painted yet
         self._view = "styled"
         self._split = 0.5
-        self._mirrored = False
-        self._title = "the style"
+        self._title = tr("the style")
         self._empty_text = ("", "")
         self._waiting_text = ""
         self._drop_hint: tuple[str, str, bool] | None = None
-        # Of a frame, the size of the whole, the part of it that is seen, and this with its memory.
-        self._scaled: dict[int, tuple[Frame, QSize, QRect, Pixels, QImage]] = {}
-        self._scaling_ms = 0.0  # time spent on scaling in this paint
+        self._frames = FramePainter()
         self._figures: Comparison | None = None  # the comparison whose figures are shown
         self._figures_since = 0.0
         self._headroom = 0
@@ -75,7 +70,7 @@ class Viewport(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMinimumSize(240, 240)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        self.setAccessibleName("Picture")
+        self.setAccessibleName(tr("Picture"))
         self.setToolTip("")
         self._update_description()
 
@@ -142,13 +137,12 @@ class Viewport(QWidget):
     @property
     def mirrored(self) -> bool:
         """Whether pictures are painted with left and right exchanged; may be set."""
-        return self._mirrored
+        return self._frames.mirrored
 
     @mirrored.setter
     def mirrored(self, mirrored: bool) -> None:
-        if mirrored != self._mirrored:
-            self._mirrored = mirrored
-            self._scaled.clear()
+        if mirrored != self._frames.mirrored:
+            self._frames.mirrored = mirrored
             self.update()
 
     def set_headroom(self, headroom: int) -> None:
@@ -202,13 +196,20 @@ class Viewport(QWidget):
         if self._styled is None:
             text = self._waiting_text or ". ".join(part for part in self._empty_text if part)
         elif self._view == "split":
-            text = f"Split view, divider at {self._split:.0%}; left and right arrows move it"
+            text = tr(
+                "Split view, divider at {percent} %; left and right arrows move it",
+                percent=round(100 * self._split),
+            )
         elif self._view == "compare" and self._figures:
             text = summary(self._figures)
         else:
-            text = f"Styled with {self._title}"
+            text = tr("Styled with {style}", style=self._title)
         if self._styled is not None and self.zoom.text:
-            text = f"{text}. Shown at {self.zoom.text}; Alt and an arrow key move it"
+            text = tr(
+                "{text}. Shown at {size}; Alt and an arrow key move it",
+                text=text,
+                size=self.zoom.text,
+            )
         self.setAccessibleDescription(text)
 
     # Painting
@@ -216,7 +217,7 @@ class Viewport(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the view, and report the first paint of each result."""
         start = time.perf_counter()
-        self._scaling_ms = 0.0
+        self._frames.begin_paint()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.rect(), self.palette().dark())
@@ -247,7 +248,7 @@ class Viewport(QWidget):
             self._on_painted(self._styled, (time.perf_counter() - start) * 1e3)
 
     def _paint_result(self, painter: QPainter, styled: StyledFrame) -> None:
-        self._evict_unused(styled)
+        self._frames.keep_only(styled)
         self.zoom.begin_paint()
         if self._view == "compare" and styled.comparison and self._figures:
             paint_comparison(
@@ -266,7 +267,8 @@ class Viewport(QWidget):
             self._paint_split(painter, styled, place)
         elif self._view == "compare" and not self._waiting_text:
             corner = QPoint(self.width() - 2 * SPACE, self._covered + 2 * SPACE)
-            draw_pill(painter, corner, "Measuring plain PyTorch and StyleForge...", right=True)
+            said = tr("Measuring plain PyTorch and StyleForge...")
+            draw_pill(painter, corner, said, right=True)
         self._paint_zoom(painter)
 
     def _paint_zoom(self, painter: QPainter) -> None:
@@ -282,22 +284,7 @@ class Viewport(QWidget):
         painter.setClipRect(place.left(), place.top(), x - place.left(), place.height())
         self._draw(painter, styled.source, whole)
         painter.restore()
-        down = place.bottom() - SPACE - painter.fontMetrics().height() - SPACE
-        half = place.width() // 2 - 2 * SPACE
-        draw_pill(painter, QPoint(place.left() + SPACE, down), "Original", widest=half)
-        corner = QPoint(place.right() - SPACE, down)
-        draw_pill(painter, corner, self._title, right=True, widest=half)
-        painter.setPen(QPen(SHADE, 4))
-        painter.drawLine(x, place.top(), x, place.bottom())
-        painter.setPen(QPen(INK, 2))
-        painter.drawLine(x, place.top(), x, place.bottom())
-        knob = QPoint(x, place.center().y())
-        painter.setBrush(SHADE)
-        painter.drawEllipse(knob, 14, 14)
-        for side in (-1, 1):  # two arrowheads
-            tip = knob + QPoint(side * 8, 0)
-            painter.drawLine(tip, knob + QPoint(side * 4, -4))
-            painter.drawLine(tip, knob + QPoint(side * 4, 4))
+        paint_divider(painter, place, x, self._title)
 
     def _place(self, area: QRect) -> QRect:
         """Where the whole picture lies, in device pixels; `_picture` is what is seen of it in the
@@ -306,66 +293,14 @@ class Viewport(QWidget):
         corner, size = QPointF(area.topLeft()) * ratio, area.size().toSizeF() * ratio
         self._area = QRectF(corner, size).toRect()
         place = self.zoom.place(self._area)
-        inside = QRectF(place & self._area)
-        self._picture = QRectF(inside.topLeft() / ratio, inside.size() / ratio).toRect()
+        self._picture = on_widget(place & self._area, ratio).toRect()
         return place
 
     def _draw(self, painter: QPainter, frame: Frame, place: QRect) -> None:
-        """Draw the part of `frame` that is seen in the area.
-
-        It is cached until the frame or the part changes, so that moving the divider or updating
-        the overlay copies at most. If scaling has used up its budget in this paint, the frame is
-        drawn with low quality, and properly in the next paint.
-
-        Args:
-            painter: Paints on the viewport.
-            frame: The frame.
-            place: Of the whole of it, in device pixels.
-        """
-        ratio = self.devicePixelRatioF()
-        seen = place & self._area
-        if seen.isEmpty():
-            return
-        part = seen.translated(-place.topLeft())
-        if self._mirrored:
-            part.moveLeft(place.width() - part.x() - part.width())
-        kept = self._scaled.get(id(frame))
-        if kept is None or kept[1:3] != (place.size(), part):
-            pixels = _part_of_screen(frame, place.size(), part)
-            if pixels is None:
-                if self._scaling_ms > SCALING_BUDGET_MS:
-                    self._draw_roughly(painter, frame, place)
-                    self.update()
-                    return
-                start = time.perf_counter()
-                if self.zoom.zoomed:
-                    pixels = scale_part(frame, place.size(), part)
-                else:
-                    pixels = scale_frame(frame, part.width(), part.height()).pixels
-                self._scaling_ms += (time.perf_counter() - start) * 1e3
-            pixels = self._facing(pixels)
-            image = as_image(pixels)
-            image.setDevicePixelRatio(ratio)
-            kept = self._scaled[id(frame)] = (frame, place.size(), part, pixels, image)
-        painter.drawImage(QPointF(seen.topLeft()) / ratio, kept[4])
-
-    def _draw_roughly(self, painter: QPainter, frame: Frame, place: QRect) -> None:
-        ratio = self.devicePixelRatioF()
-        pixels = self._facing((frame.preview or frame).pixels)
-        whole = QRectF(QPointF(place.topLeft()) / ratio, place.size().toSizeF() / ratio)
-        painter.save()
-        painter.setClipRect(self._picture, Qt.ClipOperation.IntersectClip)
-        painter.drawImage(whole, as_image(pixels))
-        painter.restore()
-
-    def _facing(self, pixels: Pixels) -> Pixels:
-        return np.asarray(cv2.flip(pixels, 1), np.uint8) if self._mirrored else pixels
-
-    def _evict_unused(self, styled: StyledFrame) -> None:
-        used = {id(styled.frame), id(styled.source)}
-        if styled.comparison:
-            used |= {id(styled.comparison.baseline), id(styled.comparison.fused)}
-        self._scaled = {key: kept for key, kept in self._scaled.items() if key in used}
+        """Draw the part of a frame that is seen in the area; `place` is that of the whole."""
+        zoomed = self.zoom.zoomed
+        if not self._frames.draw(painter, frame, place, self._area, zoomed=zoomed):
+            self.update()
 
     # The divider
 
@@ -456,7 +391,7 @@ class Viewport(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Clear the cache and report the new size in device pixels."""
-        self._scaled.clear()
+        self._frames.clear()
         self._report_size()
 
     def _report_size(self) -> None:
@@ -465,24 +400,3 @@ class Viewport(QWidget):
             round(self.width() * ratio), round(self.height() * ratio)
         )
         self.resized.emit(size.width(), size.height())
-
-
-def _part_of_screen(frame: Frame, size: QSize, part: QRect) -> Pixels | None:
-    """The part of `Frame.screen`, if that has the size in which the frame is shown."""
-    if frame.screen is None or frame.screen.shape[:2] != (size.height(), size.width()):
-        return None
-    rows = slice(part.y(), part.y() + part.height())
-    columns = slice(part.x(), part.x() + part.width())
-    return np.ascontiguousarray(frame.screen[rows, columns])
-
-
-def as_image(pixels: Pixels) -> QImage:
-    """Wrap pixels without copying; the image is valid only as long as they are.
-
-    Args:
-        pixels: [H, W, 3] uint8 RGB, or [H, W, 4] uint8 as in `Frame.screen`, which is painted
-            without a conversion.
-    """
-    height, width, channels = pixels.shape
-    form = QImage.Format.Format_RGB32 if channels == 4 else QImage.Format.Format_RGB888
-    return QImage(pixels.data, width, height, pixels.strides[0], form)

@@ -18,7 +18,7 @@ from app.live.display_copy import (
     with_preview,
     with_previews,
 )
-from app.ui.viewport.viewport import scale_frame
+from app.ui.viewport.scaling import scale_frame
 from models.precision import Precision
 
 

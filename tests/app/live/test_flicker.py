@@ -1,4 +1,4 @@
-"""Flicker is how much more than its source a stream changes, and says so when nothing does."""
+"""Flicker is how much more than its source a stream changes."""
 
 from __future__ import annotations
 
@@ -38,20 +38,16 @@ def test_it_is_the_change_of_the_output_over_that_of_the_source():
     assert meter.flicker == Flicker(5.0, 2.0)
     assert meter.flicker is not None
     assert meter.flicker.ratio == 2.5
-    assert str(meter.flicker) == "2.50 times the original's motion"
 
 
-@pytest.mark.parametrize(
-    ("output", "words"),
-    [(0, "none, nothing changes"), (3, "3.0 of 255, the source stands still")],
-)
-def test_a_source_that_stands_still_has_no_ratio(output, words):
+@pytest.mark.parametrize("output", [0, 3])
+def test_a_source_that_stands_still_has_no_ratio(output):
     meter = FlickerMeter()
     for n in range(4):
         meter.add(styled(100, 50 + output * (n % 2)))
     assert meter.flicker is not None
     assert meter.flicker.ratio is None
-    assert str(meter.flicker) == words
+    assert meter.flicker.output == output
 
 
 @pytest.mark.parametrize(

@@ -123,5 +123,5 @@ def filled(window: TrainingWindow, order: TrainingRequest, qtbot) -> TrainingWin
     window.form.set_picture(order.picture)
     window.form.set_folder(order.photographs)
     window.form.show_vgg(order.vgg)
-    qtbot.waitUntil(window.start.isEnabled)
+    qtbot.waitUntil(window.foot.start.isEnabled)
     return window

@@ -53,7 +53,7 @@ def test_the_layers_alone_are_downloaded_and_it_is_said_what_was_checked(
     session.studio.note_received.connect(notes.append)
     filled(window, without_vgg, qtbot)
     assert window.form.vgg.toolTip() == "9 MB to download"
-    window.start.click()
+    window.foot.start.click()
     assert "Checked are the server's identity and the shape" in window.choice_bar.question
     window.choice_bar.buttons[0].click()
     with qtbot.waitSignal(session.studio.finished, timeout=PATIENCE):
@@ -67,7 +67,7 @@ def test_the_whole_file_is_downloaded_only_when_that_is_agreed(
 ):
     served.ranges = False
     filled(window, without_vgg, qtbot)
-    window.start.click()
+    window.foot.start.click()
     window.choice_bar.buttons[0].click()
     qtbot.waitUntil(
         lambda: "cannot be downloaded alone" in window.choice_bar.question, timeout=PATIENCE
@@ -89,9 +89,9 @@ def test_a_file_chosen_in_the_question_is_trained_with_at_once(
     window, session, without_vgg, order, served, qtbot
 ):
     filled(window, without_vgg, qtbot)
-    window.start.click()
-    window._use_file()
-    window._picker._chosen["Choose VGG-19's weights"]([str(order.vgg)])
+    window.foot.start.click()
+    window.choice_bar.buttons[2].click()
+    window.form._picker._chosen["Choose VGG-19's weights"]([str(order.vgg)])
     with qtbot.waitSignal(session.studio.finished, timeout=PATIENCE):
         pass
     assert served.requests == []

@@ -32,8 +32,8 @@ def test_a_bad_style_picture_is_told_at_once_and_again_if_it_is_ordered(
     page.write_text("<!doctype html><title>404</title>")
     window.form.set_picture(page)
     qtbot.waitUntil(lambda: "'page.png'" in window.form.picture_remark.text())
-    assert window.status.text() == "Choose a painting"
-    assert not window.start.isEnabled()
+    assert window.foot.status.text() == "Choose a painting"
+    assert not window.foot.start.isEnabled()
     bad = TrainingRequest(**{**fields(order), "picture": page})
     assert "Could not train 'Red stripes': 'page.png'" in told(qtbot, session.studio, bad)
     assert window.problems.isVisible()
@@ -46,7 +46,7 @@ def test_an_empty_folder_is_told_in_a_sentence(window, session, order, qtbot, tm
     window.form.set_picture(order.picture)
     window.form.set_folder(empty)
     qtbot.waitUntil(lambda: "no photographs" in window.form.folder_remark.text())
-    assert not window.start.isEnabled()
+    assert not window.foot.start.isEnabled()
     bad = TrainingRequest(**{**fields(order), "photographs": empty})
     assert told(qtbot, session.studio, bad).endswith("holds no photographs")
     assert window.isVisible()
@@ -109,7 +109,7 @@ def test_weights_are_downloaded_only_with_consent(window, session, order, qtbot,
     for name in ("https_proxy", "HTTPS_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")  # nobody listens there
     filled(window, TrainingRequest(**{**fields(order), "vgg": None}), qtbot)
-    window.start.click()
+    window.foot.start.click()
     assert "9 MB, downloaded once from download.pytorch.org" in window.choice_bar.question
     assert session.studio.state.phase is Phase.IDLE
     window.choice_bar.buttons[0].click()

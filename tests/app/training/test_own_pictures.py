@@ -61,7 +61,7 @@ def test_a_painting_with_photographs_known_needs_one_click(session, own_pictures
     window.restore("", "", own_pictures=True)
     window.form.show_vgg(order.vgg)
     window.use_picture(order.picture, "")
-    qtbot.waitUntil(window.start.isEnabled)
+    qtbot.waitUntil(window.foot.start.isEnabled)
     assert window.choice_bar.question == ""
     assert not window.form.advanced.isVisible()
     assert window.form.preset.currentData().key == "sketch"  # no GPU here

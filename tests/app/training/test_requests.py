@@ -18,7 +18,7 @@ from app.training.dataset_scan import scan_dataset
 from app.training.request import TrainingRequest
 from app.training.state import Forecast, Phase, State
 from app.ui.durations import format_duration, format_remaining
-from app.ui.training.formatting import confirmation_text
+from app.ui.training.formatting import confirmation_text, scan_text
 from models.training.presets import PRESETS, STROKES, cheaper
 from models.training.style_pack import THUMBNAIL
 from tests.app.training.conftest import LONG, PATIENCE, TINY, fields, filled, until
@@ -100,16 +100,16 @@ def test_photographs_are_counted_and_faults_and_fewness_told(photographs, tmp_pa
     (photographs / "bad.jpg").write_bytes(b"\xff\xd8\xff nothing more")
     found = scan_dataset(photographs)
     assert found.usable
-    assert found.summary.startswith(
+    assert scan_text(found).startswith(
         "6 photographs; 1 cannot be used and will be left out. This is a small dataset"
     )
     for n in range(120):
         write_pixels(photographs / f"more{n}.png", picture(24, 24, seed=n))
     assert (
-        scan_dataset(photographs).summary
+        scan_text(scan_dataset(photographs))
         == "126 photographs; 1 cannot be used and will be left out"
     )
-    assert scan_dataset(tmp_path / "absent").summary.endswith("does not exist")
+    assert scan_text(scan_dataset(tmp_path / "absent")).endswith("does not exist")
     assert not scan_dataset(photographs, wanted=lambda: False).usable
 
 
@@ -121,7 +121,7 @@ def test_a_long_run_is_asked_about_and_can_be_declined(
 ):
     monkeypatch.setattr(studio_module, "CONFIRM_ABOVE_S", 0.0)
     filled(window, order, qtbot)
-    window.start.click()
+    window.foot.start.click()
     state = until(qtbot, session.studio, Phase.AWAITING_CONFIRMATION)
     assert state.forecast is not None
     assert not state.forecast.on_gpu

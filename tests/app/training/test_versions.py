@@ -75,7 +75,7 @@ def test_a_run_remembers_that_its_fast_version_is_left(both, runs):
 def test_what_was_learned_so_far_becomes_a_style(window, session, order, qtbot, runs):
     session.studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, session.studio)
-    window.cancel.click()
+    window.foot.cancel.click()
     keep = window.choice_bar.buttons[1]
     assert keep.text() == "&Keep as a style"
     with qtbot.waitSignal(session.studio.finished, timeout=PATIENCE) as told:

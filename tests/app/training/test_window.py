@@ -42,7 +42,9 @@ def test_every_control_has_an_accessible_name_and_a_tooltip(window):
     found = controls(window)
     assert len(found) > 12
     assert [w for w in found if not w.accessibleName() or not w.toolTip()] == []
-    assert all(w.accessibleName() for w in (window.preview, window.loss_plot, window.progress_bar))
+    results = window.results
+    shown = (results.preview, results.loss_plot, window.foot.progress_bar)
+    assert all(w.accessibleName() for w in shown)
 
 
 @pytest.mark.parametrize("phase", [Phase.IDLE, Phase.TRAINING, Phase.PAUSED, Phase.MEASURING])
@@ -75,13 +77,13 @@ def test_an_unfinished_run_shows_its_own_order_and_a_damaged_one_says_so(
     run.checkpoint.parent.mkdir()
     run.checkpoint.write_bytes(b"damaged")
     window.form.title.setText("Mine")
-    window._resume_run(run)
+    window.starter.resume_run(run)
     assert window.form.title.text() == "Red stripes"
     state = until(qtbot, session.studio, Phase.PAUSED)
     assert state.problem is not None
     assert "style.training.pt' is not a training checkpoint" in state.problem.summary
     assert window.problems.isVisible()
-    window.discard.click()  # nothing is known to be lost, so nothing is asked
+    window.foot.discard.click()  # nothing is known to be lost, so nothing is asked
     until(qtbot, session.studio, Phase.IDLE)
     assert window.form.title.text() == "Mine"
     assert not list(runs.iterdir())
@@ -90,13 +92,13 @@ def test_an_unfinished_run_shows_its_own_order_and_a_damaged_one_says_so(
 def test_what_was_learned_is_thrown_away_only_after_asking(window, session, order, qtbot, runs):
     session.studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, session.studio)
-    window.cancel.click()
+    window.foot.cancel.click()
     go_on, _, _ = window.choice_bar.buttons
     assert "Stop training 'Red stripes' after" in window.choice_bar.question
     assert go_on.hasFocus()
     go_on.click()
     assert session.studio.state.phase is Phase.TRAINING
-    window.cancel.click()
+    window.foot.cancel.click()
     _, _, delete = window.choice_bar.buttons
     delete.click()
     until(qtbot, session.studio, Phase.IDLE)

@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 
 from app.training.dataset_scan import scan_dataset
+from app.ui.training.formatting import scan_text
 from models.training.data import find_photographs, load_photographs
 from tests.fuzz.case import Case
 from tests.fuzz.judging import check_shown
@@ -39,7 +40,7 @@ class PhotographFolders(PictureFolder):
         attempt(lambda: find_photographs(photos, excluded), said)
         attempt(lambda: said.extend(_load(photos)), said)
         seen = scan_dataset(photos)
-        check_shown(seen.summary.replace(str(folder), ""))
+        check_shown(scan_text(seen).replace(str(folder), ""))
         said += seen.faults
         return [sentence.replace(str(folder), "") for sentence in said]
 

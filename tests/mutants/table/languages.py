@@ -9,6 +9,7 @@ _START = "tests/app/ui/languages/test_start.py"
 _TOOL = "tests/tools/test_translations.py"
 _NUMBERS = "tests/app/translation/test_numbers.py"
 _WINDOW = "tests/app/ui/window/test_languages.py"
+_STUDIO = "tests/app/training/test_languages.py"
 
 MUTANTS = (
     Mutant(
@@ -45,6 +46,30 @@ MUTANTS = (
         "app.setLayoutDirection(QLocale(language).textDirection())",
         'app.setLayoutDirection(QLocale("en").textDirection())',
         (f"{_START}::test_a_language_that_is_written_from_right_to_left_turns_the_window",),
+    ),
+    Mutant(
+        "the studio writes numbers as in English",
+        "app/ui/training/formatting.py",
+        '"step": number(progress.iteration)',
+        '"step": f"{progress.iteration:,}"',
+        (f"{_STUDIO}::test_progress_is_said_in_german_with_german_numbers",),
+    ),
+    Mutant(
+        "the studio is in English whatever the language",
+        "app/ui/training/formatting.py",
+        "return tr(state.doing)",
+        "return state.doing",
+        (f"{_STUDIO}::test_progress_is_said_in_german_with_german_numbers",),
+    ),
+    Mutant(
+        "the overlay names what limits a stream by its key",
+        "app/ui/viewport/stats_rows.py",
+        'part = tr(_PARTS[bottleneck.part], "bottleneck")',
+        "part = bottleneck.part",
+        (
+            "tests/app/ui/speed/test_words.py::"
+            "test_the_figures_say_in_plain_words_what_slows_a_stream_down",
+        ),
     ),
     Mutant(
         "Qt's own texts of the language before stay",

@@ -99,8 +99,8 @@ MUTANTS = (
     Mutant(
         "the shortest stretch of a frame is called the bottleneck",
         "app/live/stream_metrics.py",
-        "max(parts, key=",
-        "min(parts, key=",
+        "max(ENGINE_PARTS, key=",
+        "min(ENGINE_PARTS, key=",
         ("tests/app/live/test_stream_metrics.py",),
     ),
 )

@@ -76,8 +76,8 @@ MUTANTS = (
     ),
     Mutant(
         "a zoomed picture is scaled as a whole",
-        "app/ui/viewport/viewport.py",
-        "seen = place & self._area",
+        "app/ui/viewport/frame_painter.py",
+        "seen = place & area",
         "seen = place",
         (ZOOM + "test_of_a_picture_of_24_megapixels_no_copy_larger_than_the_screen_is_kept",),
     ),
@@ -90,7 +90,7 @@ MUTANTS = (
     ),
     Mutant(
         "a mirrored picture shows the part on its other side",
-        "app/ui/viewport/viewport.py",
+        "app/ui/viewport/frame_painter.py",
         "part.moveLeft(place.width() - part.x() - part.width())",
         "pass",
         (ZOOM + "test_a_mirrored_picture_zooms_where_the_pointer_is",),

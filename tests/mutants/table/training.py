@@ -133,8 +133,8 @@ MUTANTS = (
     ),
     Mutant(
         "the user's pictures are read without being asked for",
-        "app/ui/training/window.py",
-        "if self._own_pictures_allowed:",
+        "app/ui/training/own_pictures.py",
+        "if self.allowed:",
         "if True:",
         (
             "tests/app/training/test_own_pictures.py::"
@@ -150,7 +150,7 @@ MUTANTS = (
     ),
     Mutant(
         "the whole file of VGG-19 is downloaded unasked",
-        "app/training/controller.py",
+        "app/training/process.py",
         'self._vgg_download = "layers"',
         'self._vgg_download = "whole"',
         (

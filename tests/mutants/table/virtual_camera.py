@@ -123,7 +123,7 @@ MUTANTS = (
     ),
     Mutant(
         "mirroring the preview does nothing",
-        "app/ui/viewport/viewport.py",
+        "app/ui/viewport/frame_painter.py",
         "cv2.flip(pixels, 1)",
         "pixels",
         (f"{_WINDOW}::test_the_preview_is_mirrored_and_what_is_sent_is_not",),

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication, QDialogButtonBox
 
 from app.translation import numbers
 from app.translation.languages import LANGUAGES
-from app.translation.numbers import number
+from app.translation.numbers import number, significant
 from app.translation.texts import chosen
 from app.ui.languages.start import apply_language, locale_of, match
 
@@ -41,6 +41,7 @@ def test_a_chosen_language_gives_texts_numbers_and_standard_buttons(app: QApplic
     apply_language(app, "de")
     assert chosen() == "de"
     assert number(1234.5, 1) == QLocale("de").toString(1234.5, "f", 1) == "1.234,5"
+    assert [significant(value, 3) for value in (0.012345, 2.0)] == ["0,0123", "2"]
     box = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
     qtbot.addWidget(box)
     assert box.buttons()[0].text() == "Abbrechen"

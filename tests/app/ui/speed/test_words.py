@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.engine.result import RunInfo
+from app.live.stream_metrics import Bottleneck
 from app.ui.speed.compiling import CompileWatch
 from app.ui.speed.words import COMPILING, faster_words, plain_words
 from app.ui.viewport.stats_rows import bottleneck_words
@@ -90,6 +91,6 @@ def test_nothing_is_said_where_nothing_is_compiled(qapp, monkeypatch):
 
 
 def test_the_figures_say_in_plain_words_what_slows_a_stream_down():
-    assert bottleneck_words("limited by the network") == "Slowed down by: computing the style"
-    assert bottleneck_words("limited by the camera: 30 fps") == "Slowed down by: camera: 30 fps"
-    assert bottleneck_words("") == ""
+    assert bottleneck_words(Bottleneck("network")) == "Slowed down by: computing the style"
+    assert bottleneck_words(Bottleneck("camera", 30.2)) == "Slowed down by: camera: 30 fps"
+    assert bottleneck_words(None) == ""

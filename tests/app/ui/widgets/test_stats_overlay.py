@@ -12,9 +12,10 @@ from app.engine.config import EngineConfig
 from app.engine.result import Comparison, LatencyStats, RunInfo, StyledFrame, Timings
 from app.frame import Frame
 from app.live.flicker import Flicker
-from app.live.stream_metrics import StreamStats
+from app.live.stream_metrics import ENGINE_PARTS, Bottleneck, StreamStats
+from app.sources import camera, network, scene, video
 from app.ui.viewport.stats_overlay import REDRAW_MS, Overlay
-from app.ui.viewport.stats_rows import overlay_columns
+from app.ui.viewport.stats_rows import bottleneck_words, flicker_words, overlay_columns
 from models.precision import Precision
 
 
@@ -32,7 +33,7 @@ def figures(reading: StreamStats, styled: StyledFrame) -> dict[str, str]:
 @pytest.fixture
 def reading() -> StreamStats:
     timings = Timings(1.0, 0.5, 40.0, 0.7, (("encoder", 10.0), ("decoder", 12.0)), 3.5)
-    bottleneck = "limited by the network"
+    bottleneck = Bottleneck("network")
     return StreamStats(
         30.0, 24.9, 24.9, 61.0, 70.0, 3, timings, 1.5, 2.0, bottleneck, Flicker(3.0, 2.0)
     )
@@ -48,6 +49,28 @@ def test_the_overlay_has_a_line_for_every_figure(reading):
     assert said["Blend"] == "3.5 ms"
     assert said["Paint"] == "2.0 ms"
     assert said["Flicker"] == "1.50 times the original's motion"
+
+
+def test_everything_that_limits_a_stream_has_a_name():
+    sources = (camera.Camera, network.Stream, scene.Scene, video.Video)
+    kinds = [source.kind for source in sources]
+    assert len(set(kinds)) == 4
+    said = [bottleneck_words(Bottleneck(part)) for part in (*ENGINE_PARTS, "display", *kinds)]
+    assert len(set(said)) == len(ENGINE_PARTS) + 5
+    assert said[-1] == "Slowed down by: video: 0 fps"
+
+
+@pytest.mark.parametrize(
+    ("flicker", "words"),
+    [
+        (None, ""),
+        (Flicker(5.0, 2.0), "2.50 times the original's motion"),
+        (Flicker(0.0, 0.0), "none, nothing changes"),
+        (Flicker(3.0, 0.0), "3.0 of 255, the source stands still"),
+    ],
+)
+def test_flicker_is_told_over_the_motion_of_the_source(flicker, words):
+    assert flicker_words(flicker) == words
 
 
 def layered(count: int) -> Timings:
@@ -147,7 +170,7 @@ def test_the_overlay_text_is_drawn_at_most_four_times_a_second(qtbot, reading):
     assert REDRAW_MS >= 250
     assert 1 <= overlay.redraws - before <= 5
     assert overlay.redraws == len(asked)
-    assert "limited by the network" in overlay.accessibleDescription()
+    assert "Slowed down by: computing the style" in overlay.accessibleDescription()
 
 
 def test_a_hidden_overlay_reads_nothing(qtbot, reading):

@@ -21,8 +21,9 @@ from app.ui.viewport.comparison import (
     ratio_text,
     summary,
 )
+from app.ui.viewport.frame_painter import as_image
 from app.ui.viewport.scaling import scale_frame
-from app.ui.viewport.viewport import Viewport, as_image
+from app.ui.viewport.viewport import Viewport
 from models.precision import Precision
 from utils.opencv import cv2
 
@@ -80,14 +81,14 @@ def test_an_image_borrows_the_pixels():
 
 
 def test_what_a_window_paints_is_drawn_as_it_is_where_it_fits(viewport, monkeypatch):
-    monkeypatch.setattr("app.ui.viewport.viewport.SCALING_BUDGET_MS", -1.0)
+    monkeypatch.setattr("app.ui.viewport.frame_painter.SCALING_BUDGET_MS", -1.0)
     result = styled()
     screen = np.zeros((480, 640, 4), np.uint8)
     screen[...] = (10, 20, 30, 255)  # B, G, R
     viewport.show_styled(replace(result, frame=replace(result.frame, screen=screen)))
     assert color_at(viewport, 320, 240) == QColor(30, 20, 10)
     other = replace(result.frame, screen=screen[:240, :320].copy())
-    monkeypatch.setattr("app.ui.viewport.viewport.SCALING_BUDGET_MS", 10.0)
+    monkeypatch.setattr("app.ui.viewport.frame_painter.SCALING_BUDGET_MS", 10.0)
     viewport.show_styled(replace(result, frame=other))
     assert color_at(viewport, 320, 240) == QColor(*RED), "of another size"
 
@@ -123,7 +124,7 @@ def test_a_repaint_scales_nothing_again(viewport, monkeypatch):
     viewport.show_styled(styled())
     viewport.grab()
     monkeypatch.setattr(
-        "app.ui.viewport.viewport.scale_frame", lambda *_: pytest.fail("scaled again")
+        "app.ui.viewport.frame_painter.scale_frame", lambda *_: pytest.fail("scaled again")
     )
     viewport.grab()
 
@@ -131,14 +132,14 @@ def test_a_repaint_scales_nothing_again(viewport, monkeypatch):
 def test_a_paint_that_scaling_holds_up_draws_the_rest_roughly_until_the_next(
     viewport, qtbot, monkeypatch
 ):
-    monkeypatch.setattr("app.ui.viewport.viewport.SCALING_BUDGET_MS", 0.0)
+    monkeypatch.setattr("app.ui.viewport.frame_painter.SCALING_BUDGET_MS", 0.0)
     scaled: list[Frame] = []
 
     def counted(frame: Frame, width: int, height: int) -> Frame:
         scaled.append(frame)
         return scale_frame(frame, width, height)
 
-    monkeypatch.setattr("app.ui.viewport.viewport.scale_frame", counted)
+    monkeypatch.setattr("app.ui.viewport.frame_painter.scale_frame", counted)
     viewport.view = "split"
     result = styled()
     viewport.show_styled(result)
@@ -150,7 +151,7 @@ def test_only_the_frames_on_screen_are_kept(viewport):
     for _ in range(5):
         viewport.show_styled(styled())
         viewport.grab()
-    assert len(viewport._scaled) == 1
+    assert len(viewport._frames.kept) == 1
 
 
 def test_the_split_has_the_original_left_and_the_styled_right(viewport):
@@ -215,7 +216,7 @@ def test_the_ratio_is_withheld_while_the_pictures_differ():
     assert ratio_text(words) == "withheld"
     assert difference_text(words) == (
         "Pictures differ by 7.5 of 255, PSNR 84.0 dB, outside the bound: "
-        "largest difference at most 0.5."
+        "largest difference at most 0.5 of 255."
     )
 
 
@@ -225,7 +226,7 @@ def test_identical_pictures_have_no_psnr():
 
 
 def test_a_pace_says_that_it_is_of_the_network_alone():
-    assert latency_text(LatencyStats(81.25, 95.0)) == (
+    assert latency_text(LatencyStats(81.24, 95.0)) == (
         "12.3 fps alone",
         "81.2 ms a frame (median), 95.0 ms (p95)",
     )
@@ -298,7 +299,7 @@ def test_a_giant_picture_is_thinned_out_before_it_is_averaged(monkeypatch):
             averaged.append(pixels.size)
         return np.zeros((size[1], size[0], 3), np.uint8)
 
-    monkeypatch.setattr("app.ui.viewport.viewport.cv2.resize", resize)
+    monkeypatch.setattr("app.ui.viewport.scaling.cv2.resize", resize)
     scale_frame(Frame(np.zeros((6000, 6000, 3), np.uint8)), 400, 400)
     scale_frame(Frame(np.zeros((900, 900, 3), np.uint8)), 400, 400)
     assert averaged[0] <= (5 * 400) ** 2 * 3

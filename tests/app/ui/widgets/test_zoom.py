@@ -123,7 +123,7 @@ def test_of_a_picture_of_24_megapixels_no_copy_larger_than_the_screen_is_kept(vi
     for _ in range(12):
         viewport.zoom.zoom_in()
         viewport.grab()
-        for _frame, _size, _part, pixels, _image in viewport._scaled.values():
+        for pixels in viewport._frames.kept:
             assert pixels.shape[0] <= 480
             assert pixels.shape[1] <= 640
     assert viewport.zoom.text == "155 %"

@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QImage
 
 from app.ui.controllers.exporter import NOTHING_MOVED, STILL_SOURCE
 from app.ui.main_window import MainWindow
-from app.ui.viewport.viewport import as_image
+from app.ui.viewport.frame_painter import as_image
 from tests.app.ui.window.conftest import press
 from utils.images.metadata import read_metadata
 from utils.images.reading import read_pixels

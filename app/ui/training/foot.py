@@ -1,0 +1,111 @@
+"""The foot of the studio: how far a run is, and the buttons that start, pause and end it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QVBoxLayout, QWidget
+
+from app.training.state import Phase, State
+from app.translation.texts import tr
+from app.ui.theme.tokens import SPACE
+from app.ui.widgets.message_bars import make_button
+
+
+class Foot(QFrame):
+    """Shows progress, a status and the buttons that suit the phase.
+
+    Args:
+        on_start: Starts the training of what the form says.
+        on_resume: Resumes the paused run.
+        on_pause: Pauses the run.
+        on_cancel: Ends the run, after a question where something would be lost.
+        parent: The window.
+    """
+
+    def __init__(
+        self,
+        on_start: Callable[[], object],
+        on_resume: Callable[[], object],
+        on_pause: Callable[[], object],
+        on_cancel: Callable[[], object],
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("transport")  # styled like the bars of the main window
+        self.progress_bar = QProgressBar(self)
+        self.progress_bar.setTextVisible(False)
+        self.progress_bar.setFixedHeight(SPACE)
+        self.progress_bar.setAccessibleName(tr("Progress"))
+        self.progress_bar.setToolTip(tr("Progress of the training"))
+        self.progress_bar.setStyleSheet(
+            "QProgressBar { background: palette(base); border: none; border-radius: 4px; }"
+            "QProgressBar::chunk { background: palette(highlight); border-radius: 4px; }"
+        )
+        self.status = QLabel(self)
+        self.status.setTextFormat(Qt.TextFormat.PlainText)
+        self.status.setWordWrap(True)
+        self.status.setAccessibleName(tr("Status of the training"))
+        self.start = make_button(
+            tr("&Start training"),
+            tr("Measure how long it takes, then train (Ctrl+Enter)"),
+            on_start,
+        )
+        self.resume = make_button(
+            tr("&Resume"), tr("Continue from the last checkpoint (Ctrl+Enter)"), on_resume
+        )
+        for primary in (self.start, self.resume):
+            primary.setProperty("role", "primary")
+        self.pause = make_button(tr("Pau&se"), tr("Pause training; progress is saved"), on_pause)
+        self.cancel = make_button(tr("Can&cel"), tr("Stop training and delete this run"), on_cancel)
+        self.discard = make_button(
+            tr("Delete ru&n"), tr("Delete this run with its checkpoint"), on_cancel
+        )
+        for each in (self.start, self.resume, self.pause, self.cancel, self.discard):
+            each.setAutoDefault(False)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        row = QVBoxLayout(self)
+        row.setContentsMargins(2 * SPACE, SPACE, 2 * SPACE, SPACE)
+        row.setSpacing(SPACE)
+        row.addWidget(self.progress_bar)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(SPACE)
+        buttons.addWidget(self.status, 1)
+        for each in (self.discard, self.cancel, self.pause, self.resume, self.start):
+            buttons.addWidget(each)
+        row.addLayout(buttons)
+
+    def show_state(self, state: State, text: str, *, startable: bool) -> None:
+        """Show the buttons of a phase, its progress and a status.
+
+        Args:
+            state: Of the training.
+            text: The status.
+            startable: Whether the form has all that training needs.
+        """
+        phase = state.phase
+        idle, paused = phase is Phase.IDLE, phase is Phase.PAUSED
+        cancellable = phase.busy and phase is not Phase.AWAITING_CONFIRMATION
+        self.start.setVisible(idle)
+        self.start.setEnabled(idle and startable)
+        self.pause.setVisible(phase in (Phase.TRAINING, Phase.STOPPING))
+        self.pause.setEnabled(phase is Phase.TRAINING)
+        self.resume.setVisible(paused)
+        self.discard.setVisible(paused)
+        self.cancel.setVisible(cancellable)
+        self.cancel.setEnabled(phase is not Phase.FINISHING)
+        self.progress_bar.setVisible(cancellable)
+        self.progress_bar.setRange(0, 0 if state.fraction is None else 1000)
+        if state.fraction is not None:
+            self.progress_bar.setValue(round(state.fraction * 1000))
+        self.status.setText(text)
+
+    def start_or_resume(self) -> None:
+        """Press the button that the phase offers."""
+        for each in (self.start, self.resume):
+            if each.isVisible() and each.isEnabled():
+                each.click()
+                return

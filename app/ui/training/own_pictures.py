@@ -1,0 +1,58 @@
+"""Learns on the user's own pictures, once that is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QStandardPaths
+
+from app.translation.texts import tr
+from app.ui.training.choice_bar import Answer, ChoiceBar
+from app.ui.training.form import TrainingForm
+
+_TOPIC = "pictures"
+
+
+class OwnPictures:
+    """Fills the pictures folder into the form; the first time it asks whether it may.
+
+    Args:
+        form: Of the request.
+        bar: Asks.
+        keep: `keep(own_pictures=)` stores the answer.
+    """
+
+    def __init__(self, form: TrainingForm, bar: ChoiceBar, keep: Callable[..., None]) -> None:
+        self._form, self._bar, self._keep = form, bar, keep
+        self.allowed = False  # the pictures folder may be read
+
+    def use(self) -> None:
+        """Learn on the pictures folder, if that is allowed or else agreed to now."""
+        folder = _own_pictures()
+        if self.allowed:
+            self._form.set_folder(folder)
+            return
+
+        def allow() -> None:
+            self.allowed = True
+            self._keep(own_pictures=True)
+            self._form.set_folder(folder)
+
+        self._bar.ask(
+            _TOPIC,
+            tr(
+                "May StyleForge look through {folder} and learn on the photographs there, now and "
+                "whenever you train a style? They are only read, and nothing leaves this machine.",
+                folder=folder,
+            ),
+            Answer(tr("&Allow"), tr("Learn on these photographs; this is asked once"), allow),
+            Answer(
+                tr("Choose a fol&der..."), tr("Learn on other photographs"), self._form.ask_folder
+            ),
+            Answer(tr("&No"), tr("Leave these photographs alone"), lambda: None),
+        )
+
+
+def _own_pictures() -> Path:
+    return Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.PicturesLocation))

@@ -1,0 +1,140 @@
+"""What the studio asks: about a long or an unfinished run, a download, a run that is cancelled."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from app.live.session import Session
+from app.training.run_store import RunDirectory
+from app.training.state import Phase, State
+from app.translation.texts import tr
+from app.ui.durations import format_duration
+from app.ui.training.choice_bar import Answer, ChoiceBar
+from app.ui.training.formatting import (
+    cancel_text,
+    confirmation_text,
+    download_text,
+    unfinished_text,
+    whole_file_text,
+)
+from app.ui.training.starting import Starter
+from models.training.download.published import PART_MB, WHOLE_MB
+
+
+class Topic(StrEnum):
+    """A question of the studio, by which it is withdrawn."""
+
+    LONG = "long"
+    UNFINISHED = "unfinished"
+    DOWNLOAD = "download"
+    CANCEL = "cancel"
+
+
+class Questions:
+    """Asks in the bar, one question at a time, and withdraws what the state has answered.
+
+    Args:
+        session: Owns the training controller.
+        starter: Starts what is agreed to.
+        bar: Shows the questions.
+    """
+
+    def __init__(self, session: Session, starter: Starter, bar: ChoiceBar) -> None:
+        self._session, self._studio = session, session.studio
+        self._starter, self._bar = starter, bar
+
+    def show_state(self, state: State) -> None:
+        """Ask about a long run, and withdraw the questions that are settled."""
+        if state.phase is not Phase.AWAITING_CONFIRMATION or state.forecast is None:
+            self._bar.withdraw(Topic.LONG)
+        elif self._bar.topic != Topic.LONG:
+            self._ask_about_long(state)
+        if state.phase is not Phase.IDLE:
+            self._bar.withdraw(Topic.UNFINISHED)
+        if state.phase not in (Phase.IDLE, Phase.PAUSED):
+            self._bar.withdraw(Topic.DOWNLOAD)
+        if state.phase not in (Phase.TRAINING, Phase.PAUSED):
+            self._bar.withdraw(Topic.CANCEL)
+
+    def _ask_about_long(self, state: State) -> None:
+        forecast = state.forecast
+        assert forecast is not None, "a long run is known by its forecast"
+        tip = tr("Train although it takes that long")
+        answers = [Answer(tr("Start any&way"), tip, self._studio.confirm)]
+        if forecast.cheaper is not None:
+            preset = tr(forecast.cheaper.title)
+            time = format_duration(forecast.cheaper_seconds)
+            less = tr("&{preset} instead: about {time}", preset=preset, time=time)
+            answers.append(Answer(less, tr(forecast.cheaper.words), self._starter.start_cheaper))
+        answers.append(Answer(tr("Do &not train"), tr("Return to the form"), self._studio.cancel))
+        live = self._session.info is not None and not self._session.paused
+        self._bar.ask(Topic.LONG, confirmation_text(forecast, beside_picture=live), *answers)
+
+    def ask_about_unfinished(self, runs: tuple[RunDirectory, ...]) -> None:
+        """Ask what becomes of the newest of the unfinished runs."""
+        if self._bar.topic == Topic.DOWNLOAD:
+            return  # one question at a time; the studio asks about runs whenever it is shown
+        if not runs or self._studio.state.phase is not Phase.IDLE:
+            self._bar.withdraw(Topic.UNFINISHED)
+            return
+        run = runs[0]
+        self._bar.ask(
+            Topic.UNFINISHED,
+            unfinished_text(run, len(runs) - 1),
+            Answer(
+                tr("&Resume"),
+                tr("Continue from the last checkpoint"),
+                lambda: self._starter.resume_run(run),
+            ),
+            Answer(
+                tr("Delete ru&n"),
+                tr("Delete this run with its checkpoint"),
+                lambda: self._studio.delete(run),
+            ),
+            Answer(tr("&Later"), tr("Decide later"), lambda: None),
+        )
+
+    def ask_to_download(self) -> None:
+        """Ask whether the helper network may be downloaded, and how much of it."""
+        part = Answer(
+            tr("&Download {size} MB and start", size=PART_MB),
+            tr("Download the layers in use, then train"),
+            self._starter.start,
+        )
+        self._ask_to_download(download_text(), part)
+
+    def ask_for_whole_file(self, reason: str) -> None:
+        """Ask for the whole file, since its layers cannot be downloaded alone."""
+        self._ask_to_download(whole_file_text(reason))
+
+    def _ask_to_download(self, question: str, *first: Answer) -> None:
+        whole = Answer(
+            tr("&Whole file, {size} MB", size=WHOLE_MB),
+            tr("Download the whole file, compare its published checksum, then train"),
+            self._starter.start_with_whole_file,
+        )
+        answers = [*first, whole]
+        if self._studio.state.phase is Phase.IDLE:  # a paused run keeps the file it began with
+            tip = tr("Use a file on this machine, then train")
+            answers.append(Answer(tr("Choose a &file..."), tip, self._starter.start_with_own_file))
+        cancel = Answer(tr("&Not now"), tr("Download nothing"), lambda: None)
+        self._bar.ask(Topic.DOWNLOAD, question, *answers, cancel)
+
+    def cancel(self) -> None:
+        """Cancel at once before the first step, otherwise ask first."""
+        state = self._studio.state
+        steps = len(self._studio.history) and self._studio.history[-1].iteration
+        if state.run is None or not (steps or state.run.pack.is_dir()):
+            self._studio.cancel()
+            return
+        self._bar.ask(
+            Topic.CANCEL,
+            cancel_text(state.run, steps),
+            Answer(tr("&Go on"), tr("Do not stop"), lambda: None),
+            Answer(
+                tr("&Keep as a style"),
+                tr("End the training and add what was learned so far to the gallery"),
+                self._studio.keep_learned,
+            ),
+            Answer(tr("&Delete", "training"), tr("Delete what was learned"), self._studio.cancel),
+        )

@@ -1,0 +1,95 @@
+"""What a run has made so far: the newest preview and the losses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from app.live.session import Session
+from app.training.state import Phase, State
+from app.translation.texts import mark, tr
+from app.ui.theme.tokens import SPACE
+from app.ui.training.formatting import caption_text
+from app.ui.training.loss_plot import LossPlot
+from app.ui.training.preview import Preview
+from app.ui.widgets.message_bars import make_button
+
+_EMPTY = mark("The preview appears here; it shows the picture of the main window in the new style")
+
+
+class Results(QWidget):
+    """Shows previews and losses of the current run as they come.
+
+    Args:
+        session: Owns the training controller; reads previews in the background.
+        frame: Returns the source picture on screen, [H, W, 3] uint8 RGB, or None.
+        parent: The window.
+    """
+
+    frame_used = Signal()  # the next preview shows the current frame
+
+    def __init__(
+        self,
+        session: Session,
+        frame: Callable[[], NDArray[np.uint8] | None],
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self._session, self._studio, self._frame = session, session.studio, frame
+        self._previews = 0  # counts the previews; only the newest is shown
+        self.preview = Preview(self)
+        self.loss_plot = LossPlot(self)
+        self.use_frame = make_button(
+            tr("&Use the current frame"),
+            tr("Preview the style on the picture that is on screen"),
+            self._use_current_frame,
+        )
+        column = QVBoxLayout(self)
+        column.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
+        column.setSpacing(SPACE)
+        column.addWidget(self.preview, 3)
+        under = QHBoxLayout()
+        under.addStretch(1)
+        under.addWidget(self.use_frame)
+        column.addLayout(under)
+        column.addWidget(self.loss_plot, 2)
+        self._studio.history_replaced.connect(self._restart)
+        self._studio.preview_saved.connect(self._show_preview)
+        self._restart()
+
+    def show_state(self, state: State) -> None:
+        """Offer another picture for the previews while there will be some."""
+        self.use_frame.setEnabled(
+            state.phase
+            in (Phase.MEASURING, Phase.AWAITING_CONFIRMATION, Phase.TRAINING, Phase.PAUSED)
+        )
+
+    def _restart(self) -> None:
+        state = self._studio.state
+        self.loss_plot.set_points(self._studio.history, state.run.iterations if state.run else 0)
+        if state.phase is Phase.TRAINING:  # goes on with the fast version
+            return
+        self.preview.show_image(QImage(), tr(_EMPTY))
+
+    def _show_preview(self, path: Path) -> None:
+        self._previews += 1
+        shown = self._previews
+        caption = caption_text(self._studio.state.progress)
+
+        def done(image: QImage) -> None:
+            if shown == self._previews and not image.isNull():
+                self.preview.show_image(image, caption)
+
+        self._session.run(lambda: QImage(str(path)), done, doing="show the preview")
+
+    def _use_current_frame(self) -> None:
+        frame = self._frame()
+        if frame is not None:
+            self._studio.set_preview_frame(frame)
+            self.frame_used.emit()

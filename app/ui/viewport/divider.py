@@ -1,0 +1,37 @@
+"""Paints the divider of the split view, with what is left and right of it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, QRect
+from PySide6.QtGui import QPainter, QPen
+
+from app.translation.texts import tr
+from app.ui.theme.tokens import SPACE
+from app.ui.viewport.text_painting import INK, SHADE, draw_pill
+
+
+def paint_divider(painter: QPainter, place: QRect, x: int, title: str) -> None:
+    """Paint a line with a knob, and a label on both sides.
+
+    Args:
+        painter: Paints on the viewport.
+        place: Of the picture.
+        x: Where the divider is.
+        title: Of the style at the right.
+    """
+    down = place.bottom() - SPACE - painter.fontMetrics().height() - SPACE
+    half = place.width() // 2 - 2 * SPACE
+    draw_pill(painter, QPoint(place.left() + SPACE, down), tr("Original"), widest=half)
+    corner = QPoint(place.right() - SPACE, down)
+    draw_pill(painter, corner, title, right=True, widest=half)
+    painter.setPen(QPen(SHADE, 4))
+    painter.drawLine(x, place.top(), x, place.bottom())
+    painter.setPen(QPen(INK, 2))
+    painter.drawLine(x, place.top(), x, place.bottom())
+    knob = QPoint(x, place.center().y())
+    painter.setBrush(SHADE)
+    painter.drawEllipse(knob, 14, 14)
+    for side in (-1, 1):  # two arrowheads
+        tip = knob + QPoint(side * 8, 0)
+        painter.drawLine(tip, knob + QPoint(side * 4, -4))
+        painter.drawLine(tip, knob + QPoint(side * 4, 4))
