@@ -19,6 +19,7 @@ from app.options import CAMERA_FITS, CAMERA_FORMATS, NETWORKS, STROKES, UPSAMPLI
 from app.parameters import PARAMETERS, AmountParameter, FractionParameter, Group
 from app.translation.catalog import FOLDER, Translation, is_complete
 from app.translation.languages import LANGUAGES, SOURCE
+from app.translation.mnemonics import without_mnemonic
 from app.translation.texts import key_of
 from app.ui.actions import ACTIONS, GROUPS, ActionEntry
 from app.ui.queue.actions import GROUP, QUEUE_ACTIONS
@@ -40,7 +41,7 @@ def _of_parameters() -> Iterator[str]:
         if isinstance(row, FractionParameter | AmountParameter):
             yield row.zero
         if isinstance(row, AmountParameter):
-            yield from (row.automatic, row.automatic.replace("&", ""))
+            yield from (row.automatic, without_mnemonic(row.automatic))
 
 
 def _of_options() -> Iterator[str]:

@@ -52,9 +52,9 @@ class FilmDialog(QDialog):
         content = QWidget(self)
         form = FormLayout(content)
         for title, box in (
-            ("Co&dec", self.codec),
-            ("&Encoder", self.encoder),
-            ("&Quality", self.quality),
+            (tr("Co&dec"), self.codec),
+            (tr("&Encoder"), self.encoder),
+            (tr("&Quality"), self.quality),
         ):
             form.add(title, box)
             form.add_below(self._remarks[box])
@@ -121,7 +121,7 @@ class FilmDialog(QDialog):
         for box, label in self._remarks.items():
             label.show_text(box.remark)
         if self.options.lossless:
-            self._remarks[self.quality].show_text(_LOSSLESS)
+            self._remarks[self.quality].show_text(tr(_LOSSLESS))
         reason = next(
             (
                 choice.reason

@@ -107,7 +107,7 @@ def _hardware(key: str) -> Hardware:
 def codec_choices() -> list[Choice]:
     """A choice for each codec."""
     return [
-        Choice(key, f"{codec.title} ({', '.join(codec.containers)})", _FOR[key])
+        Choice(key, f"{codec.title} ({', '.join(codec.containers)})", tr(_FOR[key]))
         for key, codec in CODECS.items()
     ]
 
