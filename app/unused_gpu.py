@@ -12,9 +12,10 @@ from pathlib import Path
 
 import torch
 
+from app.translation.texts import mark
 from utils.nvidia_driver import find_driver
 
-SENTENCE = "Your NVIDIA card is not used: this is PyTorch's CPU build"
+SENTENCE = mark("Your NVIDIA card is not used: this is PyTorch's CPU build")
 
 
 def has_unused_gpu() -> bool:

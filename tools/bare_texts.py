@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterator
 
 _TRANSLATING = ("tr", "trn", "mark")
-# Not shown, or by those who read English: names of objects, keys, patterns, the log.
+# Not shown, or by those who read English: names of objects, keys, patterns, the log, the terminal.
 _SILENT = (
     *("setObjectName", "setProperty", "property", "findChild", "findChildren", "getLogger"),
     *("debug", "info", "warning", "error", "exception", "critical", "QKeySequence", "setShortcut"),
     *("compile", "split", "sub", "match", "fullmatch", "setattr", "getattr", "TypeVar"),
     *("cast", "setStyle", "set_least_size"),
-    *("icon", "encode", "decode", "strftime", "write_text", "read_text"),
+    *("icon", "encode", "decode", "strftime", "write_text", "read_text", "write"),
 )
 # Functions that show what they are given, one word as well.
 _SHOWING = re.compile(

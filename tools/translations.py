@@ -23,6 +23,7 @@ from app.translation.mnemonics import without_mnemonic
 from app.translation.texts import key_of
 from app.ui.actions import ACTIONS, GROUPS, ActionEntry
 from app.ui.queue.actions import GROUP, QUEUE_ACTIONS
+from models.families.table import FAMILIES
 
 ROOT = Path(__file__).resolve().parent.parent
 FUNCTIONS = ("tr", "trn", "mark")
@@ -66,6 +67,7 @@ TABLES: dict[str, Callable[[], Iterable[str]]] = {
     "options": _of_options,
     "advice": lambda: (*ADVICE.values(), DISK_FULL, CORRECT, ASK_FOR_HELP),
     "questions": _of_questions,
+    "families": lambda: (family.one_of for family in FAMILIES.values()),
 }
 
 
@@ -77,8 +79,8 @@ def texts() -> dict[str, Texts]:
         found[area] = {text: False for text in table() if _has_words(text) and text not in seen}
         seen.update(found[area])
     for path in sorted((ROOT / "app").rglob("*.py")):
-        if "engine" in path.parts or "commands" in path.parts:
-            continue  # nothing of theirs is shown in the window as it is
+        if "commands" in path.parts:
+            continue  # nothing of theirs is shown in the window
         area = found.setdefault(_area(path), {})
         for key, plural in texts_of(path.read_text("utf-8")):
             if key not in seen:
@@ -91,7 +93,7 @@ def texts_of(source: str) -> Iterator[tuple[str, bool]]:
     """Yield the key of each text that a module passes to a function of translation or as `doing`,
     and whether it has forms of plurals."""
     for call in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)):
-        name = call.func.attr if isinstance(call.func, ast.Attribute) else _name(call.func)
+        name = _name(call.func)
         literals = [a.value for a in call.args if isinstance(a, ast.Constant)]
         words = [word for word in literals if isinstance(word, str)]
         if name == "trn" and len(words) >= 2:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from app.options import MOST_MIXED, percentages
+from app.translation.texts import trn
 
 FILM_ENDINGS = (
     *(".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".mpg", ".mpeg", ".wmv", ".flv"),
@@ -47,7 +48,8 @@ class Description:
         if not self.inputs:
             return ""
         name = Path(self.inputs[0]).name or self.inputs[0]
-        return name if len(self.inputs) == 1 else f"{name} and {len(self.inputs) - 1} more"
+        more = len(self.inputs) - 1
+        return trn("{name} and {n} more", "{name} and {n} more", more, name=name) if more else name
 
 
 def described(words: Sequence[str]) -> Description:

@@ -9,6 +9,7 @@ from app.batch.description import Description, described
 from app.batch.job import JobState, QueuedJob
 from app.batch.job_queue import JobQueue
 from app.batch.manifest import Manifest, ManifestError, State, read_manifest
+from app.translation.texts import trn
 
 INTERRUPTED = "interrupted"  # how a job is called that is RUNNING without a process
 
@@ -122,7 +123,10 @@ def why_failed(path: Path) -> str:
     told += manifest.problems
     if not told:
         return ""
-    return told[0] if len(told) == 1 else f"{told[0]} (and {len(told) - 1} more)"
+    more = len(told) - 1
+    if not more:
+        return told[0]
+    return trn("{fault} (and {n} more)", "{fault} (and {n} more)", more, fault=told[0])
 
 
 def _stamp(path: Path) -> _Stamp | None:

@@ -14,6 +14,7 @@ from app.engine.process_mode import ProcessMode
 from app.engine.resolution import AdaptiveResolution, Sizes, long_side, requested_sizes
 from app.frame import Frame
 from app.options import STROKE_SIZE, STROKES
+from app.translation.texts import tr
 from models.families.keys import FEED_FORWARD
 from models.families.table import FAMILIES
 from models.precision import Precision
@@ -91,8 +92,11 @@ class Adaptation:
         if selector.lite and not self._lite_announced and not self.compiling:
             self._lite_announced = True  # once; from then on the status line says it
             self._on_notice(
-                "Using the fast version of this style, so that the picture stays fluid "
-                f"({selector.rate} otherwise)"
+                tr(
+                    "Using the fast version of this style, so that the picture stays fluid "
+                    "({rate} otherwise)",
+                    rate=selector.rate,
+                )
             )
         return selector.lite
 

@@ -36,6 +36,7 @@ from app.frame_memory import allocate_by, pageable
 from app.parameters import CHOICES
 from app.styles.library import Library
 from app.styles.pack import StyleError
+from app.translation.texts import tr
 from kernels.frames.stream_state import StateError, StreamState, part_of, under
 from models.checkpoints import CheckpointError
 from models.families.family import NetworkFamily
@@ -339,8 +340,12 @@ class Engine:
             return False
         safer = self._fallback.step_down(inferred.config, self._device, precision)
         self._on_notice(
-            f"{precision.title} gave a broken picture with {inferred.active.label}; "
-            f"using {safer.title}"
+            tr(
+                "{precision} gave a broken picture with {style}; using {safer}",
+                precision=precision.title,
+                style=inferred.active.label,
+                safer=safer.title,
+            )
         )
         return True
 

@@ -18,6 +18,8 @@ from app.engine.post.blending import Pixels, join_bands
 from app.engine.result import Timings
 from app.engine.stage_timer import Stopwatch
 from app.engine.style_weights import ActiveWeights
+from app.translation.numbers import number
+from app.translation.texts import tr
 from kernels.network.graph_plan import GraphPlan, PlannedNetwork
 from models.families.family import NetworkFamily
 from models.inference.cuda import PLANS_KEPT
@@ -134,9 +136,11 @@ class NetworkPool:
             return ""
         if in_bands > IN_BANDS * free:
             raise MemoryError
-        return (
-            f"computed in bands of rows, since the whole picture at once would take "
-            f"{at_once / 1e9:.1f} GB of {free / 1e9:.1f} GB that are free"
+        return tr(
+            "computed in bands of rows, since the whole picture at once would take {needed} GB of "
+            "{free} GB that are free",
+            needed=number(at_once / 1e9, 1),
+            free=number(free / 1e9, 1),
         )
 
     def clear(self) -> None:
@@ -346,15 +350,15 @@ class Network:
         with self.computing():
             return self._raws((pixels,), lambda _: None)[0]
 
-    def _raws(self, pictures: Sequence[Pixels], mark: Callable[[str], None]) -> Tensor:
+    def _raws(self, pictures: Sequence[Pixels], passed: Callable[[str], None]) -> Tensor:
         """[N, H, W, 3] float32, as `raw` of each."""
         stacked = np.stack(pictures) if len(pictures) > 1 else pictures[0][None]
         frames = torch.as_tensor(stacked).to(self.device)
         x = frames.permute(0, 3, 1, 2).to(self._precision.value.dtype)  # [N, 3, H, W]
         x = x.contiguous(memory_format=self._memory_format)
-        mark("upload")
-        raws = self._module(x, mark).permute(0, 2, 3, 1).float()
-        mark("network")
+        passed("upload")
+        raws = self._module(x, passed).permute(0, 2, 3, 1).float()
+        passed("network")
         return raws
 
     def plan(self, size: Size, samples: int = 1) -> GraphPlan | None:

@@ -7,6 +7,8 @@ from collections import deque
 from statistics import median
 
 from app.engine.resolution import Sizes, fit
+from app.translation.numbers import number
+from app.translation.texts import tr
 
 LEAST_FPS = 15.0  # the frame rate that a stream should reach
 COUNTED = 5  # frames to measure before the first decision
@@ -94,9 +96,9 @@ class NetworkSelector:
 
     def _set_remark(self, fps: float, at: tuple[int, int]) -> None:
         self._at = at
-        rounded = f"{math.floor(fps)}" if fps >= 1 else f"{fps:.1f}"
-        self.rate = f"{rounded} fps"
-        self.remark = f"the full network reaches {self.rate} at {max(at)}"
+        rounded = number(math.floor(fps)) if fps >= 1 else number(fps, 1)
+        self.rate = tr("{fps} fps", fps=rounded)
+        self.remark = tr("the full network reaches {rate} at {size}", rate=self.rate, size=max(at))
 
     def _reset(self) -> None:
         """Discard the measurements."""

@@ -7,6 +7,7 @@ import torch
 from app.engine.config import EngineConfig
 from app.engine.result import RunInfo
 from app.engine.style_weights import ActiveWeights
+from app.translation.texts import tr
 from kernels.frames import native_smoothing
 from kernels.jit import build
 from models.precision import Precision
@@ -63,7 +64,9 @@ def run_info(
     if device.type == "cpu" and config.smoothing:
         limitations.append(native_smoothing.unavailable_reason())
     if precision is not config.precision:
-        limitations.append(f"{config.precision.title} gave a broken picture")
+        limitations.append(
+            tr("{precision} gave a broken picture", precision=config.precision.title)
+        )
     elif runtime is None:
         limitations.append(precision.remark(device))
     limitations += active.remarks
@@ -98,7 +101,9 @@ def network_reason(
         return "" if lite else lite_unavailable
     if config.network != "auto" or not too_slow:
         return ""
-    reason = "kernels are being compiled" if compiling else too_slow
+    reason = tr("kernels are being compiled") if compiling else too_slow
     if lite:
         return reason
-    return f"{reason}, and {lite_unavailable}" if lite_unavailable else ""
+    if not lite_unavailable:
+        return ""
+    return tr("{reason}, and {other}", reason=reason, other=lite_unavailable)

@@ -19,6 +19,8 @@ from app.engine.config import EngineConfig
 from app.options import blend_label
 from app.styles.library import Library
 from app.styles.pack import Style, StyleError, check_weights
+from app.translation.lists import listed
+from app.translation.texts import trn
 from models.checkpoints import State
 from models.families.family import NetworkFamily, StyleFiles, interpolate
 from models.families.table import FAMILIES
@@ -137,7 +139,12 @@ class StyleWeights:
         without = self._without_lite
         if not without:
             return ""
-        return f"{' and '.join(without)} {'has' if len(without) == 1 else 'have'} no lite network"
+        return trn(
+            "{styles} has no lite network",
+            "{styles} have no lite network",
+            len(without),
+            styles=listed(without),
+        )
 
     def active(self, *, lite: bool) -> ActiveWeights:
         """Get the weights of the choice: the same object until the next one.

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.engine.result import StyledFrame
+from app.translation.numbers import number
+from app.translation.texts import tr
 
 FRAMES = 30  # changes to average over
 APART_S = 1 / 100  # between measurements, at least: the eye sees no faster flicker
@@ -32,10 +34,11 @@ class Flicker:
 
     def __str__(self) -> str:
         if self.ratio is not None:
-            return f"{self.ratio:.2f} times the original's motion"
+            times = number(self.ratio, 2)
+            return tr("{times} times the original's motion", times=times)
         if self.output < STILL:
-            return "none, nothing changes"
-        return f"{self.output:.1f} of 255, the source stands still"
+            return tr("none, nothing changes")
+        return tr("{levels} of 255, the source stands still", levels=number(self.output, 1))
 
 
 class FlickerMeter:

@@ -20,6 +20,7 @@ from app.live.latest_value import LatestValue
 from app.live.pending_sources import PendingSources
 from app.live.stream_metrics import StreamMetrics
 from app.sound.device import Listener
+from app.translation.texts import tr
 
 log = logging.getLogger(__name__)
 
@@ -316,7 +317,7 @@ class FrameLoop:
         except Exception as exc:
             log.info("source failed", exc_info=True)
             self.close()
-            self._events.problem(Problem.of(exc, doing=f"read {source.info.title}"))
+            self._events.problem(Problem.of(exc, doing=tr("read {name}", name=source.info.title)))
             self._events.ended()
             return
         self._set_status(source.status)

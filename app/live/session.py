@@ -32,6 +32,7 @@ from app.sources.camera import is_camera, with_mode
 from app.styles.library import Library
 from app.styles.pack import MAX_NAME_LENGTH, Style, StyleError
 from app.training.controller import TrainingController
+from app.translation.texts import tr
 from kernels.ops.registry import STYLE, TRANSFORMER, KernelStatus, prepare
 from models.families.table import FAMILIES
 from utils.devices import resolve
@@ -224,15 +225,15 @@ class Session(QObject):
     def trial_refusal(self, key: str) -> str:
         """Why a style cannot be tried now, as a sentence; empty if it can."""
         if self._info is None:
-            return "There is no picture to try a style on"
+            return tr("There is no picture to try a style on")
         if self._held:
-            return "While a film is recorded, no style is tried, since it would be in the film"
+            return tr("While a film is recorded, no style is tried, since it would be in the film")
         if self._shared:
-            return "While the virtual camera shows the stream, no style is tried"
+            return tr("While the virtual camera shows the stream, no style is tried")
         if self._config.compare:
-            return "During a speed test, no style is tried"
+            return tr("During a speed test, no style is tried")
         if self.style_jobs.unprepared((key,)):
-            return "This style is not prepared yet; choose it once, and it can be tried"
+            return tr("This style is not prepared yet; choose it once, and it can be tried")
         return ""
 
     def try_style(self, key: str) -> None:
@@ -338,7 +339,7 @@ class Session(QObject):
         self._opening += 1
         number = self._opening
         name = describe(spec)
-        self.opening_changed.emit(f"Opening {name}...")
+        self.opening_changed.emit(tr("Opening {name}...", name=name))
         pending = self._worker.loop.pending
 
         def work() -> FrameSource | None:
@@ -362,7 +363,7 @@ class Session(QObject):
         def failed(exc: Exception) -> None:
             if number == self._opening:
                 self.opening_changed.emit("")
-                self.problem.emit(Problem.of(exc, doing=f"open {name}"))
+                self.problem.emit(Problem.of(exc, doing=tr("open {name}", name=name)))
                 self.opening_failed.emit()
 
         self._jobs.run(work, done, failed)
@@ -587,7 +588,9 @@ class Session(QObject):
             self.config = self._config.mixed([(style.key, 1.0)])
 
         name = printable(path.name, MAX_NAME_LENGTH)
-        self.run(lambda: self.library.install(path, title), done, doing=f"install {name}")
+        self.run(
+            lambda: self.library.install(path, title), done, doing=tr("install {name}", name=name)
+        )
 
     def install_styles(self, paths: Sequence[Path]) -> None:
         """Install several checkpoints, packs or files of styles, and choose the last one; what
@@ -614,7 +617,8 @@ class Session(QObject):
             if installed:
                 self.styles_changed.emit()
                 self.config = self._config.mixed([(installed[-1].key, 1.0)])
-                self.notice.emit(f"Installed {', '.join(style.title for style in installed)}")
+                titles = ", ".join(style.title for style in installed)
+                self.notice.emit(tr("Installed {styles}", styles=titles))
             for exc in refused:
                 self.problem.emit(Problem.of(exc, doing="install a style"))
 

@@ -11,6 +11,7 @@ from statistics import fmean, median, quantiles
 
 from app.engine.result import StyledFrame, Timings
 from app.live.flicker import Flicker, FlickerMeter
+from app.translation.texts import mark
 
 WINDOW_S = 2.0  # of the averages
 TIMED = 100  # frames at most, evenly among those of the window, whose timings are averaged
@@ -32,7 +33,7 @@ class StreamStats:
         timings: The mean latency by stage, of at most TIMED frames.
         deliver_ms: Mean time from the engine's thread to the window's.
         paint_ms: Mean time of painting.
-        bottleneck: What limits the stream, as a clause; "" if there is no stream.
+        bottleneck: What limits the stream, as a clause in English; "" if there is no stream.
         flicker: Measured over the last frames; None before there are two.
     """
 
@@ -180,14 +181,14 @@ class StreamMetrics:
         behind = processed_fps < 0.9 * capture_fps and timings.read < timings.total
         if busy or behind:
             parts = {
-                "resizing": timings.resize,
-                "upload": timings.upload,
-                "network": timings.network,
-                "download": timings.download,
-                "blending": timings.blend,
-                "comparison": timings.comparison,
-                "copies for the display": timings.copy,
-                "program around the engine": timings.other,
+                mark("resizing"): timings.resize,
+                mark("upload"): timings.upload,
+                mark("network"): timings.network,
+                mark("download"): timings.download,
+                mark("blending"): timings.blend,
+                mark("comparison"): timings.comparison,
+                mark("copies for the display"): timings.copy,
+                mark("program around the engine"): timings.other,
             }
             return f"limited by the {max(parts, key=lambda name: parts[name])}"
         if displayed_fps < 0.9 * processed_fps:

@@ -15,10 +15,20 @@ from app.background_jobs import Jobs
 from app.errors import Problem
 from app.styles.library import Library
 from app.styles.pack import MAX_NAME_LENGTH, Style
+from app.translation.lists import listed
+from app.translation.texts import mark, tr, trn
 from models.families.keys import ANY_STYLE
 from utils.text import printable
 
 Progress = Callable[[str], object]
+
+# How the steps of the work are told behind its title.
+_STEPS = {
+    "Reading the network": mark("reading the network"),
+    "Reading the picture": mark("reading the picture"),
+    "Finding its style": mark("finding its style"),
+    "Saving the style": mark("saving the style"),
+}
 
 
 class JobCanceled(Exception):
@@ -90,8 +100,10 @@ class StyleJobs(QObject):
         title = printable(title, MAX_NAME_LENGTH)
         self._add(
             _Task(
-                f"Making the style '{title}'" if title else f"Making a style of '{name}'",
-                f"make a style of '{name}'",
+                tr("Making the style '{title}'", title=title)
+                if title
+                else tr("Making a style of '{name}'", name=name),
+                tr("make a style of '{name}'", name=name),
                 work,
                 done,
                 lambda: None,
@@ -120,7 +132,7 @@ class StyleJobs(QObject):
             failed: Called where one cannot be made, or the user canceled.
         """
         titles = {style.key: style.title for style in self._library.styles}
-        named = " and ".join(f"'{printable(titles[key], MAX_NAME_LENGTH)}'" for key in keys)
+        named = listed([f"'{printable(titles[key], MAX_NAME_LENGTH)}'" for key in keys])
 
         def work(progress: Progress) -> None:
             for key in keys:
@@ -132,8 +144,8 @@ class StyleJobs(QObject):
 
         self._add(
             _Task(
-                f"Preparing {named}",
-                "use that choice",
+                tr("Preparing {styles}", styles=named),
+                mark("use that choice"),
                 work,
                 prepared,
                 failed,
@@ -155,7 +167,7 @@ class StyleJobs(QObject):
         canceled, self._waiting = [*self._waiting], deque()
         if self._current is not None:
             self._current.canceled.set()
-            self.progress.emit(f"{self._current.title}: canceling")
+            self.progress.emit(tr("{task}: canceling", task=self._current.title))
         for task in canceled:
             task.failed()
 
@@ -202,5 +214,8 @@ class StyleJobs(QObject):
     @Slot(object, str)
     def _on_step(self, task: _Task, step: str) -> None:
         if task is self._current and not task.canceled.is_set():
-            more = f" ({len(self._waiting)} more)" if self._waiting else ""
-            self.progress.emit(f"{task.title}: {step[:1].lower()}{step[1:]}{more}")
+            said = tr("{task}: {step}", task=task.title, step=tr(_STEPS[step]))
+            waiting = len(self._waiting)
+            if waiting:
+                said = trn("{said} ({n} more)", "{said} ({n} more)", waiting, said=said)
+            self.progress.emit(said)

@@ -11,6 +11,7 @@ from app.engine.config import EngineConfig
 from app.errors import StyleForgeError
 from app.options import MOST_MIXED, Part
 from app.parameters import AUTO, PARAMETERS
+from app.translation.texts import tr
 from utils.text import printable
 
 KEY = "Look"  # of the metadata of saved pictures
@@ -50,7 +51,9 @@ class Look:
     def missing(self, keys: Collection[str]) -> str:
         """Why it cannot be used where there are these styles, as a sentence; "" if it can."""
         absent = [printable(key, MAX_TEXT) for key, _ in self.parts if key not in keys]
-        return f"The style '{absent[0]}' of this look is not installed" if absent else ""
+        if not absent:
+            return ""
+        return tr("The style '{style}' of this look is not installed", style=absent[0])
 
     def stored(self) -> dict[str, Any]:
         """As values for JSON."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from app.looks.look import MAX_TEXT, Look, LookError, look_from
 from app.settings import settings_path
+from app.translation.texts import tr, trn
 from utils.files.atomic import atomic_write
 from utils.files.regular import read_regular
 from utils.text import printable
@@ -61,25 +62,33 @@ class LookFile:
         except FileNotFoundError:
             return [], ""
         except OSError as exc:
-            return [], f"The saved looks in {self.path} cannot be read: {exc.strerror or exc}"
+            fault = exc.strerror or exc
+            said = tr(
+                "The saved looks in {path} cannot be read: {error}", path=self.path, error=fault
+            )
+            return [], said
         except ValueError:
-            return [], self._damaged("it is no text")
+            return [], self._damaged(tr("it is no text"))
         try:
             stored = json.loads(text)
         except (ValueError, RecursionError):
-            return [], self._damaged("it is not valid JSON")
+            return [], self._damaged(tr("it is not valid JSON"))
         entries = stored.get("looks") if isinstance(stored, dict) else None
         if not isinstance(entries, list):
-            return [], self._damaged("it has no list of looks")
+            return [], self._damaged(tr("it has no list of looks"))
         looks: list[NamedLook] = []
         faults: list[str] = []
         for number, entry in enumerate(entries, 1):
             try:
                 looks.append(_named(entry))
             except LookError as exc:
-                faults.append(f"look {number}: {exc}")
-        more = f", and {len(faults) - 1} more" if faults[1:] else ""
-        return looks, self._damaged(faults[0] + more) if faults else ""
+                faults.append(tr("look {number}: {fault}", number=number, fault=exc))
+        if not faults:
+            return looks, ""
+        said, more = faults[0], len(faults) - 1
+        if more:
+            said = trn("{fault}, and {n} more", "{fault}, and {n} more", more, fault=said)
+        return looks, self._damaged(said)
 
     def write(self, number: int, looks: Sequence[NamedLook]) -> None:
         """Write all looks, unless newer ones are written.
@@ -109,10 +118,15 @@ class LookFile:
         try:
             shutil.copyfile(self.path, self.path.with_name(DAMAGED))
         except OSError:
-            kept = "no copy of it can be kept"
+            kept = tr("no copy of it can be kept")
         else:
-            kept = f"a copy is kept as {DAMAGED}"
-        return f"Not all saved looks in {self.path} can be read ({fault}); {kept}"
+            kept = tr("a copy is kept as {name}", name=DAMAGED)
+        return tr(
+            "Not all saved looks in {path} can be read ({fault}); {kept}",
+            path=self.path,
+            fault=fault,
+            kept=kept,
+        )
 
 
 def look_name(text: str) -> str:

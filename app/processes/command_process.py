@@ -16,6 +16,7 @@ import psutil
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
 import app
+from app.translation.texts import tr
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ class CommandProcess(QObject):
     every `start`.
 
     Args:
-        name: What messages call the process.
+        name: What messages call the process, in English.
         parent: Of the QObject.
     """
 
@@ -180,23 +181,31 @@ class CommandProcess(QObject):
             return ProcessExit("done")
         if not crashed and code == STOPPED:
             return ProcessExit("stopped")
-        details = "\n".join(self._errors)
+        details, name = "\n".join(self._errors), tr(self._name)
         messages = [line[len(PREFIX) :] for line in self._errors if line.startswith(PREFIX)]
         if messages and not crashed:
             return ProcessExit("failed", messages[-1], details)
         if crashed and code in (9, 0, 1):  # killed; Windows has no signals
-            why = f"the system killed the {self._name}, probably because memory ran out"
+            why = tr(
+                "the system killed the {process}, probably because memory ran out", process=name
+            )
         elif crashed:
-            why = f"the {self._name} crashed (signal {code})"
+            why = tr("the {process} crashed (signal {number})", process=name, number=code)
         else:
             last = next((line for line in reversed(self._errors) if line.strip()), "")
-            why = f"the {self._name} failed: {last}" if last else f"it ended with {code}"
+            why = tr("it ended with {status}", status=code)
+            if last:
+                why = tr("the {process} failed: {error}", process=name, error=last)
         return ProcessExit("failed", why, details, crashed)
 
     def _not_started(self, error: QProcess.ProcessError) -> None:
         if error == QProcess.ProcessError.FailedToStart and self._process is not None:
-            why = self._process.errorString()
-            self._emit_exit(ProcessExit("failed", f"the {self._name} could not be started: {why}"))
+            why = tr(
+                "the {process} could not be started: {error}",
+                process=tr(self._name),
+                error=self._process.errorString(),
+            )
+            self._emit_exit(ProcessExit("failed", why))
 
     def _emit_exit(self, exit: ProcessExit) -> None:
         process, self._process = self._process, None

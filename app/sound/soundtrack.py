@@ -14,10 +14,11 @@ from app.sound.clock import PlaybackClock
 from app.sound.device import Fill, Heard, Listener, Output, Samples, SoundError
 from app.sound.film_sound import FilmSound
 from app.sound.output import RATE, SilentOutput, open_output
+from app.translation.texts import mark, tr
 
 AHEAD_S = 0.5  # of sound that is decoded before it is heard
 RETRY_S = 10.0  # between attempts to open a device where there was none
-LOST = "The device for sound was unplugged or has failed; the film plays on in silence"
+LOST = mark("The device for sound was unplugged or has failed; the film plays on in silence")
 
 OpenOutput = Callable[[Fill, Callable[[], None]], Output]
 
@@ -162,7 +163,7 @@ class Soundtrack:
             self._lost = False
             output.close()
             self._tried_at = now
-            self._output = SilentOutput(self._fill, LOST, output.rate, output.channels)
+            self._output = SilentOutput(self._fill, tr(LOST), output.rate, output.channels)
         elif output is None or (
             output.silence and self._seek is not None and now - self._tried_at > RETRY_S
         ):

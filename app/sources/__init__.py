@@ -20,6 +20,7 @@ from app.sources.files import (
 )
 from app.sources.network import Address, is_address, open_address
 from app.sources.scene import SCENE, Scene
+from app.translation.texts import mark, tr, trn
 from utils.text import printable
 
 __all__ = [
@@ -42,7 +43,7 @@ class SourceKind:
 
     Attributes:
         key: its identifier.
-        title: its name in the list of sources.
+        title: its name in the list of sources, in English.
         placeholder: an example of its spec.
         accepts: whether a spec is of this kind.
         open: opens a spec; may block for seconds, and raises StyleForgeError.
@@ -61,18 +62,25 @@ class SourceKind:
 SOURCES: tuple[SourceKind, ...] = (
     SourceKind(
         "camera",
-        "Camera",
+        mark("Camera"),
         "camera:0, camera:0@1280x720@30 or camera:its name",
         is_camera,
         open_camera,
-        lambda spec: f"the camera {spec.removeprefix('camera:').split('@')[0]}".strip(),
+        lambda spec: tr(
+            "the camera {name}", name=spec.removeprefix("camera:").split("@")[0]
+        ).strip(),
     ),
     SourceKind(
-        "scene", "Animated scene", SCENE, SCENE.__eq__, lambda _: Scene(), lambda _: "the scene"
+        "scene",
+        mark("Animated scene"),
+        SCENE,
+        SCENE.__eq__,
+        lambda _: Scene(),
+        lambda _: tr("the scene"),
     ),
     SourceKind(
         "address",
-        "Network address",
+        mark("Network address"),
         "http://camera.local/video.mjpg or rtsp://camera.local/stream",
         is_address,
         open_address,
@@ -80,15 +88,15 @@ SOURCES: tuple[SourceKind, ...] = (
     ),
     SourceKind(
         "folder",
-        "Folder of pictures",
+        mark("Folder of pictures"),
         "a folder",
         is_folder,
         lambda spec: open_folder(Path(spec)),
-        lambda spec: f"the folder '{printable(Path(spec).name)}'",
+        lambda spec: tr("the folder '{name}'", name=printable(Path(spec).name)),
     ),
     SourceKind(
         "file",
-        "Picture or video",
+        mark("Picture or video"),
         "a picture or video file",
         lambda spec: "://" not in spec,
         lambda spec: open_file(Path(spec)),
@@ -117,11 +125,13 @@ def open_source(spec: str | Sequence[str]) -> FrameSource:
 def describe(spec: str | Sequence[str]) -> str:
     """Return a short title for messages, such as "the camera 0" or "'film.mp4'"; never a login."""
     if not isinstance(spec, str):
-        return f"{len(spec)} pictures" if len(spec) != 1 else f"'{printable(Path(spec[0]).name)}'"
+        if len(spec) == 1:
+            return f"'{printable(Path(spec[0]).name)}'"
+        return trn("{n} picture", "{n} pictures", len(spec))
     try:
         return _kind(spec).describe(spec)
     except StyleForgeError:
-        return "the address"
+        return tr("the address")
 
 
 def _kind(spec: str) -> SourceKind:

@@ -19,6 +19,8 @@ from app.sources.camera_modes.exposure import ExposureControl
 from app.sources.deadline import Deadline
 from app.sources.grabber import FeedLost, Grabber
 from app.sources.opencv_frames import retrieve_rgb
+from app.translation.numbers import number
+from app.translation.texts import tr
 from utils.opencv import cv2
 from utils.text import printable
 
@@ -87,8 +89,8 @@ class Mode:
     format: str = "MJPG"
 
     def __str__(self) -> str:
-        rate = f" at {self.fps:.0f} fps" if self.fps else ""
-        return " ".join(filter(None, (f"{self.width}x{self.height}", self.format))) + rate
+        said = " ".join(filter(None, (f"{self.width}x{self.height}", self.format)))
+        return tr("{mode} at {fps} fps", mode=said, fps=number(self.fps)) if self.fps else said
 
 
 def list_cameras() -> tuple[CameraName, ...]:
@@ -212,7 +214,9 @@ class Camera(FrameSource):
         self._exposure: float | None = None  # in stops; None for automatic
         self._exposure_reason = ""
         self._grabber = Grabber(
-            self._connect, f"the camera '{name}'", "waiting for it to come back"
+            self._connect,
+            tr("the camera '{name}'", name=name),
+            tr("waiting for it to come back"),
         )
         first = self._grabber.open(Deadline(open_timeout))
         self._told = self._mode, False  # of `info`: the modes, and whether the rate is measured
@@ -258,7 +262,7 @@ class Camera(FrameSource):
             or (got.format and got.format != asked.format)
             or (got.fps and got.fps < 0.8 * asked.fps)
         )
-        note = f"requested {asked}, got {got}" if differs else ""
+        note = tr("requested {asked}, got {got}", asked=asked, got=got) if differs else ""
         size = got.width, got.height
         exposure = self._exposure_reason
         self.info = SourceInfo(self._name, *size, got.fps, note=note, exposure=exposure)

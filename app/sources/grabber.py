@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from app.errors import StyleForgeError
 from app.frame import Frame
 from app.sources.deadline import Deadline
+from app.translation.texts import tr
 
 log = logging.getLogger(__name__)
 
@@ -137,7 +138,7 @@ class Grabber:
         """One sentence about the current fault; empty while frames arrive."""
         fault = str(self._lost or "")
         if not fault and time.perf_counter() - self._last > STALL_S:
-            fault = f"{self._title} sends no picture"
+            fault = tr("{source} sends no picture", source=self._title)
         return f"{fault[0].upper()}{fault[1:]}; {self._retry_text}." if fault else ""
 
     def close(self, wait: float = 3.0) -> None:

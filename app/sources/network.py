@@ -22,6 +22,7 @@ from app.sources.opencv_frames import as_rgb, retrieve_rgb
 from app.sources.video import open_film
 from app.sources.video_decoder import VideoReader
 from app.sources.web import MAX_PART_BYTES, LimitedResponse, http_get
+from app.translation.texts import tr
 from utils.opencv import MAX_PIXELS, cv2
 from utils.text import printable
 
@@ -134,7 +135,7 @@ class Stream(FrameSource):
         def connected() -> Feed:
             return next(made, None) or connect(address, Deadline(OPEN_TIMEOUT_S))
 
-        self._grabber = Grabber(connected, address.name, "trying again")
+        self._grabber = Grabber(connected, address.name, tr("trying again"))
         first = self._grabber.open(deadline)
         self.info = SourceInfo(address.title, first.width, first.height)
 

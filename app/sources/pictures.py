@@ -11,6 +11,7 @@ from pathlib import Path
 
 from app.errors import StyleForgeError
 from app.frame import Frame, FrameSource, SourceInfo
+from app.translation.texts import tr
 from utils.images.opening import ImageError
 from utils.images.reading import read_picture
 from utils.text import printable
@@ -129,13 +130,15 @@ class Pictures(FrameSource):
                 origin=picture.origin,
             )
             over_white = (
-                "" if picture.alpha is None else "transparent parts are composited over white"
+                "" if picture.alpha is None else tr("transparent parts are composited over white")
             )
             note = "; ".join(filter(None, (picture.loss, over_white)))
-            status = f"{fault[0].upper()}{fault[1:]}; skipped." if fault else ""
+            status = tr("{fault}; skipped.", fault=fault[:1].upper() + fault[1:]) if fault else ""
             return LoadedPicture(at, frame, note, status)
         if len(self._paths) > 1:
-            fault = f"none of the {len(self._paths)} pictures can be read: {fault}"
+            fault = tr(
+                "none of the {n} pictures can be read: {fault}", n=len(self._paths), fault=fault
+            )
         raise StyleForgeError(fault)
 
     def _show(self, loaded: LoadedPicture) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from app.frame import Frame, FrameSource, SourceInfo
 from app.sources import foreground, landscape
 from app.sources.layers import Bytes, Layer
+from app.translation.texts import tr
 from utils.opencv import cv2
 
 SCENE = "scene"  # its spec
@@ -188,7 +189,7 @@ class Scene(FrameSource):
 
     def __init__(self, width: int = 1280, height: int = 720) -> None:
         self._painting = scene_renderer(width, height)
-        self.info = SourceInfo("Animated scene", width, height, FPS)
+        self.info = SourceInfo(tr("Animated scene"), width, height, FPS)
         self._closed = threading.Event()
         self._began = time.perf_counter()  # minus the time spent paused
         self._paused_at: float | None = None

@@ -14,6 +14,7 @@ from app.sound.clock import PlaybackClock, RealTime
 from app.sound.device import Listener
 from app.sound.soundtrack import Soundtrack
 from app.sources.video_decoder import SAME_S, FrameReader, VideoReader
+from app.translation.texts import tr
 
 MAX_SKIPS = 8  # frames skipped in a row to catch up, before playback slows down instead
 PATIENCE_S = 0.5  # by how much a picture may be late before its sound is interrupted for it
@@ -311,7 +312,8 @@ class Video(FrameSource):
                     self._start_clock(seconds)  # cannot keep up: play slower, not less and less
             pixels = self._reader.decode()
             if pixels is None:
-                self._status = f"'{self._reader.title}' has damaged frames, which are skipped."
+                title = self._reader.title
+                self._status = tr("'{name}' has damaged frames, which are skipped.", name=title)
                 continue
             return DecodedFrame(pixels, seconds, (self._time.now() - start) * 1e3)
 
@@ -325,9 +327,11 @@ class Video(FrameSource):
         end, stride = self._reader.duration, 1.0
         if self._reader.until(self._last) > end - max(0.5, DURATION_TOLERANCE * end):
             return False
-        self._status = (
-            f"'{self._reader.title}' is damaged at {_minutes_and_seconds(self._last)} "
-            f"of {_minutes_and_seconds(end)}; the readable parts are played."
+        self._status = tr(
+            "'{name}' is damaged at {at} of {end}; the readable parts are played.",
+            name=self._reader.title,
+            at=_minutes_and_seconds(self._last),
+            end=_minutes_and_seconds(end),
         )
         while self._last + stride < end:
             self._reader.seek(self._last + stride)

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.styles.pack import MAX_TEXT_LENGTH, Style, one_line
+from app.translation.numbers import number
+from app.translation.texts import tr
 from models.families.table import FAMILIES
 from utils.files import toml
-
-NOT_SAID = "The style's author does not say"
 
 
 def facts_of(style: Style) -> tuple[tuple[str, str], ...]:
@@ -28,14 +28,15 @@ def facts_of(style: Style) -> tuple[tuple[str, str], ...]:
     spec = toml.load(style.weights.parent / "style.toml")
     runs = [spec[name] for name in sorted(spec) if name.startswith("training")]
     trained = [run for run in runs if isinstance(run, Mapping)]
+    not_said = tr("The style's author does not say")
     rows = [
-        ("Painting and artist", style.credit or NOT_SAID),
-        ("License", style.licence or NOT_SAID),
-        ("Group", style.group),
-        ("Kind", FAMILIES[style.family].one_of),
-        ("Versions", "fine and fast" if style.lite else "fine"),
-        ("Trained", _training(trained)),
-        ("Comes from", "StyleForge" if style.builtin else "added by you"),
+        (tr("Painting and artist"), style.credit or not_said),
+        (tr("License"), style.licence or not_said),
+        (tr("Group"), style.group),
+        (tr("Kind"), tr(FAMILIES[style.family].one_of)),
+        (tr("Versions"), tr("fine and fast") if style.lite else tr("fine")),
+        (tr("Trained"), _training(trained)),
+        (tr("Comes from"), "StyleForge" if style.builtin else tr("added by you")),
     ]
     return tuple((label, text) for label, text in rows if text)
 
@@ -47,10 +48,10 @@ def _training(runs: list[Mapping[str, Any]]) -> str:
     seconds = sum(_numbers(runs, "seconds"))
     devices = dict.fromkeys(str(run["device"]) for run in runs if "device" in run)
     parts = [
-        f"{steps:,.0f} steps" if steps else "",
-        f"with {photographs:,.0f} photographs" if photographs else "",
-        f"in {seconds / 60:,.0f} minutes" if seconds >= 60 else "",
-        f"on {', '.join(devices)}" if devices else "",
+        tr("{n} steps", n=number(steps)) if steps else "",
+        tr("with {n} photographs", n=number(photographs)) if photographs else "",
+        tr("in {n} minutes", n=number(seconds / 60)) if seconds >= 60 else "",
+        tr("on {devices}", devices=", ".join(devices)) if devices else "",
     ]
     return one_line(" ".join(filter(None, parts)))[:MAX_TEXT_LENGTH]
 

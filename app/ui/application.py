@@ -21,6 +21,7 @@ from app.errors import Problem, StyleForgeError
 from app.options import format_parts, mixed_parts
 from app.parameters import given_values
 from app.settings import Settings, settings_path
+from app.translation.texts import mark, tr
 from app.ui.languages.start import apply_language
 from app.ui.startup_view import StartupView
 from utils.system import has_display, missing, sentence
@@ -29,11 +30,7 @@ if TYPE_CHECKING:
     from app.live.session import Session
     from app.ui.main_window import MainWindow
 
-DAMAGE_ADVICE = "`styleforge doctor` lists the folders and whether they can be written."
-NO_DISPLAY = (
-    "styleforge: there is no display to open a window on; "
-    "use `styleforge stylize` to stylize files from here\n"
-)
+DAMAGE_ADVICE = mark("`styleforge doctor` lists the folders and whether they can be written.")
 
 
 def run(options: Namespace) -> int:
@@ -47,7 +44,10 @@ def run(options: Namespace) -> int:
         The exit status: 1 without a display, after a message on stderr.
     """
     if not has_display():
-        sys.stderr.write(NO_DISPLAY)
+        sys.stderr.write(
+            "styleforge: there is no display to open a window on; "
+            "use `styleforge stylize` to stylize files from here\n"
+        )
         return 1
     damage: list[str] = []
     with logging_to(log_path(), damage.append):
@@ -100,7 +100,7 @@ def _open_window(options: Namespace, damage: list[str]) -> int:
         window = MainWindow(session, settings, lambda changed: changed.save(path))
         starting.hand_over_to(window)
         for words in damage:
-            window.problems.add(Problem(words, advice=DAMAGE_ADVICE))
+            window.problems.add(Problem(words, advice=tr(DAMAGE_ADVICE)))
         if options.pictures:
             _close_after(window, session, options.pictures)
         stored = source_from_settings(settings)

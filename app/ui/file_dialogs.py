@@ -13,23 +13,30 @@ from shiboken6 import isValid
 
 from app.batch.description import FILM_ENDINGS
 from app.settings import Settings
+from app.translation.texts import mark, tr
 from app.ui.window_geometry import WindowGeometry
 
 Place = QStandardPaths.StandardLocation
 MAX_NAME = 120  # characters of a suggested name; file systems allow 255 bytes
 
-_PICTURES = (
-    "png jpg jpeg jfif webp avif heic heif gif bmp tif tiff tga ppm pgm pnm jp2 ico psd dds qoi"
+PICTURES = (
+    *(".png", ".jpg", ".jpeg", ".jfif", ".webp", ".avif", ".heic", ".heif", ".gif", ".bmp", ".tif"),
+    *(".tiff", ".tga", ".ppm", ".pgm", ".pnm", ".jp2", ".ico", ".psd", ".dds", ".qoi"),
 )
-PICTURES, VIDEOS = tuple(f".{each}" for each in _PICTURES.split()), FILM_ENDINGS
+VIDEOS = FILM_ENDINGS
+
+Filter = tuple[str, tuple[str, ...]]  # the title of a kind of files, in English, and its endings
 
 
 def name_filter(title: str, *endings: str) -> str:
-    """Return a name filter of a dialog, such as "MP4 (*.mp4)"."""
-    return f"{title} ({' '.join(f'*{ending}' for ending in endings)})"
+    """Return a name filter of a dialog, such as "MP4 (*.mp4)", with its title in the chosen
+    language."""
+    return f"{tr(title)} ({' '.join(f'*{ending}' for ending in endings)})"
 
 
-_ALL = "All files (*)"
+_ALL: Filter = (mark("All files"), ("",))
+_PICTURES: Filter = (mark("Pictures"), PICTURES)
+_STYLES = mark("Styles")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +46,12 @@ class FileKind:
     Attributes:
         setting: the field of Settings with the last folder.
         places: standard locations to start in, if there is no last folder.
-        filters: name filters; the first is selected.
+        filters: what it offers to show; the first is selected.
     """
 
     setting: str
     places: tuple[Place, ...]
-    filters: tuple[str, ...] = ()
+    filters: tuple[Filter, ...] = ()
 
 
 _FILES = (Place.PicturesLocation, Place.MoviesLocation)
@@ -52,29 +59,27 @@ OPEN_FILES = FileKind(
     "open_folder",
     _FILES,
     (
-        name_filter("Pictures and videos", *PICTURES, *VIDEOS),
-        name_filter("Pictures", *PICTURES),
-        name_filter("Videos", *VIDEOS),
+        (mark("Pictures and videos"), (*PICTURES, *VIDEOS)),
+        _PICTURES,
+        (mark("Videos"), VIDEOS),
         _ALL,
     ),
 )
-OPEN_PICTURE = FileKind("open_folder", _FILES, (name_filter("Pictures", *PICTURES), _ALL))
-OPEN_FILM = FileKind("open_folder", (Place.MoviesLocation,), (name_filter("Films", *VIDEOS), _ALL))
+OPEN_PICTURE = FileKind("open_folder", _FILES, (_PICTURES, _ALL))
+OPEN_FILM = FileKind("open_folder", (Place.MoviesLocation,), ((mark("Films"), VIDEOS), _ALL))
 OPEN_FOLDER = FileKind("open_folder", _FILES)
 QUEUE_FOLDER = FileKind("queue_folder", _FILES)
 OPEN_STYLE = FileKind(
     "weights_folder",
     (Place.DownloadLocation,),
-    (name_filter("Styles", ".styleforge", ".pth", ".pt", ".safetensors"), _ALL),
+    ((_STYLES, (".styleforge", ".pth", ".pt", ".safetensors")), _ALL),
 )
 OPEN_WEIGHTS = FileKind(
     "weights_folder",
     (Place.DownloadLocation,),
-    (name_filter("Weights", ".pth", ".pt", ".safetensors"), _ALL),
+    ((mark("Weights"), (".pth", ".pt", ".safetensors")), _ALL),
 )
-SAVE_STYLE = FileKind(
-    "weights_folder", (Place.DocumentsLocation,), (name_filter("Styles", ".styleforge"),)
-)
+SAVE_STYLE = FileKind("weights_folder", (Place.DocumentsLocation,), ((_STYLES, (".styleforge",)),))
 SAVE_FILM = FileKind(
     "save_folder",
     (Place.MoviesLocation,),
@@ -84,10 +89,10 @@ SAVE_PICTURE = FileKind(
     "save_folder",
     (Place.PicturesLocation,),
     (
-        name_filter("PNG", ".png"),
-        name_filter("JPEG", ".jpg", ".jpeg"),
-        name_filter("WebP", ".webp"),
-        name_filter("TIFF", ".tif", ".tiff"),
+        ("PNG", (".png",)),
+        ("JPEG", (".jpg", ".jpeg")),
+        ("WebP", (".webp",)),
+        ("TIFF", (".tif", ".tiff")),
     ),
 )
 
@@ -130,7 +135,7 @@ class FileDialogs:
             made.setFileMode(mode)
             made.setOption(QFileDialog.Option.HideNameFilterDetails)
             if kind.filters:
-                made.setNameFilters(kind.filters)
+                made.setNameFilters([name_filter(name, *endings) for name, endings in kind.filters])
             made.filesSelected.connect(lambda names: self._on_selected(title, kind, names))
             WindowGeometry(made)
         made.setDirectory(str(self.start_folder(kind, *places)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from app.translation.texts import tr
 from utils.opencv import cv2
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
@@ -45,14 +46,18 @@ def fitting_text(columns: int, rows: int, width: int, height: int, fit: str) -> 
     size."""
     if (columns, rows) == (width, height):
         return ""
-    said = f"{columns}x{rows} is scaled to {width}x{height}"
+    sizes = {"source": f"{columns}x{rows}", "camera": f"{width}x{height}"}
     inner = _inside(columns, rows, width, height)
     if inner == (width, height):
-        return said
+        return tr("{source} is scaled to {camera}", **sizes)
     sides = inner[0] < width  # whether the picture is narrower than the camera
     if fit == "fill":
-        return f"{said}, cut off {'above and below' if sides else 'at the sides'}"
-    return f"{said}, with black bars {'at the sides' if sides else 'above and below'}"
+        if sides:
+            return tr("{source} is scaled to {camera}, cut off above and below", **sizes)
+        return tr("{source} is scaled to {camera}, cut off at the sides", **sizes)
+    if sides:
+        return tr("{source} is scaled to {camera}, with black bars at the sides", **sizes)
+    return tr("{source} is scaled to {camera}, with black bars above and below", **sizes)
 
 
 def _inside(width: int, height: int, within_width: int, within_height: int) -> tuple[int, int]:

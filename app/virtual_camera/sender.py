@@ -10,6 +10,7 @@ from enum import Enum
 
 import numpy as np
 
+from app.translation.texts import tr
 from app.virtual_camera.choice import CameraChoice
 from app.virtual_camera.device import open_camera, readers_of
 from app.virtual_camera.fitting import Pixels, fitted, fitting_text
@@ -47,10 +48,15 @@ class CameraStatus:
 
     def __str__(self) -> str:
         if self.state is State.FAILED:
-            return f"{self.device} failed: {self.fault}"
+            return tr("{device} failed: {fault}", device=self.device, fault=self.fault)
         if self.state is State.PAUSED:
-            return f"paused, since no program reads {self.device}"
-        said = f"{self.device}, {self.choice.size}, {self.choice.rate} fps"
+            return tr("paused, since no program reads {device}", device=self.device)
+        said = tr(
+            "{device}, {size}, {rate} fps",
+            device=self.device,
+            size=self.choice.size,
+            rate=self.choice.rate,
+        )
         return f"{said}; {self.fitting}" if self.fitting else said
 
 

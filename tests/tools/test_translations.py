@@ -13,14 +13,26 @@ from tools import translations
 from tools.bare_texts import bare_texts
 
 UI = Path(__file__).parents[2] / "app" / "ui"
-# Tables, whose texts are translated where they are shown, and style sheets.
-APART = ("actions.py", "queue/actions.py", "theme/theme.py", "theme/motion.py")
-# What is not converted yet: modules and packages of app/ui. Take out what is done.
-NOT_CONVERTED = (
-    *("application.py", "durations.py", "file_dialogs.py", "live_benchmark.py", "queue"),
-    *("training", "viewport", "window_benchmark.py"),
-    *(f"controllers/{name}.py" for name in ("drop_handler", "drop_parser", "style_mixer")),
+APART = (
+    # Tables, whose texts are translated where they are shown, and style sheets.
+    *("actions.py", "queue/actions.py", "theme/theme.py", "theme/motion.py"),
+    # Programs of the command line, which is in English.
+    *("live_benchmark.py", "window_benchmark.py"),
 )
+# What is not converted yet: modules and packages of app/ui. Take out what is done.
+NOT_CONVERTED = ("training", "viewport")
+# Below the window: names of values, and what is raised, by module.
+NOT_SHOWN = {
+    "engine/result.py": ("Baseline",),
+    "engine/style_weights.py": (" is , and  is ",),
+    "live/stream_metrics.py": (
+        *("limited by the ", "limited by the display:  fps", "limited by the :  fps"),
+    ),
+    "live/style_jobs.py": (
+        *("Reading the network", "Reading the picture", "Finding its style", "Saving the style"),
+    ),
+    "looks/look.py": ("Look",),
+}
 
 
 def converted() -> list[str]:
@@ -32,6 +44,19 @@ def converted() -> list[str]:
 @pytest.mark.parametrize("module", converted())
 def test_no_text_is_shown_without_being_translated(module):
     assert not bare_texts((UI / module).read_text("utf-8"))
+
+
+def test_no_module_of_the_window_is_left_out():
+    modules = {path.relative_to(UI).as_posix() for path in UI.rglob("*.py")}
+    later = {name for name in modules if name.partition("/")[0] in NOT_CONVERTED}
+    assert modules == {*converted(), *APART, *later}
+
+
+@pytest.mark.parametrize("module", ["engine", "live", "looks"])
+def test_no_text_of_a_package_below_the_window_reaches_it_without_being_translated(module):
+    for path in sorted((UI.parent / module).rglob("*.py")):
+        found = {words for _, words in bare_texts(path.read_text("utf-8"))}
+        assert found <= set(NOT_SHOWN.get(f"{module}/{path.name}", ())), path
 
 
 def test_what_is_not_converted_exists_and_has_texts():

@@ -6,10 +6,11 @@ import sys
 from dataclasses import dataclass
 from typing import Protocol
 
+from app.translation.texts import mark
 from utils.opencv import cv2
 
-NO_WAY = "This system's way to cameras has no exposure"
-NOT_OFFERED = "The driver of this camera has no exposure that can be set"
+NO_WAY = mark("This system's way to cameras has no exposure")
+NOT_OFFERED = mark("The driver of this camera has no exposure that can be set")
 
 
 class Properties(Protocol):

@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 
 from app.sources.camera_modes.v4l2 import Sizes
+from app.translation.texts import mark
 
 USUAL_SIZES = (
     (320, 240),
@@ -20,8 +21,10 @@ USUAL_SIZES = (
     (3840, 2160),
 )
 USUAL_RATES = (15.0, 24.0, 25.0, 30.0, 50.0, 60.0)
-NAMED = "These are the sizes that the camera's driver names"
-UNNAMED = "The camera's driver names no sizes: these are the usual ones, and it takes the nearest"
+NAMED = mark("These are the sizes that the camera's driver names")
+UNNAMED = mark(
+    "The camera's driver names no sizes: these are the usual ones, and it takes the nearest"
+)
 
 
 @dataclass(frozen=True, slots=True)

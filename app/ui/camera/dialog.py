@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from app.frame import SourceInfo
 from app.sources.camera import Mode
 from app.sources.camera_modes.offers import Offers
+from app.translation.numbers import significant
 from app.translation.texts import mark, tr
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.form_layout import FormLayout
@@ -77,10 +78,10 @@ class CameraModeDialog(QDialog):
         self.size_box.show_choice(f"{mode.width}x{mode.height}")
         rates = sorted({*offers.rates((mode.width, mode.height)), mode.fps})
         self.rate.set_options(
-            Choice(rate, tr("{rate} per second", rate=f"{rate:g}")) for rate in rates
+            Choice(rate, tr("{rate} per second", rate=significant(rate, 6))) for rate in rates
         )
         self.rate.show_choice(mode.fps)
-        self.offer_remark.show_text(offers.remark)
+        self.offer_remark.show_text(tr(offers.remark))
         self._set_available(True)
         self._fit()
 
@@ -96,7 +97,7 @@ class CameraModeDialog(QDialog):
         self.delivers.show_text(tr("Delivers {what}", what=source_text(info)) if info else "")
         reason = info.exposure if info else None
         self.exposure_row(shown=reason == "")
-        self.exposure_remark.show_text(reason or "")
+        self.exposure_remark.show_text(tr(reason) if reason else "")
         self._fit()
 
     def show_exposure(self, stops: float | None) -> None:

@@ -10,16 +10,11 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 
 from app.errors import Problem
 from app.live.session import Session
+from app.translation.texts import tr
 from app.ui.controllers.drop_parser import DROPPABLE, Drop, parse_drop
 from app.ui.controllers.source_opener import SourceOpener
 from app.ui.controllers.style_installer import StyleInstaller
 from app.ui.viewport.viewport import Viewport
-
-DROP_ADVICE = f"{DROPPABLE} can be dropped or pasted."
-NOTHING_TO_PASTE = Problem(
-    "There is nothing on the clipboard to paste",
-    advice="Copy a picture, a file or an address in another program first.",
-)
 
 
 class DropHandler:
@@ -78,7 +73,7 @@ class DropHandler:
         elif data.hasUrls() or data.hasText():
             self._open(parse_drop(data))
         else:
-            self._session.problem.emit(NOTHING_TO_PASTE)
+            self._session.problem.emit(nothing_to_paste())
 
     def _open(self, drop: Drop) -> None:
         if drop.weights is not None:
@@ -92,7 +87,21 @@ class DropHandler:
         elif drop.spec is not None:
             self.open_spec(drop.spec)
         else:
-            self._session.problem.emit(Problem(f"{drop.title}. {drop.detail}", advice=DROP_ADVICE))
+            problem = Problem(f"{drop.title}. {drop.detail}", advice=drop_advice())
+            self._session.problem.emit(problem)
+
+
+def drop_advice() -> str:
+    """Say what can be dropped."""
+    return tr("{droppable} can be dropped or pasted.", droppable=tr(DROPPABLE))
+
+
+def nothing_to_paste() -> Problem:
+    """Say that the clipboard is empty, and what to do."""
+    return Problem(
+        tr("There is nothing on the clipboard to paste"),
+        advice=tr("Copy a picture, a file or an address in another program first."),
+    )
 
 
 def accept_as_copy(event: QDropEvent) -> None:

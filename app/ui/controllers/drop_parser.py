@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QFileInfo, QMimeData, QMimeDatabase, QUrl
 
 from app.batch.description import FILM_ENDINGS
+from app.translation.lists import listed
+from app.translation.texts import mark, tr, trn
 from utils.text import printable
 
-DROPPABLE = (
+DROPPABLE = mark(
     "Pictures, videos, folders, network addresses, and .styleforge, .pth or .safetensors styles"
 )
 WEIGHTS = (".pth", ".pt", ".safetensors", ".styleforge")
@@ -53,15 +56,15 @@ def parse_drop(data: QMimeData) -> Drop:
     if not urls and data.hasText():
         urls = _typed(data.text().strip())
     if not urls:
-        return _refused("This")
+        return _refused("")
     if len(urls) == 1 and urls[0].scheme() in _STREAMS:
         encoded = urls[0].toString(QUrl.ComponentFormattingOption.FullyEncoded)
-        return Drop("Drop to open", printable(urls[0].host(), NAME), spec=encoded)
+        return Drop(tr("Drop to open"), printable(urls[0].host(), NAME), spec=encoded)
     # A file name cannot contain NUL, and Qt would print a warning.
     local = [url.toLocalFile() for url in urls if url.isLocalFile()]
     paths = [Path(name) for name in local if "\0" not in name]
     if not paths:
-        return _refused(f"'{printable(urls[0].toDisplayString(), NAME)}'")
+        return _refused(printable(urls[0].toDisplayString(), NAME))
     if len(paths) == 1:
         return _one(paths[0])
     return _several(paths)
@@ -99,47 +102,49 @@ def parse_style_drop(data: QMimeData) -> StyleDrop:
     """Classify by names alone, as `parse_drop`: here a picture is a style."""
     urls = data.urls() if data.hasUrls() else []
     if not urls and data.hasImage():
-        return StyleDrop("Drop to take the style of this picture", image=True)
+        return StyleDrop(tr("Drop to take the style of this picture"), image=True)
     if not urls and data.hasText():
         urls = _typed(data.text().strip())
     local = [url.toLocalFile() for url in urls if url.isLocalFile()]
     paths = [Path(name) for name in local if "\0" not in name]
     if not paths:
         if data.hasImage():  # dragged from a browser, with its address
-            return StyleDrop("Drop to take the style of this picture", image=True)
-        return _no_style("This")
+            return StyleDrop(tr("Drop to take the style of this picture"), image=True)
+        return _no_style("")
     pictures = tuple(p for p in paths if not QFileInfo(p).isDir() and _kind(p) == "image")
     if pictures:
-        what = f"of '{_name(pictures[0])}'"
-        what = what if len(pictures) == 1 else f"of each of {len(pictures)} pictures"
-        left_out = len(paths) - len(pictures)
-        detail = f"{_count(left_out, 'other file')} left out" if left_out else ""
-        return StyleDrop(f"Drop to take the style {what}", detail, pictures)
+        title = tr("Drop to take the style of '{name}'", name=_name(pictures[0]))
+        if len(pictures) > 1:
+            title = tr("Drop to take the style of each of {n} pictures", n=len(pictures))
+        return StyleDrop(title, _left_out(len(paths) - len(pictures)), pictures)
     first = paths[0]
     if len(paths) == 1 and (
         first.suffix.lower() in WEIGHTS or QFileInfo(first / "style.toml").isFile()
     ):
-        return StyleDrop("Drop to install this style", _name(first), weights=first)
+        return StyleDrop(tr("Drop to install this style"), _name(first), weights=first)
     if len(paths) > 1 and all(path.suffix.lower() in WEIGHTS for path in paths):
-        return StyleDrop(f"Drop to install these {len(paths)} styles", styles=tuple(paths))
+        return StyleDrop(_install(len(paths)), styles=tuple(paths))
     if QFileInfo(first).isDir():
         return StyleDrop(
-            f"'{_name(first)}' is a folder and no style picture",
-            "Drop the pictures themselves, or drop the folder on the picture above to open it",
+            tr("'{name}' is a folder and no style picture", name=_name(first)),
+            tr("Drop the pictures themselves, or drop the folder on the picture above to open it"),
         )
-    return _no_style(f"'{_name(first)}'")
+    return _no_style(_name(first))
 
 
-def _no_style(what: str) -> StyleDrop:
-    return StyleDrop(f"{what} is no style picture", "Pictures and style packs can be dropped here")
+def _no_style(name: str) -> StyleDrop:
+    """Refuse a file; "" for what has no name."""
+    named = tr("'{name}' is no style picture", name=name)
+    title = named if name else tr("This is no style picture")
+    return StyleDrop(title, tr("Pictures and style packs can be dropped here"))
 
 
 def _one(path: Path) -> Drop:
     if path.suffix.lower() in WEIGHTS or QFileInfo(path / "style.toml").isFile():
-        return Drop("Drop to install this style", _name(path), weights=path)
+        return Drop(tr("Drop to install this style"), _name(path), weights=path)
     if QFileInfo(path).isDir() or _kind(path) in ("image", "video"):
-        return Drop("Drop to open", _name(path), spec=str(path))
-    return _refused(f"'{_name(path)}'")
+        return Drop(tr("Drop to open"), _name(path), spec=str(path))
+    return _refused(_name(path))
 
 
 def _several(paths: list[Path]) -> Drop:
@@ -149,16 +154,13 @@ def _several(paths: list[Path]) -> Drop:
     queue = tuple(path for path, kind in zip(paths, kinds, strict=True) if kind in usable)
     if not queue:
         if all(path.suffix.lower() in WEIGHTS for path in paths):
-            return Drop(f"Drop to install these {len(paths)} styles", styles=tuple(paths))
-        return _refused(f"'{_name(paths[0])}'")
-    words = (("image", "picture"), ("video", "film"), ("folder", "folder"))
-    counts = [_count(kinds.count(kind), word) for kind, word in words if kind in kinds]
-    detail = " and ".join([", ".join(counts[:-1]), counts[-1]]) if counts[1:] else counts[0]
-    if left_out := len(paths) - len(queue):
-        detail += f"; {_count(left_out, 'other file')} left out"
+            return Drop(_install(len(paths)), styles=tuple(paths))
+        return _refused(_name(paths[0]))
+    counts = [words(kinds.count(kind)) for kind, words in _COUNTS.items() if kind in kinds]
+    detail = "; ".join(filter(None, (listed(counts), _left_out(len(paths) - len(queue)))))
     if len(queue) == 1:
-        return Drop("Drop to open", detail, spec=str(queue[0]))
-    title = "Drop to queue or to step through" if strip else "Drop to add to the queue"
+        return Drop(tr("Drop to open"), detail, spec=str(queue[0]))
+    title = tr("Drop to queue or to step through") if strip else tr("Drop to add to the queue")
     return Drop(title, detail, spec=strip or None, queue=queue)
 
 
@@ -166,9 +168,21 @@ def _name(path: Path) -> str:
     return printable(path.name, NAME)
 
 
-def _count(number: int, word: str) -> str:
-    """Return "1 picture" or "2 pictures"."""
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+# What so many files of a kind are called.
+_COUNTS: dict[str, Callable[[int], str]] = {
+    "image": lambda n: trn("{n} picture", "{n} pictures", n),
+    "video": lambda n: trn("{n} film", "{n} films", n),
+    "folder": lambda n: trn("{n} folder", "{n} folders", n),
+}
+
+
+def _left_out(count: int) -> str:
+    """How many files are left out; "" for none."""
+    return trn("{n} other file left out", "{n} other files left out", count) if count else ""
+
+
+def _install(count: int) -> str:
+    return tr("Drop to install these {n} styles", n=count)
 
 
 def _kind(path: Path) -> str:
@@ -193,5 +207,8 @@ def _typed(text: str) -> list[QUrl]:
     return [QUrl.fromLocalFile(text)] if path.is_absolute() and QFileInfo(path).exists() else []
 
 
-def _refused(what: str) -> Drop:
-    return Drop(f"{what} cannot be opened", f"{DROPPABLE} can.")
+def _refused(name: str) -> Drop:
+    """Refuse a file; "" for what has no name."""
+    named = tr("'{name}' cannot be opened", name=name)
+    title = named if name else tr("This cannot be opened")
+    return Drop(title, tr("{droppable} can.", droppable=tr(DROPPABLE)))

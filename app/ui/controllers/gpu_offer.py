@@ -24,7 +24,7 @@ def look_for_unused_gpu(run: RunJob, notices: NoticeBar) -> None:
             notices.show_offer(
                 tr(
                     "{sentence}. Close StyleForge and run in a terminal: {command}",
-                    sentence=SENTENCE,
+                    sentence=tr(SENTENCE),
                     command=command,
                 ),
                 tr("&Copy command"),

@@ -13,7 +13,7 @@ from app.errors import Problem
 from app.live.session import Session
 from app.translation.texts import mark, tr
 from app.ui.actions import set_available, tip_of
-from app.ui.controllers.drop_handler import DROP_ADVICE, NOTHING_TO_PASTE, accept_as_copy
+from app.ui.controllers.drop_handler import accept_as_copy, drop_advice, nothing_to_paste
 from app.ui.controllers.drop_parser import parse_style_drop
 from app.ui.file_dialogs import OPEN_PICTURE, FileDialogs
 from app.ui.gallery.style_gallery import StyleGallery
@@ -89,7 +89,7 @@ class PictureStyles(QObject):
         clipboard = QGuiApplication.clipboard()
         data = clipboard.mimeData() or QMimeData()  # None for an empty clipboard
         if not (data.hasImage() or data.hasUrls() or data.hasText()):
-            self._session.problem.emit(NOTHING_TO_PASTE)
+            self._session.problem.emit(nothing_to_paste())
         else:
             self._take_data(data, clipboard.image())
 
@@ -129,7 +129,9 @@ class PictureStyles(QObject):
         elif drop.image and not image.isNull():
             self._take_image(image)
         else:
-            self._session.problem.emit(Problem(f"{drop.title}. {drop.detail}.", advice=DROP_ADVICE))
+            self._session.problem.emit(
+                Problem(f"{drop.title}. {drop.detail}.", advice=drop_advice())
+            )
 
     def _take_image(self, image: QImage) -> None:
         """Make a style of a picture that is no file; a job writes it to one."""

@@ -78,9 +78,9 @@ class SourceOpener(QObject):
                 none = "" if self._cameras else tr("No camera found")
                 made.append(Choice(SourceCommand("cameras"), tr("Search for cameras"), none))
             elif command := _ACTION_OF_KIND.get(kind.key):
-                made.append(Choice(SourceCommand(command), f"{kind.title}..."))
+                made.append(Choice(SourceCommand(command), f"{tr(kind.title)}..."))
             else:
-                made.append(Choice(kind.key, kind.title))
+                made.append(Choice(kind.key, tr(kind.title)))
         info, spec = self._session.info, self._session.spec
         if info is not None and all(choice.value != spec for choice in made):
             made.append(Choice(spec, info.title))

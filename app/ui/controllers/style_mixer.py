@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from app.live.session import Session
 from app.options import Part, blend_label, without
+from app.translation.texts import tr
 from models.families.table import FAMILIES
 
 
@@ -63,10 +64,13 @@ class StyleMixer:
         other = styles.get(key)
         if first is None or other is None or first.family == other.family:
             return ""
-        kinds = [FAMILIES[style.family].one_of for style in (first, other)]
-        return (
-            f"{first.title} and {other.title} cannot be mixed: {first.title} is {kinds[0]}, and "
-            f"{other.title} is {kinds[1]}"
+        kinds = [tr(FAMILIES[style.family].one_of) for style in (first, other)]
+        return tr(
+            "{first} and {other} cannot be mixed: {first} is {kind}, and {other} is {other_kind}",
+            first=first.title,
+            other=other.title,
+            kind=kinds[0],
+            other_kind=kinds[1],
         )
 
     def pick(self, key: str | None) -> None:
@@ -131,7 +135,10 @@ class StyleMixer:
             self._choose((*kept, (key, 1 / count)))
         else:
             self._session.notice.emit(
-                f"At most {most} styles can be mixed; Shift-click one of them to take it out"
+                tr(
+                    "At most {n} styles can be mixed; Shift-click one of them to take it out",
+                    n=most,
+                )
             )
 
     def _choose(self, parts: Sequence[Part]) -> None:

@@ -24,6 +24,7 @@ from app.export.film.styling import FilmStyling
 from app.live.display_copy import with_previews
 from app.live.session import Session
 from app.styles.library import Library
+from app.translation.numbers import number
 from app.translation.texts import mark, tr, trn
 from app.ui.file_dialogs import SAVE_FILM, FileDialogs, name_filter, suggested_name
 from app.ui.film.dialog import FilmDialog
@@ -260,7 +261,7 @@ def progress_text(target: Path, progress: FilmProgress) -> str:
     text = tr(
         "Exporting {name}: {fps} frames a second",
         name=printable(target.name),
-        fps=f"{progress.fps:.1f}",
+        fps=number(progress.fps, 1),
     )
     left = progress.seconds_left
     if left is None:
@@ -270,12 +271,10 @@ def progress_text(target: Path, progress: FilmProgress) -> str:
 
 def _duration(seconds: float) -> str:
     if seconds < 90:
-        return f"{seconds:.0f} s"
-    return (
-        tr("{seconds} min", seconds=f"{seconds / 60:.0f}")
-        if seconds < 5400
-        else f"{seconds / 3600:.1f} h"
-    )
+        return tr("{n} s", n=number(seconds))
+    if seconds < 5400:
+        return tr("{seconds} min", seconds=number(seconds / 60))
+    return tr("{n} h", n=number(seconds / 3600, 1))
 
 
 def _styling(library: Library, config: EngineConfig) -> Styling:

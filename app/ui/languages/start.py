@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QLibraryInfo, QLocale, QTranslator
 from PySide6.QtWidgets import QApplication
 
-from app.translation import texts
+from app.translation import numbers, texts
 from app.translation.catalog import available
 from app.translation.languages import SOURCE, SYSTEM
 
@@ -26,6 +26,7 @@ def apply_language(app: QApplication, choice: str) -> None:
     language = choice if choice != SYSTEM else match(system.uiLanguages(), available())
     texts.use(language)
     QLocale.setDefault(locale_of(language, system))
+    numbers.use(number)
     app.setLayoutDirection(QLocale(language).textDirection())
     _translate_qt(app, language)
 

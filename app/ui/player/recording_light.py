@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QHideEvent, QPainter, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
+from app.translation.numbers import number
 from app.translation.texts import tr
 from app.ui.theme.motion import moves
 from app.ui.theme.tokens import RADIUS, SPACE
@@ -85,7 +86,7 @@ class RecordingLight(QWidget):
     def _refresh(self) -> None:
         told = self._told()
         seconds, size = told or (0.0, 0)
-        self._text = f"{clock(seconds)}  {size / 1e6:.1f} MB"
+        self._text = f"{clock(seconds)}  {number(size / 1e6, 1)} MB"
         self.setAccessibleDescription(self._text)
         self._place()
         self.update()

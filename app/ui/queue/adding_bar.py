@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QCheckBox, QHBoxLayout, QMenu, QToolButton, QWidget
 
+from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.toolbar import tool_button
 from utils.text import printable
@@ -33,7 +34,7 @@ class StylesMenu(QMenu):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setAccessibleName("Styles for what is added")
+        self.setAccessibleName(tr("Styles for what is added"))
         self._keys: tuple[str, ...] = ()
 
     def fill(self, styles: Sequence[StyleName], keys: Sequence[str], on_screen: str) -> None:
@@ -47,7 +48,7 @@ class StylesMenu(QMenu):
         self.clear()
         known = {style.key for style in styles}
         self._keys = tuple(key for key in keys if key in known)
-        self._add(ON_SCREEN, f"As on screen: {on_screen}", not self._keys)
+        self._add(ON_SCREEN, tr("As on screen: {look}", look=on_screen), not self._keys)
         self.addSeparator()
         for style in styles:
             self._add(style.key, style.title, style.key in self._keys)
@@ -124,18 +125,20 @@ class AddingBar(QWidget):
     def show_styles(self, titles: Sequence[str]) -> None:
         """Say which styles are chosen."""
         first = printable(titles[0], MAX_WORDS) if titles else ""
-        words = first if len(titles) == 1 else f"{len(titles)} styles"
-        self._name("styles", self.styles, f"Style: {words}", ", ".join(titles))
+        words = tr("Style: {title}", title=first)
+        if len(titles) != 1:
+            words = tr("Style: {n} styles", n=len(titles))
+        self._name("styles", self.styles, words, ", ".join(titles))
 
     def show_output(self, folder: Path) -> None:
         """Say where the results go."""
-        words = f"Into: {printable(folder.name, MAX_WORDS)}"
+        words = tr("Into: {folder}", folder=printable(folder.name, MAX_WORDS))
         self._name("output", self.output, words, str(folder))
 
     def show_watched(self, folder: Path | None) -> None:
         """Say which folder is watched."""
         shown = "" if folder is None else printable(folder.name, MAX_WORDS)
-        name = f"Watching {shown}" if shown else "Watch a folder"
+        name = tr("Watching {folder}", folder=shown) if shown else tr("Watch a folder")
         self._actions["watch"].setChecked(folder is not None)
         self.watch.setText(name)
         self.watch.setAccessibleName(name)

@@ -15,6 +15,7 @@ from app.batch.overview import JobView
 from app.errors import Problem
 from app.live.session import Session
 from app.settings import Settings
+from app.translation.texts import mark, tr, trn
 from app.ui.actions import apply_icons
 from app.ui.controllers.exporter import pictures_folder
 from app.ui.file_dialogs import OPEN_FILES, OPEN_FOLDER, QUEUE_FOLDER, FileDialogs
@@ -36,10 +37,10 @@ from utils.text import printable
 
 LOOK_MS = 1000  # between looks at the queue's files, which other processes may change
 DIRECTORY = QFileDialog.FileMode.Directory
-SAME_FOLDER = "The results cannot go into the watched folder: they would be queued in turn"
-GONE_ADVICE = "It was moved or deleted; run the job again to make a new one."
-NO_PROGRAM_ADVICE = "Choose a program for such files in the system's settings."
-LEFT_OUT_ADVICE = "The others were added. Convert this one with another program first."
+SAME_FOLDER = mark("The results cannot go into the watched folder: they would be queued in turn")
+GONE_ADVICE = mark("It was moved or deleted; run the job again to make a new one.")
+NO_PROGRAM_ADVICE = mark("Choose a program for such files in the system's settings.")
+LEFT_OUT_ADVICE = mark("The others were added. Convert this one with another program first.")
 
 
 class QueueController(QObject):
@@ -227,10 +228,13 @@ class QueueController(QObject):
             self._show_and_add(paths)
             return
         self._questions.ask(
-            f"{len(paths)} files were dropped: paint all of them, or step through the pictures?",
-            "&Add to the queue",
+            tr(
+                "{n} files were dropped: paint all of them, or step through the pictures?",
+                n=len(paths),
+            ),
+            tr("&Add to the queue"),
             lambda _: self._show_and_add(paths),
-            other="Open as a &strip",
+            other=tr("Open as a &strip"),
             on_other=strip,
         )
 
@@ -249,7 +253,7 @@ class QueueController(QObject):
         def done(result: tuple[list[int], list[Path]]) -> None:
             numbers, left_out = result
             if left_out:
-                self._session.problem.emit(Problem(_left_out(left_out), advice=LEFT_OUT_ADVICE))
+                self._session.problem.emit(Problem(_left_out(left_out), advice=tr(LEFT_OUT_ADVICE)))
             if self.page is not None:
                 self.page.list.choose(numbers)
 
@@ -257,12 +261,12 @@ class QueueController(QObject):
 
     def _ask_files(self) -> None:
         several = QFileDialog.FileMode.ExistingFiles
-        title = "Add pictures and films to the queue"
+        title = tr("Add pictures and films to the queue")
         chosen = self._picker.dialog(self._window, title, OPEN_FILES, several, self._add_names)
         chosen.open()
 
     def _ask_folder(self) -> None:
-        title = "Add a folder to the queue"
+        title = tr("Add a folder to the queue")
         chosen = self._picker.dialog(self._window, title, OPEN_FOLDER, DIRECTORY, self._add_names)
         chosen.open()
 
@@ -291,12 +295,12 @@ class QueueController(QObject):
         def chosen(names: list[str]) -> None:
             folder = Path(names[0])
             if self.watching.folder == folder:
-                self._session.problem.emit(Problem(SAME_FOLDER, advice="Choose another folder."))
+                self._refuse_folder()
                 return
             self._keep(queue_folder=str(folder))
             self._update_adding()
 
-        title = "Choose the folder for the results"
+        title = tr("Choose the folder for the results")
         where = self._output()
         self._picker.dialog(self._window, title, QUEUE_FOLDER, DIRECTORY, chosen, where).open()
 
@@ -305,7 +309,7 @@ class QueueController(QObject):
         if self.watching.folder is not None:
             self._watch(None)
             return
-        title = "Watch a folder"
+        title = tr("Watch a folder")
 
         def chosen(names: list[str]) -> None:
             self._watch(Path(names[0]))
@@ -314,14 +318,18 @@ class QueueController(QObject):
 
     def _watch(self, folder: Path | None) -> None:
         if folder is not None and folder == self._output():
-            self._session.problem.emit(Problem(SAME_FOLDER, advice="Choose another folder."))
+            self._refuse_folder()
             return
         self.watching.watch(folder)
         self._keep(watched_folder="" if folder is None else str(folder))
         self._update_adding()
 
+    def _refuse_folder(self) -> None:
+        problem = Problem(tr(SAME_FOLDER), advice=tr("Choose another folder."))
+        self._session.problem.emit(problem)
+
     def _on_watched(self, count: int) -> None:
-        self._session.notice.emit(f"{count} new from the watched folder in the queue")
+        self._session.notice.emit(tr("{n} new from the watched folder in the queue", n=count))
         self.runner.start()
 
     # Running
@@ -378,15 +386,13 @@ class QueueController(QObject):
 
         def opened(there: bool) -> None:
             if not there:
-                self._session.problem.emit(
-                    Problem(f"'{name}' is not there any more", advice=GONE_ADVICE)
-                )
+                said = tr("'{name}' is not there any more", name=name)
+                self._session.problem.emit(Problem(said, advice=tr(GONE_ADVICE)))
             elif not QDesktopServices.openUrl(QUrl.fromLocalFile(str(where))):
-                self._session.problem.emit(
-                    Problem(f"No program opens '{name}'", advice=NO_PROGRAM_ADVICE)
-                )
+                said = tr("No program opens '{name}'", name=name)
+                self._session.problem.emit(Problem(said, advice=tr(NO_PROGRAM_ADVICE)))
 
-        self._session.run(where.exists, opened, doing=f"open {name}")
+        self._session.run(where.exists, opened, doing=tr("open {name}", name=name))
 
     def _on_ended(self, all_run: bool) -> None:
         if self._quit_asked:
@@ -407,8 +413,13 @@ class QueueController(QObject):
         ended = [row for row in self.rows if row.number in self._finished]
         failed = sum(row.state is RowState.FAILED for row in ended)
         if ended:
-            words = f", {failed} failed" if failed else ""
-            self._session.notice.emit(f"The queue has ended: {len(ended) - failed} done{words}")
+            done = len(ended) - failed
+            said = tr("The queue has ended: {done} done", done=done)
+            if failed:
+                said = tr(
+                    "The queue has ended: {done} done, {failed} failed", done=done, failed=failed
+                )
+            self._session.notice.emit(said)
 
     # Showing
 
@@ -435,11 +446,12 @@ class QueueController(QObject):
         elsewhere = any(row.state is RowState.ELSEWHERE for row in self.rows)
         if not waiting or elsewhere or self.runner.running:
             return
-        count = "1 entry that waits" if waiting == 1 else f"{waiting} entries that wait"
         self._notices.show_offer(
-            f"The queue has {count}",
-            "&Continue the queue",
-            "Run the queue where it was stopped",
+            trn(
+                "The queue has {n} entry that waits", "The queue has {n} entries that wait", waiting
+            ),
+            tr("&Continue the queue"),
+            tr("Run the queue where it was stopped"),
             self._show_and_start,
         )
 
@@ -477,21 +489,22 @@ class QueueController(QObject):
             share = (ended + failed + ((progress.share or 0.0) if progress else 0.0)) / len(rows)
         if self.page is not None:
             self.page.show_summary(words, share)
-        self.words_changed.emit(f"{ended + failed} of {len(rows)}" if running else "")
+        told = tr("{done} of {n}", done=ended + failed, n=len(rows))
+        self.words_changed.emit(told if running else "")
 
     def _summary_words(self, ended: int, failed: int) -> str:
         rows, runner = self.rows, self.runner
         if not rows:
             return ""
-        words = [f"{ended} of {len(rows)} done"]
+        words = [tr("{done} of {n} done", done=ended, n=len(rows))]
         if failed:
-            words.append(f"{failed} failed")
+            words.append(tr("{n} failed", n=failed))
         if runner.phase is Phase.STARTING:
-            words.append("starting")
+            words.append(tr("starting"))
         elif runner.phase is Phase.STOPPING:
-            words.append("stopping")
+            words.append(tr("stopping"))
         elif runner.finishing:
-            words.append("stops after this one")
+            words.append(tr("stops after this one"))
         elif runner.running:
             words.append(runner.forecast.words(work_of(rows, runner.progress)))
         return " · ".join(filter(None, words))
@@ -504,7 +517,7 @@ class QueueController(QObject):
         running = self.runner.running
         stopping = self.runner.phase is Phase.STOPPING
         actions["start"].setEnabled((waiting or running) and not stopping)
-        actions["start"].setText("Stop" if running else "Start")
+        actions["start"].setText(tr("Stop") if running else tr("Start"))
         name, tokens = ("stop" if running else "play"), self._theme.tokens
         enabled = actions["start"].isEnabled()
         color = "" if running or not enabled else tokens.on_accent
@@ -539,8 +552,8 @@ class QueueController(QObject):
             return
         text = ""
         if self.runner.running and self._session.info is not None and not self._session.still:
-            paused = "The picture is paused while the queue runs; Space goes on with it"
-            goes_on = "The picture goes on beside the queue and slows it down; Space pauses it"
+            paused = tr("The picture is paused while the queue runs; Space goes on with it")
+            goes_on = tr("The picture goes on beside the queue and slows it down; Space pauses it")
             text = paused if self._session.paused else goes_on
         self.page.show_stream(text)
 
@@ -562,7 +575,7 @@ class QueueController(QObject):
         counts as yes."""
         if self._quit_asked or not self.runner.running:
             return True
-        question = "The queue is running. Stop it, quit, and go on with it the next time?"
+        question = tr("The queue is running. Stop it, quit, and go on with it the next time?")
         if self._questions.isVisible() and self._questions.accessibleDescription() == question:
             return True  # asked to close twice; what was made is kept anyway
 
@@ -570,7 +583,7 @@ class QueueController(QObject):
             self._quit_asked = True
             self.runner.stop()
 
-        self._questions.ask(question, "&Quit", quit_soon, no="&Keep running")
+        self._questions.ask(question, tr("&Quit"), quit_soon, no=tr("&Keep running"))
         return False
 
     def close(self) -> None:
@@ -584,8 +597,11 @@ class QueueController(QObject):
 def _left_out(paths: Sequence[Path]) -> str:
     name = printable(paths[0].name)
     if len(paths) == 1:
-        return f"'{name}' is neither a picture nor a film, and was not added to the queue"
-    return (
-        f"'{name}' and {len(paths) - 1} more are neither pictures nor films, and were not added to "
-        "the queue"
+        return tr(
+            "'{name}' is neither a picture nor a film, and was not added to the queue", name=name
+        )
+    return tr(
+        "'{name}' and {n} more are neither pictures nor films, and were not added to the queue",
+        name=name,
+        n=len(paths) - 1,
     )

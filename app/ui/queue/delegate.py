@@ -7,6 +7,7 @@ from PySide6.QtGui import QFontMetrics, QPainter, QPainterPath, QPalette, QPen, 
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from app.batch.description import Kind
+from app.translation.texts import mark, tr
 from app.ui.queue.row_model import ROW
 from app.ui.queue.rows import Row, RowState
 from app.ui.queue.thumbnails import SIZE
@@ -17,7 +18,7 @@ STATE_WIDTH = 190  # px of the column with the state
 CHOSEN = 36  # of 255, how much of the accent a chosen row has behind its texts
 BAR = 6  # px, height of the bar of progress
 _Index = QModelIndex | QPersistentModelIndex
-_MARKS = {Kind.FOLDER: "Folder", Kind.SEVERAL: "Files", Kind.FILM: "Film"}
+_MARKS = {Kind.FOLDER: mark("Folder"), Kind.SEVERAL: mark("Files"), Kind.FILM: mark("Film")}
 
 
 class RowDelegate(QStyledItemDelegate):
@@ -99,8 +100,8 @@ class RowDelegate(QStyledItemDelegate):
             if pixmap is not None:  # it was looked for
                 painter.setPen(palette.placeholderText().color())
                 painter.setFont(scaled(painter.font(), 0.85))
-                mark = _MARKS.get(row.kind, "?")
-                painter.drawText(place, Qt.AlignmentFlag.AlignCenter, mark)
+                kind = tr(_MARKS[row.kind]) if row.kind in _MARKS else "?"
+                painter.drawText(place, Qt.AlignmentFlag.AlignCenter, kind)
         painter.restore()
 
     def _state(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
+from app.translation.texts import tr
 from app.ui.durations import format_duration
 
 LAST = 12  # pictures whose times count; the machine may have been busier before
@@ -57,4 +58,7 @@ class Forecast:
         seconds += work.under_way_s or 0.0
         if not seconds:
             return ""
-        return f"{'more than' if unknown else 'about'} {format_duration(seconds)} left"
+        left = format_duration(seconds)
+        if unknown:
+            return tr("more than {duration} left", duration=left)
+        return tr("about {duration} left", duration=left)

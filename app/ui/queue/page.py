@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.translation.texts import mark, tr
 from app.ui.actions import build_actions
 from app.ui.controllers.drop_handler import accept_as_copy
 from app.ui.queue.actions import QUEUE_ACTIONS
@@ -32,7 +33,7 @@ _MENU = (
     *(None, "retry", "remove", None, "clear"),
 )
 _FOOT = (("retry", "remove", "clear"), ("up", "down"), ("open", "reveal"))
-DROP = "Drop to add to the queue"
+DROP = mark("Drop to add to the queue")
 
 
 class QueuePage(QFrame):
@@ -54,7 +55,7 @@ class QueuePage(QFrame):
     ) -> None:
         super().__init__(parent)
         self.setObjectName("queue")
-        self.setAccessibleName("Queue")
+        self.setAccessibleName(tr("Queue"))
         self.setAcceptDrops(True)
         actions = self.actions_by_key = build_actions(self, slots, QUEUE_ACTIONS)
         for action in actions.values():
@@ -64,14 +65,14 @@ class QueuePage(QFrame):
         self.adding = AddingBar(actions, self)
         self._summary, self._stream = _line(self), _line(self)
         self._said = ""
-        self._heading = QLabel("Queue", self)
+        self._heading = QLabel(tr("Queue"), self)
         self._heading.setProperty("role", "title")
         self.progress = QProgressBar(self)
         self.progress.setRange(0, 1000)
         self.progress.setTextVisible(False)
         self.progress.setFixedHeight(SPACE)
-        self.progress.setAccessibleName("Progress of the queue")
-        self.progress.setToolTip("How much of the queue is done")
+        self.progress.setAccessibleName(tr("Progress of the queue"))
+        self.progress.setToolTip(tr("How much of the queue is done"))
         self.finish = tool_button(actions["finish"], self, words=True)
         self.start = tool_button(actions["start"], self, words=True)
         buttons = [[tool_button(actions[key], self) for key in keys] for keys in _FOOT]
@@ -136,7 +137,7 @@ class QueuePage(QFrame):
         """Say that files can be dropped."""
         if paths_of(event.mimeData()):
             accept_as_copy(event)
-            self._summary.setText(DROP)
+            self._summary.setText(tr(DROP))
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
         """Say again what the queue is doing."""

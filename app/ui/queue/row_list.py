@@ -8,13 +8,14 @@ from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, Qt
 from PySide6.QtGui import QAction, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QWidget
 
+from app.translation.texts import mark, tr
 from app.ui.queue.delegate import RowDelegate
 from app.ui.queue.row_model import ROW, RowModel
 from app.ui.queue.rows import Row
 from app.ui.viewport.text_painting import scaled
 
-EMPTY = "Drop pictures, films or folders here"
-EMPTY_MORE = "or add them with the buttons above. Nothing runs before you press Start."
+EMPTY = mark("Drop pictures, films or folders here")
+EMPTY_MORE = mark("or add them with the buttons above. Nothing runs before you press Start.")
 
 
 class RowList(QListView):
@@ -38,9 +39,9 @@ class RowList(QListView):
         self.setDragDropOverwriteMode(False)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self._pop_up)
-        self.setAccessibleName("Entries of the queue")
-        self.setToolTip("Drag entries to change their order")
-        self.verticalScrollBar().setToolTip("Scroll the queue")
+        self.setAccessibleName(tr("Entries of the queue"))
+        self.setToolTip(tr("Drag entries to change their order"))
+        self.verticalScrollBar().setToolTip(tr("Scroll the queue"))
 
     def chosen(self) -> list[Row]:
         """The selected rows, in their order."""
@@ -82,9 +83,9 @@ class RowList(QListView):
         painter.setPen(self.palette().text().color())
         height = painter.fontMetrics().height()
         line = area.adjusted(0, 0, 0, -height)
-        painter.drawText(line, Qt.AlignmentFlag.AlignCenter, EMPTY)
+        painter.drawText(line, Qt.AlignmentFlag.AlignCenter, tr(EMPTY))
         painter.setFont(scaled(self.font(), 1.0))
         painter.setPen(self.palette().placeholderText().color())
         below = area.adjusted(0, height, 0, 0)
-        painter.drawText(below, Qt.AlignmentFlag.AlignCenter, EMPTY_MORE)
+        painter.drawText(below, Qt.AlignmentFlag.AlignCenter, tr(EMPTY_MORE))
         painter.end()

@@ -10,6 +10,7 @@ from app.batch.description import Kind
 from app.batch.job import JobState
 from app.batch.overview import INTERRUPTED, JobView
 from app.options import blend_label
+from app.translation.texts import mark, tr, trn
 from app.ui.durations import format_remaining
 from app.ui.queue.forecast import Work
 from utils.text import printable
@@ -18,15 +19,15 @@ MAX_NAME = 200  # characters of a file's name that are shown
 
 
 class RowState(Enum):
-    """How far a row is; the value is what it says."""
+    """How far a row is; the value is what it says, in English."""
 
-    WAITING = "Waiting"
-    RUNNING = "Starting"  # until its share is known
-    ELSEWHERE = "Running in another process"
-    INTERRUPTED = "Interrupted, waiting"
-    DONE = "Done"
-    SKIPPED = "Skipped: it has a result"
-    FAILED = "Failed"
+    WAITING = mark("Waiting")
+    RUNNING = mark("Starting")  # until its share is known
+    ELSEWHERE = mark("Running in another process")
+    INTERRUPTED = mark("Interrupted, waiting")
+    DONE = mark("Done")
+    SKIPPED = mark("Skipped: it has a result")
+    FAILED = mark("Failed")
 
     @property
     def waits(self) -> bool:
@@ -109,11 +110,11 @@ class Row:
             return f"{self.style} · {self.reason}" if self.style else self.reason
         words = [self.style]
         if self.kind is Kind.FILM:
-            words.append("film")
+            words.append(tr("film"))
         elif self.several:
-            words.append("folder" if self.kind is Kind.FOLDER else "several files")
+            words.append(tr("folder") if self.kind is Kind.FOLDER else tr("several files"))
             if self.pictures:
-                words.append("1 picture" if self.pictures == 1 else f"{self.pictures} pictures")
+                words.append(trn("{n} picture", "{n} pictures", self.pictures))
         return " · ".join(filter(None, words))
 
     @property
@@ -121,11 +122,11 @@ class Row:
         """The state in words, with how far it is."""
         if self.state is RowState.RUNNING and self.share is not None:
             if self.several and self.pictures:
-                return f"{self.done} of {self.pictures}"
+                return tr("{done} of {n}", done=self.done, n=self.pictures)
             return f"{int(100 * self.share)} %"
         if self.state is RowState.FAILED and self.failed and self.pictures > 1:
-            return f"{self.failed} of {self.pictures} failed"
-        return self.state.value
+            return tr("{failed} of {n} failed", failed=self.failed, n=self.pictures)
+        return tr(self.state.value)
 
     @property
     def spoken(self) -> str:

@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.errors import ASK_FOR_HELP, Problem
 from app.processes.command_process import CommandProcess, ProcessExit
+from app.translation.texts import mark, tr
 from app.ui.queue.forecast import Forecast
 from app.ui.queue.rows import Progress
 
@@ -53,7 +54,7 @@ class QueueRunner(QObject):
     ) -> None:
         super().__init__(parent)
         self._queue, self._clock = queue, clock
-        self._process = CommandProcess("process of the queue", self)
+        self._process = CommandProcess(mark("process of the queue"), self)
         self._process.event_received.connect(self._on_event)
         self._process.exited.connect(self._on_exit)
         self.forecast = Forecast()
@@ -187,7 +188,7 @@ class QueueRunner(QObject):
         stopped = self.phase is Phase.STOPPING or self.finishing
         begun = self._jobs_begun
         if exit.crashed and begun and not stopped:
-            self.notice.emit(f"The queue goes on: {exit.reason}")
+            self.notice.emit(tr("The queue goes on: {reason}", reason=exit.reason))
             self.phase = Phase.IDLE
             self.start()
             self.job_changed.emit()
@@ -196,8 +197,12 @@ class QueueRunner(QObject):
         self._set_phase(Phase.IDLE)
         # With jobs begun, an exit status of 1 says that one of them failed, which its row tells.
         if exit.outcome == "failed" and not stopped and (exit.crashed or not begun):
-            why = exit.reason or "its process could not begin"
+            why = exit.reason or tr("its process could not begin")
             self.problem.emit(
-                Problem(f"Could not run the queue: {why}", exit.details, ASK_FOR_HELP)
+                Problem(
+                    tr("Could not run the queue: {reason}", reason=why),
+                    exit.details,
+                    tr(ASK_FOR_HELP),
+                )
             )
         self.ended.emit(not stopped and bool(begun))

@@ -13,9 +13,10 @@ from app.background_jobs import Jobs
 from app.batch.job_queue import JobQueue
 from app.batch.overview import JobView, Overview
 from app.errors import Problem
+from app.translation.texts import mark, tr
 
 CLOSE_S = 5.0  # for a change under way when the program ends; each file is written or not at all
-DAMAGED_ADVICE = "The other jobs run; delete the file, and add what it was for again."
+DAMAGED_ADVICE = mark("The other jobs run; delete the file, and add what it was for again.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,8 @@ class QueueStore(QObject):
             for sentence in damaged:
                 if sentence not in self._told:
                     self._told.add(sentence)
-                    self.problem.emit(Problem(f"The queue: {sentence}", advice=DAMAGED_ADVICE))
+                    said = tr("The queue: {fault}", fault=sentence)
+                    self.problem.emit(Problem(said, advice=tr(DAMAGED_ADVICE)))
             self.read.emit(views)
             change.done(result)
 

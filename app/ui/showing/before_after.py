@@ -15,7 +15,7 @@ from app.live.display_copy import full_size
 from app.live.session import Session
 from app.translation.texts import mark, tr
 from app.ui.controllers.exporter import films_folder, pictures_folder
-from app.ui.file_dialogs import FileDialogs, FileKind, Place, name_filter, suggested_name
+from app.ui.file_dialogs import FileDialogs, FileKind, Place, suggested_name
 from app.ui.showing.saved_files import SavedFiles
 
 NO_PICTURE = mark("There is no picture yet")
@@ -23,7 +23,7 @@ MAKING = mark("Making the wipe...")
 SAVE_WIPE = FileKind(
     "save_folder",
     (Place.MoviesLocation,),
-    (name_filter(mark("Film"), FILM), name_filter(mark("Animation"), ANIMATION)),
+    ((mark("Film"), (FILM,)), (mark("Animation"), (ANIMATION,))),
 )
 
 

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.engine.result import StyledFrame
 from app.live.stream_metrics import StreamStats
+from app.translation.numbers import number
 from app.translation.texts import tr
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import INK, REDRAW_MS, SHADE
@@ -21,12 +22,8 @@ _RATE_FROM = 0.1  # frames a second; of fewer, the seconds that each takes are s
 def fps_text(fps: float) -> str:
     """Return "15 fps", "1.5 fps" of a slow stream, or "25 s a picture" of a very slow one."""
     if 0 < fps < _RATE_FROM:
-        return tr("{fps} s a picture", fps=f"{1 / fps:.0f}")
-    return (
-        tr("{fps} fps", fps=f"{fps:.0f}")
-        if fps >= _WHOLE_FROM
-        else tr("{fps} fps", fps=f"{fps:.1f}")
-    )
+        return tr("{fps} s a picture", fps=number(1 / fps))
+    return tr("{fps} fps", fps=number(fps, 0 if fps >= _WHOLE_FROM else 1))
 
 
 class SpeedBadge(QPushButton):

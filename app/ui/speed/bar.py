@@ -25,7 +25,7 @@ def rate_text(time: FrameTime | None) -> str:
     """Return "15 fps" of a measured time, "about 15 fps" of a computed one, "" of none."""
     if time is None:
         return ""
-    return fps_text(time.fps) if time.measured else f"about {fps_text(time.fps)}"
+    return fps_text(time.fps) if time.measured else tr("about {rate}", rate=fps_text(time.fps))
 
 
 class _Slider(QSlider):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.engine.result import RunInfo
+from app.translation.numbers import number
 from app.translation.texts import mark, tr
 from utils.devices import NO_GPU
 
@@ -66,4 +67,4 @@ def faster_words(before: float, after: float) -> str:
 
 
 def _rate(fps: float) -> str:
-    return f"{fps:.0f}" if fps >= 3 else f"{fps:.1f}"
+    return number(fps, 0 if fps >= 3 else 1)

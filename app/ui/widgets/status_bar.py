@@ -7,6 +7,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from app.frame import SourceInfo
+from app.translation.numbers import significant
 from app.translation.texts import tr, trn
 from app.ui.theme.tokens import SPACE
 
@@ -17,7 +18,7 @@ def source_text(info: SourceInfo | None) -> str:
         return tr("No source")
     parts = [info.title, f"{info.width}x{info.height}"]
     if info.fps:
-        parts.append(tr("{fps} fps", fps=f"{info.fps:.4g}"))
+        parts.append(tr("{fps} fps", fps=significant(info.fps, 4)))
     if info.duration:
         parts.append(clock(info.duration))
     if info.count > 1:

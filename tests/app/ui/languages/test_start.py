@@ -6,9 +6,11 @@ import pytest
 from PySide6.QtCore import QLocale, Qt
 from PySide6.QtWidgets import QApplication, QDialogButtonBox
 
+from app.translation import numbers
 from app.translation.languages import LANGUAGES
+from app.translation.numbers import number
 from app.translation.texts import chosen
-from app.ui.languages.start import apply_language, locale_of, match, number
+from app.ui.languages.start import apply_language, locale_of, match
 
 
 @pytest.fixture
@@ -16,6 +18,7 @@ def app(qapp):
     before = QLocale()
     yield qapp
     apply_language(qapp, "en")
+    numbers.use(None)
     QLocale.setDefault(before)
 
 

@@ -1,0 +1,14 @@
+"""Lists of things in one sentence, in the chosen language."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.translation.texts import tr
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return "a", "a and b" or "a, b and c"; "" of nothing."""
+    if len(words) < 2:
+        return "".join(words)
+    return tr("{several} and {last}", several=", ".join(words[:-1]), last=words[-1])
