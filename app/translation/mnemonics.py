@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 # Scripts without letters have the key in parentheses at the end, before the dots and the colon.
-_IN_PARENTHESES = re.compile(r"\s*[(（]&[^&][)）](?=(?:\.\.\.|…|[:：])?$)")
+_IN_PARENTHESES = re.compile(r"\s*\(&[^&]\)(?=(?:\.\.\.|[:\uff1a])?$)")
 _MARK = re.compile(r"&(&?)")  # a single one stands before a key, two are one that is shown
 
 

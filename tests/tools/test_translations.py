@@ -83,6 +83,13 @@ def test_what_is_not_converted_exists_and_has_texts():
         'tr("{what}", what="the processor")',
         'button = make_button("&Close", tip, slot)',
         'session.run(work, done, doing=f"read {name}")',
+        'form.add("codec", box)',
+        'for title, box in (("Co&dec", a), (tr("&Quality"), b)):\n    form.add(title, box)',
+        'def ask(question: str, no: str = "Cance&l"): ...',
+        'def show(name, *, title="Nothing is open"): ...',
+        'return f"about {rate}"',
+        'return f"{rate} pictures"',
+        'group = f"Group: {name}" if name else ""',
     ],
 )
 def test_a_bare_text_is_found(source):
@@ -100,6 +107,10 @@ def test_a_bare_text_is_found(source):
         'def f():\n    """Do what is said."""',
         'WORDS = {"a": mark("Nothing is open")}',
         'label.setText(f"{count} %")',
+        'form.add(tr("&Codec"), box)',
+        'shown.add("codec")',
+        'def ask(question: str, key: str = "codec", no: str = ""): ...',
+        'return f"{style}_lite.png", f"{width}x{height}", f"{seconds} s"',
     ],
 )
 def test_what_is_translated_or_not_shown_is_no_bare_text(source):

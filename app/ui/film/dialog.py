@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
+from app.translation.joints import sentences
 from app.translation.texts import mark, tr
 from app.ui.film.options import (
     DEFAULTS,
@@ -131,5 +132,5 @@ class FilmDialog(QDialog):
             "",
         )
         if reason and self._hardware is not None:
-            self._remarks[self.encoder].show_text(f"{self.encoder.remark}. {reason}")
+            self._remarks[self.encoder].show_text(sentences(self.encoder.remark, reason))
         self.adjustSize()

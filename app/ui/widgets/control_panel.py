@@ -22,6 +22,7 @@ from app.engine.result import StyledFrame
 from app.live.session import Session
 from app.parameters import AUTO, PARAMETERS, Group
 from app.styles.pack import Style
+from app.translation.joints import labeled
 from app.translation.texts import tr
 from app.ui.speed.bar import SpeedBar
 from app.ui.speed.controller import SpeedController
@@ -438,7 +439,7 @@ class ControlPanel(QScrollArea):
             return tr("Native kernels: ready") if self._statuses else ""
         if len(missing) == 1 and not any(status.ready for status in self._statuses):
             return tr("Native kernels: {reason}", reason=next(iter(missing)))
-        return "\n".join(f"{_kernels_text(names)}: {reason}" for reason, names in missing.items())
+        return "\n".join(labeled(_kernels_text(names), reason) for reason, names in missing.items())
 
     # Sources
 

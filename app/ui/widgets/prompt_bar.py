@@ -74,7 +74,7 @@ class PromptBar(QFrame):
         self._question.setText(breakable(question))
         self.setAccessibleDescription(question)
         self._label.setText(label)
-        name = without_mnemonic(label).rstrip(":：")
+        name = without_mnemonic(label).rstrip(":\uff1a")
         self.field.setAccessibleName(name)
         self.field.setToolTip(name)
         self.field.setText(text)
