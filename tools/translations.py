@@ -23,6 +23,7 @@ from app.translation.mnemonics import without_mnemonic
 from app.translation.texts import key_of
 from app.ui.actions import ACTIONS, GROUPS, ActionEntry
 from app.ui.queue.actions import GROUP, QUEUE_ACTIONS
+from models import precision
 from models.families.table import FAMILIES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,6 +52,13 @@ def _of_options() -> Iterator[str]:
             yield from (option.title, option.remark)
 
 
+def _of_families() -> Iterator[str]:
+    for family in FAMILIES.values():
+        yield from (family.one_of, family.kernels_remark, *family.unavailable.values())
+        for reasons in family.unavailable_options.values():
+            yield from reasons.values()
+
+
 def _of_questions() -> Iterator[str]:
     yield TITLE
     for topic, questions in QUESTIONS.items():
@@ -67,7 +75,8 @@ TABLES: dict[str, Callable[[], Iterable[str]]] = {
     "options": _of_options,
     "advice": lambda: (*ADVICE.values(), DISK_FULL, CORRECT, ASK_FOR_HELP),
     "questions": _of_questions,
-    "families": lambda: (family.one_of for family in FAMILIES.values()),
+    "families": _of_families,
+    "precisions": precision.sentences,
 }
 
 

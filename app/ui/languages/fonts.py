@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.translation.languages import LANGUAGES
 
-_BEFORE = "families before"  # the property of the application that keeps those of the system
+_BEFORE = "families_before"  # the property of the application that keeps those of the system
 
 
 def apply_fonts(app: QApplication, language: str) -> None:
