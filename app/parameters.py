@@ -17,6 +17,7 @@ from enum import Enum, StrEnum
 from typing import Any, TypeVar
 
 from app.options import DEFAULT_MIX_AMOUNT, NETWORKS, STROKES, UPSAMPLING, Option
+from app.translation.mnemonics import without_mnemonic
 
 T = TypeVar("T")
 
@@ -50,7 +51,7 @@ class Parameter:
         tip: tooltip.
         group: heading in the panel.
         stage: where the parameter takes effect.
-        title: accessible name; by default `label` without "&".
+        title: accessible name; by default `label` without its mnemonic.
         help: help text of the flag of `stylize` and, with `window_flag`, of the window; empty for
             no flag.
         window_flag: whether the window has the flag too.
@@ -70,7 +71,7 @@ class Parameter:
 
     def __post_init__(self) -> None:
         if not self.title:
-            object.__setattr__(self, "title", self.label.replace("&", ""))
+            object.__setattr__(self, "title", without_mnemonic(self.label))
 
     def valid(self, value: object) -> bool:
         """Whether `value` is a valid value of this parameter."""

@@ -105,27 +105,46 @@ class Precision(Enum):
             return ""
         if self is Precision.tf32:
             if device.type != "cuda":
-                return "TF32 is FP32 on a CPU"
+                return _TF32_ON_CPU
             if torch.cuda.get_device_capability(device) < self.value.capability:
-                return "TF32 is FP32 on this GPU"
+                return _TF32_ON_GPU
             return ""
         if self is Precision.int8:
             if device.type != "cuda":
-                return "INT8 is FP16 on a CPU"
+                return _INT8_ON_CPU
             capability = torch.cuda.get_device_capability(device)
             if capability < self.value.capability:
-                return "INT8 is FP16 on this GPU"
+                return _INT8_ON_GPU
             # Hopper's FP16 has kernels of its own.
-            return "INT8 is slower than FP16 on this GPU" if capability == (9, 0) else ""
+            return _INT8_ON_HOPPER if capability == (9, 0) else ""
         if device.type == "cuda":
             if torch.cuda.get_device_capability(device) < self.value.capability:
-                return f"{self.title} is emulated on this GPU and slower than FP32"
+                return _EMULATED.format(title=self.title)
             return ""
         if self is Precision.fp16 and not _cpu_has_fp16():
-            return "FP16 is slower than FP32 on this CPU: it has no FP16 matrix instructions"
+            return _NO_FP16
         if self is not Precision.fp16 and not _cpu_has_bf16():
-            return f"{self.title} is slower than FP32 on this CPU: it has no BF16 instructions"
+            return _NO_BF16.format(title=self.title)
         return ""
+
+
+_TF32_ON_CPU, _TF32_ON_GPU = "TF32 is FP32 on a CPU", "TF32 is FP32 on this GPU"
+_INT8_ON_CPU, _INT8_ON_GPU = "INT8 is FP16 on a CPU", "INT8 is FP16 on this GPU"
+_INT8_ON_HOPPER = "INT8 is slower than FP16 on this GPU"
+_EMULATED = "{title} is emulated on this GPU and slower than FP32"
+_NO_FP16 = "FP16 is slower than FP32 on this CPU: it has no FP16 matrix instructions"
+_NO_BF16 = "{title} is slower than FP32 on this CPU: it has no BF16 instructions"
+
+
+def sentences() -> tuple[str, ...]:
+    """Return all that `cost` and `remark` say on any device, for translations."""
+    emulated = (Precision.fp16, Precision.bf16, Precision.amp)
+    return (
+        *(each.cost for each in Precision if each.cost),
+        *(_TF32_ON_CPU, _TF32_ON_GPU, _INT8_ON_CPU, _INT8_ON_GPU, _INT8_ON_HOPPER, _NO_FP16),
+        *(_EMULATED.format(title=each.title) for each in emulated),
+        *(_NO_BF16.format(title=each.title) for each in (Precision.bf16, Precision.amp)),
+    )
 
 
 # PyTorch 2.9 has no public name for either query.

@@ -23,6 +23,9 @@ _SHOWING = re.compile(
     r"|ask|Q(Label|PushButton|CheckBox|RadioButton|GroupBox|Action|ToolButton)|Choice|OptionBox"
 )
 _PASSING = ("join", "filter", "str", "rstrip")  # return what they are given
+# Words before or behind a value (\0), with a colon or without.
+_BESIDE_VALUE = re.compile(r"(^|\s)[^\W\d_]{3,}:?\s+\0|\0\s+[^\W\d_]{3,}")
+_MNEMONIC = re.compile(r"&(?=[^\W_])")
 _SENTENCE = re.compile(r"[^\W\d_]{2,}\.?,? [^\W\d_]{2,}|^[A-Z][a-z]+( |$|\.\.\.)| [a-z]{2,}")
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -30,7 +33,8 @@ _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 def bare_texts(source: str) -> list[tuple[int, str]]:
     """Return the line and the words of each text that no function of translation gets.
 
-    A text is what a function that shows texts is given, and whatever reads as words of a sentence.
+    A text is what a function that shows texts is given, and whatever reads as words of a sentence,
+    defaults of parameters and words beside the values of an f-string among it.
     What is raised, compared or logged is left out.
     """
     found = _bare(ast.parse(source), showing=False)
@@ -47,7 +51,7 @@ def _bare(node: ast.AST, *, showing: bool) -> Iterator[ast.Constant | ast.Joined
             yield from _in_values(node, name)
             return
         yield from _bare(node.func, showing=False)
-        inside = bool(_SHOWING.fullmatch(name)) or (showing and name in _PASSING)
+        inside = _shows(node, name) or (showing and name in _PASSING)
         first = 1 if name == "Choice" else 0  # what it stands for, before its title
         for argument in node.args[first:]:
             yield from _bare(argument, showing=inside)
@@ -57,7 +61,7 @@ def _bare(node: ast.AST, *, showing: bool) -> Iterator[ast.Constant | ast.Joined
         return
     if isinstance(node, ast.Constant | ast.JoinedStr):
         words = _words(node)
-        if _is_text(words) and (showing or _SENTENCE.search(words)):
+        if _is_text(words) and (showing or _reads_as_text(node)):
             yield node
         if isinstance(node, ast.Constant):
             return
@@ -69,6 +73,19 @@ def _bare(node: ast.AST, *, showing: bool) -> Iterator[ast.Constant | ast.Joined
     shows = showing and isinstance(node, ast.IfExp | ast.BoolOp | ast.BinOp | ast.Tuple | ast.List)
     for child in _children(node):
         yield from _bare(child, showing=shows)
+
+
+def _shows(node: ast.Call, name: str) -> bool:
+    """Whether a function shows what it is given; of those called `add` only that of a form, which
+    gets a label and a control."""
+    return bool(_SHOWING.fullmatch(name)) or (name == "add" and len(node.args) > 1)
+
+
+def _reads_as_text(node: ast.Constant | ast.JoinedStr) -> bool:
+    """Whether it is a sentence, a label or, of an f-string, has a word beside a value."""
+    if _SENTENCE.search(_MNEMONIC.sub("", _words(node))):
+        return True
+    return isinstance(node, ast.JoinedStr) and bool(_BESIDE_VALUE.search(_words(node, "\0")))
 
 
 def _is_doing(keyword: ast.keyword) -> bool:
@@ -107,11 +124,13 @@ def _is_docstring(statement: ast.AST) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-def _words(node: ast.Constant | ast.JoinedStr) -> str:
+def _words(node: ast.Constant | ast.JoinedStr, value: str = "") -> str:
+    """The words of a text, with `value` in the place of each value of an f-string."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
-    parts = (part.value for part in node.values if isinstance(part, ast.Constant))
-    return "".join(str(part) for part in parts)
+    return "".join(
+        str(part.value) if isinstance(part, ast.Constant) else value for part in node.values
+    )
 
 
 def _called(node: ast.Call) -> str:

@@ -19,9 +19,11 @@ from app.options import CAMERA_FITS, CAMERA_FORMATS, NETWORKS, STROKES, UPSAMPLI
 from app.parameters import PARAMETERS, AmountParameter, FractionParameter, Group
 from app.translation.catalog import FOLDER, Translation, is_complete
 from app.translation.languages import LANGUAGES, SOURCE
+from app.translation.mnemonics import without_mnemonic
 from app.translation.texts import key_of
 from app.ui.actions import ACTIONS, GROUPS, ActionEntry
 from app.ui.queue.actions import GROUP, QUEUE_ACTIONS
+from models import precision
 from models.families.table import FAMILIES
 from models.training import presets
 from utils.files.signatures import KINDS
@@ -44,7 +46,7 @@ def _of_parameters() -> Iterator[str]:
         if isinstance(row, FractionParameter | AmountParameter):
             yield row.zero
         if isinstance(row, AmountParameter):
-            yield from (row.automatic, row.automatic.replace("&", ""))
+            yield from (row.automatic, without_mnemonic(row.automatic))
 
 
 def _of_options() -> Iterator[str]:
@@ -56,6 +58,13 @@ def _of_options() -> Iterator[str]:
 def _of_presets() -> Iterator[str]:
     for row in (*presets.PRESETS, *presets.STROKES):
         yield from (row.title, row.words)
+
+
+def _of_families() -> Iterator[str]:
+    for family in FAMILIES.values():
+        yield from (family.one_of, family.kernels_remark, *family.unavailable.values())
+        for reasons in family.unavailable_options.values():
+            yield from reasons.values()
 
 
 def _of_questions() -> Iterator[str]:
@@ -75,7 +84,8 @@ TABLES: dict[str, Callable[[], Iterable[str]]] = {
     "advice": lambda: (*ADVICE.values(), DISK_FULL, CORRECT, ASK_FOR_HELP),
     "questions": _of_questions,
     "kinds_of_files": lambda: KINDS,
-    "families": lambda: (family.one_of for family in FAMILIES.values()),
+    "families": _of_families,
+    "precisions": precision.sentences,
     "presets": _of_presets,
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QRect, Qt, Signal
 from PySide6.QtGui import QColor, QLinearGradient, QMouseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QStyle, QVBoxLayout, QWidget
 
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.message_stack import MessageStack
@@ -132,11 +132,15 @@ class Workspace(QWidget):
         if self._narrow and self._drawer_open:
             top = self._toolbar.geometry().bottom() + 1
             width = min(self._panel.width(), self.width())
-            left = self.width() - width
-            self._panel.setGeometry(left, top, width, self.height() - top)
+            whole = QRect(0, top, self.width(), self.height() - top)
+            drawer = QRect(self.width() - width, top, width, whole.height())
+            rest = QRect(0, top, self.width() - width, whole.height())
+            direction = self.layoutDirection()
+            rest = QStyle.visualRect(direction, whole, rest)
+            self._panel.setGeometry(QStyle.visualRect(direction, whole, drawer))
             self._panel.raise_()
-            self._click_catcher.setGeometry(0, top, left, self.height() - top)
-            room = room.intersected(QRect(0, 0, left, self.height()))
+            self._click_catcher.setGeometry(rest)
+            room = room.intersected(QRect(rest.left(), 0, rest.width(), self.height()))
         self._messages.set_area(room)
 
 
@@ -151,9 +155,13 @@ class _ClickCatcher(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the drawer's shadow."""
         edge = QRect(self.width() - 2 * SPACE, 0, 2 * SPACE, self.height())
+        edge = QStyle.visualRect(self.layoutDirection(), self.rect(), edge)
         if not event.rect().intersects(edge):
             return
-        shadow = QLinearGradient(edge.left(), 0, edge.right(), 0)
+        far, near = edge.left(), edge.right()
+        if self.isRightToLeft():
+            far, near = near, far
+        shadow = QLinearGradient(far, 0, near, 0)
         shadow.setColorAt(0, Qt.GlobalColor.transparent)
         shadow.setColorAt(1, _SHADOW)
         QPainter(self).fillRect(edge, shadow)

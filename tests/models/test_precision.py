@@ -10,7 +10,7 @@ import torch
 
 from app.engine.engine import Engine
 from app.frame import Frame
-from models.precision import Precision, int8_allowed, is_int8_allowed, tf32_allowed
+from models.precision import Precision, int8_allowed, is_int8_allowed, sentences, tf32_allowed
 from models.transformer_net import TransformerNetBaseline
 from tests.conftest import picture
 
@@ -84,6 +84,20 @@ def test_int8_says_where_it_is_fp16_or_slower_than_it(monkeypatch):
             torch.cuda, "get_device_capability", lambda _device, found=capability: found
         )
         assert Precision.int8.remark(torch.device("cuda")) == remark
+
+
+def test_the_sentences_for_translations_are_all_that_a_precision_says(monkeypatch):
+    said = {each.cost for each in Precision}
+    for present in (False, True):
+        monkeypatch.setattr(torch.cpu, "_is_amx_fp16_supported", lambda present=present: present)
+        monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda present=present: present)
+        said |= {each.remark(CPU) for each in Precision}
+    for capability in ((5, 0), (7, 5), (8, 0), (9, 0)):
+        monkeypatch.setattr(
+            torch.cuda, "get_device_capability", lambda _device, found=capability: found
+        )
+        said |= {each.remark(torch.device("cuda")) for each in Precision}
+    assert set(sentences()) == said - {""}
 
 
 def test_integers_are_allowed_inside_a_block_of_this_thread_alone():

@@ -75,6 +75,13 @@ def test_no_text_of_a_package_below_the_window_reaches_it_without_being_translat
         'tr("{what}", what="the processor")',
         'button = make_button("&Close", tip, slot)',
         'session.run(work, done, doing=f"read {name}")',
+        'form.add("codec", box)',
+        'for title, box in (("Co&dec", a), (tr("&Quality"), b)):\n    form.add(title, box)',
+        'def ask(question: str, no: str = "Cance&l"): ...',
+        'def show(name, *, title="Nothing is open"): ...',
+        'return f"about {rate}"',
+        'return f"{rate} pictures"',
+        'group = f"Group: {name}" if name else ""',
     ],
 )
 def test_a_bare_text_is_found(source):
@@ -93,6 +100,10 @@ def test_a_bare_text_is_found(source):
         'WORDS = {"a": mark("Nothing is open")}',
         'WORDS = {"a key of two words": mark("Nothing is open")}',
         'label.setText(f"{count} %")',
+        'form.add(tr("&Codec"), box)',
+        'shown.add("codec")',
+        'def ask(question: str, key: str = "codec", no: str = ""): ...',
+        'return f"{style}_lite.png", f"{width}x{height}", f"{seconds} s"',
     ],
 )
 def test_what_is_translated_or_not_shown_is_no_bare_text(source):

@@ -141,10 +141,10 @@ class CameraModeDialog(QDialog):
     def _lay_out(self) -> None:
         content = QWidget()
         form = FormLayout(content)
-        form.add("&Size", self.size_box)
-        form.add("&Rate", self.rate)
+        form.add(tr("&Size"), self.size_box)
+        form.add(tr("&Rate"), self.rate)
         form.add_below(self.offer_remark)
-        form.add("&Exposure", self.exposure)
+        form.add(tr("&Exposure"), self.exposure)
         labels = content.findChildren(QLabel)
         self._exposure_label = next(each for each in labels if each.buddy() is self.exposure)
         form.add_below(self.exposure_remark)

@@ -10,6 +10,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 
 from app.errors import Problem
 from app.live.session import Session
+from app.translation.joints import sentences
 from app.translation.texts import tr
 from app.ui.controllers.drop_parser import DROPPABLE, Drop, parse_drop
 from app.ui.controllers.source_opener import SourceOpener
@@ -87,7 +88,7 @@ class DropHandler:
         elif drop.spec is not None:
             self.open_spec(drop.spec)
         else:
-            problem = Problem(f"{drop.title}. {drop.detail}", advice=drop_advice())
+            problem = Problem(sentences(drop.title, drop.detail), advice=drop_advice())
             self._session.problem.emit(problem)
 
 

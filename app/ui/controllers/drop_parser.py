@@ -9,6 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QFileInfo, QMimeData, QMimeDatabase, QUrl
 
 from app.batch.description import FILM_ENDINGS
+from app.translation.joints import clauses
 from app.translation.lists import listed
 from app.translation.texts import mark, tr, trn
 from utils.text import printable
@@ -157,7 +158,7 @@ def _several(paths: list[Path]) -> Drop:
             return Drop(_install(len(paths)), styles=tuple(paths))
         return _refused(_name(paths[0]))
     counts = [words(kinds.count(kind)) for kind, words in _COUNTS.items() if kind in kinds]
-    detail = "; ".join(filter(None, (listed(counts), _left_out(len(paths) - len(queue)))))
+    detail = clauses((listed(counts), _left_out(len(paths) - len(queue))))
     if len(queue) == 1:
         return Drop(tr("Drop to open"), detail, spec=str(queue[0]))
     title = tr("Drop to queue or to step through") if strip else tr("Drop to add to the queue")

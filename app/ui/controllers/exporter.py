@@ -21,6 +21,7 @@ from app.live.session import Session
 from app.sound.device import Heard, Input, Listener, SoundError
 from app.sound.portaudio import PortAudioInput
 from app.training.request import OWN_RESULTS
+from app.translation.joints import clauses
 from app.translation.texts import mark, tr, trn
 from app.ui.file_dialogs import SAVE_PICTURE as SAVED_AS
 from app.ui.file_dialogs import FileDialogs, suggested_name
@@ -309,7 +310,7 @@ class Exporter:
             return write_result(path, styled, full_size(styled))
 
         def done(lost: list[str]) -> None:
-            self._saved(path, "; ".join([tr("Saved {path}", path=path), *lost]))
+            self._saved(path, clauses([tr("Saved {path}", path=path), *lost]))
 
         self._session.run(work, done, doing=tr("save {name}", name=path.name))
 

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.errors import Problem
 from app.live.session import Session
+from app.translation.joints import sentences
 from app.translation.texts import mark, tr
 from app.ui.actions import set_available, tip_of
 from app.ui.controllers.drop_handler import accept_as_copy, drop_advice, nothing_to_paste
@@ -130,7 +131,7 @@ class PictureStyles(QObject):
             self._take_image(image)
         else:
             self._session.problem.emit(
-                Problem(f"{drop.title}. {drop.detail}.", advice=drop_advice())
+                Problem(f"{sentences(drop.title, drop.detail)}.", advice=drop_advice())
             )
 
     def _take_image(self, image: QImage) -> None:

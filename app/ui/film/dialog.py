@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
+from app.translation.joints import sentences
 from app.translation.texts import mark, tr
 from app.ui.film.options import (
     DEFAULTS,
@@ -52,9 +53,9 @@ class FilmDialog(QDialog):
         content = QWidget(self)
         form = FormLayout(content)
         for title, box in (
-            ("Co&dec", self.codec),
-            ("&Encoder", self.encoder),
-            ("&Quality", self.quality),
+            (tr("Co&dec"), self.codec),
+            (tr("&Encoder"), self.encoder),
+            (tr("&Quality"), self.quality),
         ):
             form.add(title, box)
             form.add_below(self._remarks[box])
@@ -121,7 +122,7 @@ class FilmDialog(QDialog):
         for box, label in self._remarks.items():
             label.show_text(box.remark)
         if self.options.lossless:
-            self._remarks[self.quality].show_text(_LOSSLESS)
+            self._remarks[self.quality].show_text(tr(_LOSSLESS))
         reason = next(
             (
                 choice.reason
@@ -131,5 +132,5 @@ class FilmDialog(QDialog):
             "",
         )
         if reason and self._hardware is not None:
-            self._remarks[self.encoder].show_text(f"{self.encoder.remark}. {reason}")
+            self._remarks[self.encoder].show_text(sentences(self.encoder.remark, reason))
         self.adjustSize()

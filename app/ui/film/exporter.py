@@ -24,6 +24,7 @@ from app.export.film.styling import FilmStyling
 from app.live.display_copy import with_previews
 from app.live.session import Session
 from app.styles.library import Library
+from app.translation.joints import clauses
 from app.translation.numbers import number
 from app.translation.texts import mark, tr, trn
 from app.ui.file_dialogs import SAVE_FILM, FileDialogs, name_filter, suggested_name
@@ -251,9 +252,8 @@ class FilmExporter(QObject):
         if isinstance(made, str):
             self._say(made)
             return
-        self._saved(
-            target, "; ".join([tr("Saved {path}", path=target), *made.faults, *made.remarks])
-        )
+        said = [tr("Saved {path}", path=target), *made.faults, *made.remarks]
+        self._saved(target, clauses(said))
 
 
 def progress_text(target: Path, progress: FilmProgress) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from app.export.film.codecs import CODECS, CPU, PLACES, QUALITIES, encoder_fault
 from app.settings import Settings
+from app.translation.joints import clauses, enumerated
 from app.translation.texts import mark, tr
 from app.ui.widgets.option_box import Choice
 
@@ -100,14 +101,14 @@ def _hardware(key: str) -> Hardware:
         faults.append(fault)
     reason = tr("{title} is encoded by the processor alone", title=codec.title)
     return Hardware(
-        reason=tr("No graphics hardware: {faults}", faults="; ".join(faults)) if faults else reason
+        reason=tr("No graphics hardware: {faults}", faults=clauses(faults)) if faults else reason
     )
 
 
 def codec_choices() -> list[Choice]:
     """A choice for each codec."""
     return [
-        Choice(key, f"{codec.title} ({', '.join(codec.containers)})", _FOR[key])
+        Choice(key, f"{codec.title} ({enumerated(codec.containers)})", tr(_FOR[key]))
         for key, codec in CODECS.items()
     ]
 

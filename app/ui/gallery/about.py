@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
+from app.translation.joints import labeled
 from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.message_bars import make_button
@@ -64,7 +65,7 @@ class AboutStyle(QDialog):
             value.setWordWrap(True)
             value.setMinimumWidth(TEXT_WIDTH)
             value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-            value.setAccessibleName(f"{label}: {text}")
+            value.setAccessibleName(labeled(label, text))
             form.addRow(label, value)
         self._row.replaceWidget(self._content, content)
         self._content.deleteLater()

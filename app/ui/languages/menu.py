@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
 from app.translation.catalog import available, share
+from app.translation.joints import sentences
 from app.translation.languages import LANGUAGES, SYSTEM
 from app.translation.numbers import number
 from app.translation.texts import tr
@@ -64,7 +65,9 @@ class LanguageMenu(QMenu):
             said = tr("The language changes when StyleForge starts again")
             if translated < 1:
                 percent = f"{number(int(100 * translated))} %"
-                said += ". " + tr("{share} of it is translated, the rest is English", share=percent)
+                said = sentences(
+                    said, tr("{share} of it is translated, the rest is English", share=percent)
+                )
             self._say(said)
 
         work = (lambda: 1.0) if key == SYSTEM else (lambda: share(key))

@@ -1,4 +1,5 @@
-"""Applies the language at the start: texts, Qt's own dialogs, numbers, the direction of writing."""
+"""Applies the language at the start: texts, Qt's own dialogs, numbers, fonts, the direction of
+writing."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 from app.translation import numbers, texts
 from app.translation.catalog import available
 from app.translation.languages import SOURCE, SYSTEM
+from app.ui.languages.fonts import apply_fonts
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +29,7 @@ def apply_language(app: QApplication, choice: str) -> None:
     texts.use(language)
     QLocale.setDefault(locale_of(language, system))
     numbers.use(number)
+    apply_fonts(app, language)
     app.setLayoutDirection(QLocale(language).textDirection())
     _translate_qt(app, language)
 

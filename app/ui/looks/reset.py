@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QComboBox, QLabel, QWidget
 
 from app.engine.config import EngineConfig
 from app.live.session import Session
+from app.translation.joints import sentences
 from app.translation.texts import mark, tr
 from app.ui.widgets.control_panel import ControlPanel
 
@@ -19,6 +20,7 @@ HINT = mark("Double-click or Delete resets it")
 BOX_HINT = mark(
     "Delete, or a double click on its name, resets it"
 )  # a click on the box opens its list
+_TIP = "tip"  # the property of a control that keeps its tip without the hint
 _DEFAULTS = EngineConfig()
 
 
@@ -96,8 +98,11 @@ class ResetController(QObject):
     def _add_hint(self, control: QWidget) -> None:
         """End the tip of a control that can be used with the hint."""
         hint = tr(BOX_HINT if isinstance(control, QComboBox) else HINT)
-        tip = control.toolTip().removesuffix(f". {hint}")
-        wanted = f"{tip}. {hint}" if control.isEnabled() else tip
+        tip = control.toolTip()
+        if tip.endswith(hint):
+            tip = control.property(_TIP)
+        control.setProperty(_TIP, tip)
+        wanted = sentences(tip, hint) if control.isEnabled() else tip
         if wanted != control.toolTip():
             control.setToolTip(wanted)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QColor, QIcon, QImage, QKeyEvent, QPixmap
+from PySide6.QtGui import QAction, QColor, QIcon, QImage, QKeyEvent, QKeySequence, QPixmap
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from app.engine.result import StyledFrame
 from app.looks.look import Look
+from app.translation.joints import labeled
 from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.frame_painter import as_image
@@ -149,10 +150,10 @@ class LookStrip(QFrame):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(tr("&Use this look"), lambda: self.used.emit(shown))
-        words = "&Rename...\tF2" if shown.name else "&Save...\tF2"
-        menu.addAction(words, lambda: self.named.emit(shown))
-        words = tr("&Delete...\tDel") if shown.name else tr("&Remove from the strip\tDel")
-        menu.addAction(words, lambda: self.removed.emit(shown))
+        rename = tr("&Rename...") if shown.name else tr("&Save...")
+        menu.addAction(_with_key(rename, Qt.Key.Key_F2), lambda: self.named.emit(shown))
+        delete = tr("&Delete...") if shown.name else tr("&Remove from the strip")
+        menu.addAction(_with_key(delete, Qt.Key.Key_Delete), lambda: self.removed.emit(shown))
         return menu
 
     def _of(self, item: QListWidgetItem) -> ShownLook:
@@ -174,5 +175,10 @@ class LookStrip(QFrame):
         item = QListWidgetItem(icon, shown.title)
         kind = tr("Saved look") if shown.name else tr("Look")
         item.setToolTip(tr("{title}\n{kind}; click or Enter uses it", title=shown.title, kind=kind))
-        item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{kind}: {shown.title}")
+        item.setData(Qt.ItemDataRole.AccessibleTextRole, labeled(kind, shown.title))
         return item
+
+
+def _with_key(text: str, key: Qt.Key) -> str:
+    """An entry of the menu with a key, which Qt names and the list acts on."""
+    return f"{text}\t{QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)}"

@@ -79,21 +79,23 @@ class UndoController(QObject):
     def _show(self) -> None:
         """Name what would be undone and done again."""
         history = self.history
-        for action, key, words, title, nothing in (
+        for action, key, title, words, alone, nothing in (
             (
                 self._undo,
                 "undo",
-                tr("Undo {change}", change=history.undo_title),
                 history.undo_title,
+                tr("Undo {change}", change=history.undo_title),
+                tr("Undo"),
                 tr("There is nothing to undo"),
             ),
             (
                 self._redo,
                 "redo",
-                tr("Redo {change}", change=history.redo_title),
                 history.redo_title,
+                tr("Redo {change}", change=history.redo_title),
+                tr("Redo"),
                 tr("There is nothing to redo"),
             ),
         ):
-            action.setText(words.strip())
+            action.setText(words if title else alone)
             set_available(action, tip_of(key), "" if title else nothing)

@@ -9,6 +9,7 @@ from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSlider, QToolButton, QWidget
 
 from app.frame import SourceInfo
+from app.translation.joints import enumerated
 from app.translation.texts import mark, tr
 from app.ui.actions import set_available, tip_of
 from app.ui.player.part_slider import PartSlider
@@ -114,7 +115,7 @@ class PlaybackBar(QFrame):
             for name, mark in ((tr("part begins"), start), (tr("part ends"), end))
             if mark is not None
         ]
-        self.slider.setAccessibleDescription(", ".join(said))
+        self.slider.setAccessibleDescription(enumerated(said))
 
     def show_silence(self, silence: str | None) -> None:
         """Show whether there is sound: "" if it is heard, why not, or None where there is none."""

@@ -13,6 +13,7 @@ from app.export.before_after.picture import before_and_after, write_before_after
 from app.export.before_after.wipe import ANIMATION, FILM, write_wipe
 from app.live.display_copy import full_size
 from app.live.session import Session
+from app.translation.joints import clauses
 from app.translation.texts import mark, tr
 from app.ui.controllers.exporter import films_folder, pictures_folder
 from app.ui.file_dialogs import FileDialogs, FileKind, Place, suggested_name
@@ -67,7 +68,7 @@ class BeforeAfter:
             return write_before_after(path, styled, arrangement, at or 0.0, full_size(styled))
 
         def done(lost: list[str]) -> None:
-            self._saved.tell(path, "; ".join([tr("Saved {path}", path=path), *lost]))
+            self._saved.tell(path, clauses([tr("Saved {path}", path=path), *lost]))
 
         self._session.run(work, done, doing=tr("save {name}", name=path.name))
 
@@ -107,7 +108,7 @@ class BeforeAfter:
             write_wipe(path, *before_and_after(styled, full_size(styled)))
 
         self._say(tr(MAKING))
-        doing = f"save {path.name}"
+        doing = tr("save {name}", name=path.name)
         self._session.run(
             work, lambda _: self._saved.tell(path, tr("Saved {path}", path=path)), doing=doing
         )

@@ -14,6 +14,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.engine.result import StyledFrame
+from app.translation.joints import enumerated
 from app.translation.texts import tr
 from app.ui.viewport.viewport import Viewport
 
@@ -96,4 +97,4 @@ def screen_title(screen: QScreen) -> str:
     ratio, size = screen.devicePixelRatio(), screen.size()
     pixels = f"{round(size.width() * ratio)}x{round(size.height() * ratio)}"
     model = " ".join(filter(None, (screen.manufacturer(), screen.model()))) or screen.name()
-    return f"{model}, {pixels}"
+    return enumerated((model, pixels))

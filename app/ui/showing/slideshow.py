@@ -12,7 +12,7 @@ from app.engine.result import StyledFrame
 from app.live.session import Session
 from app.options import Part
 from app.settings import Settings
-from app.translation.texts import mark
+from app.translation.texts import mark, tr
 from app.ui.theme.motion import system_is_still
 
 FADE_S = 2.0  # at most half of the time between two changes
@@ -79,7 +79,7 @@ class Slideshow(QObject):
         words = words or ("" if len(self.styles()) > 1 else TOO_FEW)
         if words:
             self._action.setChecked(False)
-            self._say(words)
+            self._say(tr(words))
             return
         self.advance()
 

@@ -92,7 +92,7 @@ class SlideshowDialog(QDialog):
         content = QWidget()
         form = FormLayout(content)
         form.add(tr("&Time of each"), self.seconds)
-        form.add("&Styles", self.styles)
+        form.add(tr("&Styles"), self.styles)
         form.add_below(self.cut, whole=True)
         close = make_button(tr("C&lose"), tr("Close this window (Esc)"), self.reject)
         close.setAutoDefault(False)

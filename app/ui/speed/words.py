@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.engine.result import RunInfo
+from app.translation.joints import sentences
 from app.translation.numbers import number
 from app.translation.texts import mark, tr
 from utils.devices import NO_GPU
@@ -19,7 +20,7 @@ def plain_words(running: RunInfo, *, automatic: bool) -> str:
         running: What ran.
         automatic: Whether the program chose the version of the style.
     """
-    return f"{_where(running)}. {_version(running, chosen=running.lite and automatic)}"
+    return sentences(_where(running), _version(running, chosen=running.lite and automatic))
 
 
 def _where(running: RunInfo) -> str:

@@ -22,6 +22,7 @@ from app.engine.result import StyledFrame
 from app.live.session import Session
 from app.parameters import AUTO, PARAMETERS, Group
 from app.styles.pack import Style
+from app.translation.joints import enumerated, labeled
 from app.translation.texts import tr
 from app.ui.speed.bar import SpeedBar
 from app.ui.speed.controller import SpeedController
@@ -307,7 +308,7 @@ class ControlPanel(QScrollArea):
             for part in control.parts:
                 if name != "mix_amount":  # that depends on the mix
                     part.setEnabled(not reason)
-                part.setToolTip(_capitalized(reason) or tr(PARAMETERS[name].tip))
+                part.setToolTip(_said(reason) or tr(PARAMETERS[name].tip))
         if self._family != self._options_of:
             self._set_family_options()
 
@@ -320,8 +321,8 @@ class ControlPanel(QScrollArea):
             Choice(
                 member,
                 member.title,
-                self._precision_remarks.get(member, ""),
-                _capitalized(precisions.get(member.name, "")),
+                _said(self._precision_remarks.get(member, "")),
+                _said(precisions.get(member.name, "")),
             )
             for member in Precision
         )
@@ -331,7 +332,7 @@ class ControlPanel(QScrollArea):
                 key,
                 family.variants[key].title if key in family.variants else variant.title,
                 self._runtimes.get(key, ""),
-                _capitalized(kernels.get(key, "")),
+                _said(kernels.get(key, "")),
             )
             for key, variant in ALL_VARIANTS.items()
             if key not in RUNTIMES or key in self._runtimes or key == current
@@ -423,7 +424,7 @@ class ControlPanel(QScrollArea):
         if runtime := FAMILIES[self._family].variant(self._session.config.kernels).runtime:
             return self._runtimes.get(runtime.key, "")
         if remark := FAMILIES[self._family].kernels_remark:
-            return _capitalized(remark)
+            return _said(remark)
         missing: dict[str, list[str]] = {}
         for status in self._statuses:
             if not (status.ready or status.by_choice):
@@ -438,7 +439,7 @@ class ControlPanel(QScrollArea):
             return tr("Native kernels: ready") if self._statuses else ""
         if len(missing) == 1 and not any(status.ready for status in self._statuses):
             return tr("Native kernels: {reason}", reason=next(iter(missing)))
-        return "\n".join(f"{_kernels_text(names)}: {reason}" for reason, names in missing.items())
+        return "\n".join(labeled(_kernels_text(names), reason) for reason, names in missing.items())
 
     # Sources
 
@@ -478,8 +479,10 @@ class ControlPanel(QScrollArea):
 
 def _kernels_text(names: list[str]) -> str:
     few = len(names) <= MAX_NAMED_KERNELS
-    return ", ".join(names) if few else tr("{n} kernels", n=len(names))
+    return enumerated(names) if few else tr("{n} kernels", n=len(names))
 
 
-def _capitalized(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _said(clause: str) -> str:
+    """A clause of a table as a sentence, in the chosen language."""
+    said = tr(clause) if clause else ""
+    return said[:1].upper() + said[1:]

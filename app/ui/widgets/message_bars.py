@@ -10,6 +10,7 @@ from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from app.errors import Problem
+from app.translation.mnemonics import without_mnemonic
 from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import breakable
@@ -175,7 +176,7 @@ class NoticeBar(QFrame):
         if button is not None:
             words, tip, _ = button
             self.offer_button.setText(words)
-            self.offer_button.setAccessibleName(words.replace("&", ""))
+            self.offer_button.setAccessibleName(without_mnemonic(words))
             self.offer_button.setToolTip(tip)
         self.offer_button.setVisible(button is not None)
         self.setAccessibleDescription(self.text)
@@ -194,7 +195,7 @@ def make_button(text: str, tip: str, clicked: Callable[[], object]) -> QPushButt
     """Return a button with mnemonic, tooltip and accessible name."""
     made = QPushButton(text)
     made.setToolTip(tip)
-    made.setAccessibleName(text.replace("&", ""))
+    made.setAccessibleName(without_mnemonic(text))
     made.clicked.connect(lambda: clicked())
     return made
 

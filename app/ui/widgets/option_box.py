@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.translation.joints import labeled
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import scaled
 
@@ -115,7 +116,7 @@ class OptionBox(QComboBox):
             self.addItem(choice.title, choice.value)
             remark = choice.reason or choice.remark
             self.setItemData(row, remark, _REMARK)
-            tip = f"{choice.title}: {remark}" if remark else choice.title
+            tip = labeled(choice.title, remark) if remark else choice.title
             model = self.model()
             if choice.reason and isinstance(model, QStandardItemModel):
                 model.item(row).setEnabled(False)

@@ -13,6 +13,7 @@ from app.parameters import (
     Parameter,
     SwitchParameter,
 )
+from app.translation.mnemonics import without_mnemonic
 from app.translation.texts import tr
 from app.ui.widgets.form_layout import FormLayout, NoWheelSlider
 from app.ui.widgets.option_box import Choice, OptionBox
@@ -101,7 +102,7 @@ class AmountControl(FractionControl):
     def __init__(self, row: AmountParameter) -> None:
         super().__init__(row)
         self.automatic = QCheckBox(tr(row.automatic))
-        self.automatic.setAccessibleName(tr(row.automatic).replace("&", ""))
+        self.automatic.setAccessibleName(without_mnemonic(tr(row.automatic)))
         self.automatic.setToolTip(tr(row.tip))
         self.automatic.clicked.connect(self._pick_automatic)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtWidgets import QCompleter, QFrame, QLabel, QLineEdit, QWidget
 
+from app.translation.mnemonics import without_mnemonic
 from app.translation.texts import tr
 from app.ui.viewport.text_painting import breakable
 from app.ui.widgets.message_bars import bar_layout, make_button, message_label
@@ -49,7 +50,7 @@ class PromptBar(QFrame):
         *,
         label: str = "",
         text: str = "",
-        no: str = "Cance&l",
+        no: str = "",
         other: str = "",
         on_other: Callable[[], object] | None = None,
         choices: Sequence[str] = (),
@@ -62,7 +63,7 @@ class PromptBar(QFrame):
             answered: called with the text of the field if the user accepts.
             label: label of the field; empty for no field.
             text: initial text of the field.
-            no: label of the button that dismisses.
+            no: label of the button that dismisses; empty for "Cancel".
             other: label of the button that does something else; empty for none.
             on_other: called by it.
             choices: what the field completes to.
@@ -70,12 +71,12 @@ class PromptBar(QFrame):
         self._on_accepted, self._on_other = answered, on_other
         if other:
             self.other.setText(other)
-            self.other.setAccessibleName(other.replace("&", ""))
+            self.other.setAccessibleName(without_mnemonic(other))
         self.other.setVisible(bool(other))
         self._question.setText(breakable(question))
         self.setAccessibleDescription(question)
         self._label.setText(label)
-        name = label.replace("&", "").rstrip(":")
+        name = without_mnemonic(label).rstrip(":\uff1a")
         self.field.setAccessibleName(name)
         self.field.setToolTip(name)
         self.field.setCompleter(QCompleter(choices, self.field))
@@ -83,9 +84,9 @@ class PromptBar(QFrame):
         self._label.setVisible(bool(label))
         self.field.setVisible(bool(label))
         self.accept.setText(yes)
-        self.accept.setAccessibleName(yes.replace("&", ""))
-        self.cancel.setText(no)
-        self.cancel.setAccessibleName(no.replace("&", ""))
+        self.accept.setAccessibleName(without_mnemonic(yes))
+        self.cancel.setText(no or tr("Cance&l"))
+        self.cancel.setAccessibleName(without_mnemonic(self.cancel.text()))
         self.show()
         first = self.field if label else self.accept
         first.setFocus()

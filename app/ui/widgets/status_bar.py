@@ -7,6 +7,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from app.frame import SourceInfo
+from app.translation.joints import clauses, enumerated
 from app.translation.numbers import significant
 from app.translation.texts import tr, trn
 from app.ui.theme.tokens import SPACE
@@ -23,8 +24,7 @@ def source_text(info: SourceInfo | None) -> str:
         parts.append(clock(info.duration))
     if info.count > 1:
         parts.append(trn("{n} picture", "{n} pictures", info.count))
-    words = ", ".join(parts)
-    return f"{words}; {info.note}" if info.note else words
+    return clauses((enumerated(parts), info.note))
 
 
 def clock(seconds: float) -> str:

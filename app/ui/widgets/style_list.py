@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem,
 
 from app.background_jobs import RunJob
 from app.styles.pack import Style
+from app.translation.joints import labeled
 from app.translation.texts import tr
 from app.ui.actions import STYLE_KEYS
 from app.ui.theme.tokens import RADIUS, SPACE
@@ -148,7 +149,7 @@ class StyleModel(QAbstractListModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             refusal = self._refusals.get(style.key)
             why = tr("It cannot paint your picture: {refusal}", refusal=refusal) if refusal else ""
-            group = tr("Group: {group}", group=style.group) if style.group else ""
+            group = labeled(tr("Group"), style.group) if style.group else ""
             return "\n".join(filter(None, (style.title, style.credit, style.licence, group, why)))
         if role == Qt.ItemDataRole.DecorationRole:
             shipped = self._pixmaps.get(style.thumbnail) if style.thumbnail else None

@@ -6,6 +6,9 @@ from tests.mutants.mutant import Mutant
 
 _TEXTS = "tests/app/translation/test_texts.py"
 _START = "tests/app/ui/languages/test_start.py"
+_FONTS = "tests/app/ui/languages/test_fonts.py"
+_WINDOW = "tests/app/ui/window/test_languages.py"
+_TURNED = "tests/app/ui/window/test_right_to_left.py"
 _TOOL = "tests/tools/test_translations.py"
 _NUMBERS = "tests/app/translation/test_numbers.py"
 _WINDOW = "tests/app/ui/window/test_languages.py"
@@ -79,6 +82,69 @@ MUTANTS = (
         (f"{_START}::test_a_chosen_language_gives_texts_numbers_and_standard_buttons",),
     ),
     Mutant(
+        "a key in parentheses is read aloud",
+        "app/translation/mnemonics.py",
+        '_IN_PARENTHESES.sub("", label)',
+        "label",
+        ("tests/app/translation/test_mnemonics.py::test_a_name_has_no_mark_of_a_key",),
+    ),
+    Mutant(
+        "an empty text leaves a sign behind",
+        "app/translation/joints.py",
+        "_signs().stop.join(filter(None, texts))",
+        "_signs().stop.join(texts)",
+        ("tests/app/translation/test_joints.py::test_what_is_empty_leaves_no_sign_behind",),
+    ),
+    Mutant(
+        "fonts of the language come behind those of the system",
+        "app/ui/languages/fonts.py",
+        "[*own, *(name for name in before if name not in own)]",
+        "[*before, *(name for name in own if name not in before)]",
+        (f"{_FONTS}::test_japanese_and_chinese_ask_for_their_own_forms_first",),
+    ),
+    Mutant(
+        "fonts are asked for that are not there",
+        "app/ui/languages/fonts.py",
+        " if QFontDatabase.hasFamily(name)",
+        "",
+        (f"{_FONTS}::test_only_families_that_there_are_are_asked_for",),
+    ),
+    Mutant(
+        "nothing to undo is called a change without a name",
+        "app/ui/looks/undo.py",
+        "words if title else alone",
+        "words",
+        (f"{_WINDOW}::test_undo_has_a_text_of_its_own_where_there_is_no_change",),
+    ),
+    Mutant(
+        "keys of a look are named in English",
+        "app/ui/looks/strip.py",
+        "SequenceFormat.NativeText",
+        "SequenceFormat.PortableText",
+        (f"{_WINDOW}::test_qt_names_the_keys_of_a_look",),
+    ),
+    Mutant(
+        "an answer that is not named is not translated",
+        "app/ui/widgets/prompt_bar.py",
+        'no or tr("Cance&l")',
+        'no or "Cance&l"',
+        (f"{_WINDOW}::test_a_question_that_names_no_answer_has_a_translated_one",),
+    ),
+    Mutant(
+        "the drawer is at the right in every direction",
+        "app/ui/workspace.py",
+        "self._panel.setGeometry(QStyle.visualRect(direction, whole, drawer))",
+        "self._panel.setGeometry(drawer)",
+        (f"{_TURNED}::test_the_drawer_is_at_the_left_and_a_click_beside_it_closes_it",),
+    ),
+    Mutant(
+        "marks of a film do not turn with its slider",
+        "app/ui/player/part_slider.py",
+        "value, span, option.upsideDown",
+        "value, span, False",
+        (f"{_TURNED}::test_the_marks_of_a_film_are_where_its_handle_is",),
+    ),
+    Mutant(
         "the chosen language is not kept",
         "app/ui/languages/menu.py",
         "self._update(language=key)",
@@ -93,6 +159,27 @@ MUTANTS = (
         "tools/bare_texts.py",
         "if isinstance(node, ast.Constant | ast.JoinedStr):\n        words",
         "if isinstance(node, ast.Constant):\n        words",
+        (f"{_TOOL}::test_a_bare_text_is_found",),
+    ),
+    Mutant(
+        "a label of a form is taken for no text",
+        "tools/bare_texts.py",
+        'or (name == "add" and len(node.args) > 1)',
+        "",
+        (f"{_TOOL}::test_a_bare_text_is_found",),
+    ),
+    Mutant(
+        "a word beside a value is taken for no text",
+        "tools/bare_texts.py",
+        "isinstance(node, ast.JoinedStr) and bool(_BESIDE_VALUE",
+        "False and bool(_BESIDE_VALUE",
+        (f"{_TOOL}::test_a_bare_text_is_found",),
+    ),
+    Mutant(
+        "a label with a mnemonic is taken for no text",
+        "tools/bare_texts.py",
+        '_MNEMONIC.sub("", _words(node))',
+        "_words(node)",
         (f"{_TOOL}::test_a_bare_text_is_found",),
     ),
     Mutant(

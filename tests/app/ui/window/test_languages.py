@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QLocale, QMimeData, Qt, QUrl
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QAbstractButton, QFileDialog, QLabel
+from PySide6.QtCore import QLocale, QMimeData, QUrl
+from PySide6.QtGui import QAction, QImage
+from PySide6.QtWidgets import QAbstractButton, QDialog, QFileDialog, QLabel, QWidget
 
 from app.engine.network_selector import NetworkSelector
 from app.engine.resolution import Sizes
 from app.errors import StyleForgeError
 from app.export.film.job import FilmProgress
 from app.frame import SourceInfo
+from app.looks.look import Look
 from app.settings import Settings
 from app.sources import open_source
 from app.translation import numbers
 from app.translation.languages import LANGUAGES, SYSTEM
+from app.ui.camera.dialog import CameraModeDialog
 from app.ui.controllers.drop_parser import parse_drop
 from app.ui.durations import format_duration, format_remaining
+from app.ui.film.dialog import FilmDialog
 from app.ui.film.exporter import progress_text
 from app.ui.languages.start import apply_language
+from app.ui.looks.strip import ShownLook
 from app.ui.main_window import MainWindow
+from app.ui.showing.slideshow_dialog import SlideshowDialog
 from app.ui.speed.badge import fps_text
+from app.ui.virtual_camera.dialog import CameraDialog
 from app.ui.widgets.status_bar import source_text
 from tests.app.ui.window.conftest import press
 
@@ -41,6 +49,24 @@ def german(qapp, session, qtbot, request):
     apply_language(qapp, "en")
     numbers.use(None)
     QLocale.setDefault(before)
+
+
+TRANSLATED = pytest.mark.parametrize("german", ["de", "es", "fr", "ja", "zh_CN"], indirect=True)
+
+
+def dialogs(window: MainWindow) -> list[QDialog]:
+    return [
+        CameraModeDialog(window),
+        FilmDialog(window, lambda _: None),
+        SlideshowDialog(window),
+        CameraDialog(Settings(), window),
+    ]
+
+
+def marked(parent: QWidget) -> list[str]:
+    """The letters of the mnemonics below a widget."""
+    parts = (*parent.findChildren(QLabel), *parent.findChildren(QAbstractButton))
+    return [p.text()[p.text().index("&") + 1].lower() for p in parts if "&" in p.text()]
 
 
 def entries(window) -> dict[str, QAction]:
@@ -125,21 +151,64 @@ def test_a_dialog_names_kinds_of_files_in_german(german):
     dialog.close()
 
 
-@pytest.mark.parametrize("german", ["de", "es", "fr", "ja", "zh_CN"], indirect=True)
+@TRANSLATED
 def test_no_two_mnemonics_of_a_translated_panel_are_the_same(german):
-    parts = (*german.panel.findChildren(QLabel), *german.panel.findChildren(QAbstractButton))
-    letters = [p.text()[p.text().index("&") + 1].lower() for p in parts if "&" in p.text()]
+    letters = marked(german.panel)
     assert len(letters) == len(set(letters)) == 18
 
 
-def test_the_panel_is_left_where_writing_goes_from_right_to_left(qapp, session, qtbot):
-    qapp.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
-    try:
-        window = MainWindow(session, Settings(), lambda _: None)
-        qtbot.addWidget(window)
-        window.show()
-        qtbot.waitExposed(window)
-        assert window.panel.x() < window.viewport.mapTo(window, window.viewport.rect().center()).x()
-        assert not window.grab().isNull()
-    finally:
-        qapp.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+@TRANSLATED
+def test_no_two_mnemonics_of_a_translated_dialog_are_the_same(german):
+    for dialog in dialogs(german):
+        letters = marked(dialog)
+        assert len(letters) == len(set(letters)) >= 4, dialog.windowTitle()
+
+
+def test_the_labels_of_a_dialog_are_translated(german):
+    said = {each.text() for dialog in dialogs(german) for each in dialog.findChildren(QLabel)}
+    assert {"&Größe", "Ei&npassung", "Gerä&t", "&Belichtung", "S&tile", "&Qualität"} <= said
+
+
+def test_a_question_that_names_no_answer_has_a_translated_one(german):
+    german.questions.ask("Weiter?", "&Ja", lambda _: None)
+    assert german.questions.cancel.text() == "Ab&brechen"
+    assert german.questions.cancel.accessibleName() == "Abbrechen"
+    german.questions.ask("Weiter?", "&Ja", lambda _: None, no="&Nein")
+    assert german.questions.cancel.text() == "&Nein"
+
+
+@TRANSLATED
+def test_no_name_that_is_read_aloud_has_a_mnemonic(german):
+    german.questions.ask("?", "&A", lambda _: None, other="保存(&S)", label="名前(&N):")
+    shown = [german, *dialogs(german)]
+    names = [part.accessibleName() for each in shown for part in each.findChildren(QWidget)]
+    assert not [name for name in names if "&" in name or re.search(r"\([A-Z]\)", name)]
+    assert {"A", "保存", "名前"} <= set(names)
+
+
+def test_undo_has_a_text_of_its_own_where_there_is_no_change(german, session):
+    undo, redo = (german.actions_by_key[key] for key in ("undo", "redo"))
+    assert (undo.text(), redo.text()) == ("Rückgängig", "Wiederholen")
+    session.config = replace(session.config, strength=0.3)
+    assert undo.text() == "Rückgängig: Stärke"
+    press(german, "undo")
+    assert (undo.text(), redo.text()) == ("Rückgängig", "Wiederholen: Stärke")
+
+
+@pytest.mark.parametrize(
+    ("german", "key"), [("de", "Entf"), ("ja", "Del"), ("en", "Del")], indirect=["german"]
+)
+def test_qt_names_the_keys_of_a_look(german, session, key):
+    look = ShownLook(Look.of(session.config), "Abend", "Abend", QImage())
+    menu = german.looks.strip.context_menu(look)
+    said = [action.text().partition("\t")[2] for action in menu.actions()]
+    assert said == ["", "F2", key]
+    menu.close()
+
+
+@pytest.mark.parametrize("german", ["zh_CN"], indirect=True)
+def test_sentences_are_joined_as_the_language_does(german, session, picture, qtbot):
+    with qtbot.waitSignal(session.styled, timeout=5000):
+        session.open(str(picture))
+    qtbot.waitUntil(lambda: "\u3002" in german.status.running.text())
+    assert ". " not in german.status.running.text()
