@@ -150,7 +150,7 @@ def forward_on_cuda(
     layout = layout_of(x, dims)
     if _runs_on_pytorch(x, layout):
         return reference(name, x, dim, keepdim)
-    x, (outer, reduced, inner, _) = x.contiguous(), layout
+    x, (outer, _, inner, _) = x.contiguous(), layout
     splits, run = _split(launch, x, layout)
     term, scale = TERMS.index(name), _scale(name, layout)
     if splits == 1:

@@ -184,8 +184,8 @@ def test_a_block_has_threads_for_every_row_that_it_takes(block, width):
     assert team <= threads <= block.threads
 
 
-# By shape and dimension, what is launched: rows that one batch of loads reaches, longer ones, odd ones,
-# and parts, of whole batches and with a short last one.
+# By shape and dimension, what is launched: rows that one batch of loads reaches, longer ones, odd
+# ones, and parts, of whole batches and with a short last one.
 SUMS: dict[tuple[tuple[int, ...], int], list[str]] = {
     ((3, 512), 1): ["rows"],
     ((40, 20480), 1): ["rows"],
