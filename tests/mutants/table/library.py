@@ -53,6 +53,13 @@ MUTANTS = (
         (f"{KERNELS}::test_a_kernel_computes_what_its_reference_does",),
     ),
     Mutant(
+        "rows with a bias are walked by blocks of several tiles",
+        "kernels/ops/cuda/library.py",
+        "elif fits and of_rows and len(walk.sizes) == 2 and not p.backward:",
+        "elif False:",
+        ("tests/kernels/ops/cuda/test_library.py::test_a_block_has_one_tile_of_rows_with_a_bias",),
+    ),
+    Mutant(
         "a pass over a convolution's result adds its bias alone",
         "kernels/ops/library/conv.py",
         "(followed or _bias_is_apart(x)):",
