@@ -28,8 +28,8 @@ STRUCTURES = {
 # end, so that few wait for one that has a tile more.
 _WAVES = 2
 # Tiles of a block where all tensors lie in one dimension: with 1 the GPU hands out what is left as
-# blocks end, so that none has one more than the others; with more a thread is set up less often. Rows
-# with a bias have one too.
+# blocks end, so that none has one more than the others; with more a thread is set up less often.
+# Rows with a bias have one too.
 _FLAT_TILES = 1
 _NAMES = tuple(FUNCTIONS)
 _BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
