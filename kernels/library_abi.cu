@@ -60,6 +60,10 @@ std::string by_function(const char* type, size_t size) {
     return object({STYLEFORGE_ELEMENTWISE(FUNCTION)});
 }
 
+#define ROWS(name, Functor) \
+    {#name, number(elementwise::Functor::kAddsBias ? kBiasInFlight : 0)},
+std::string rows_in_flight() { return object({STYLEFORGE_ELEMENTWISE(ROWS)}); }
+
 std::string totals(const char* type) {
     return kernel("styleforge::elementwise::elementwise_totals", {type});
 }
@@ -75,6 +79,7 @@ std::string elementwise_passes() {
                                {"float16", number(kInFlight<__half>)},
                                {"bfloat16", number(kInFlight<__nv_bfloat16>)},
                                {"float64", number(kInFlight<double>)}})},
+         {"rows_in_flight", rows_in_flight()},
          {"column_blocks", object({{"float32", number(kColumnBlocks<float>)},
                                    {"float16", number(kColumnBlocks<__half>)},
                                    {"bfloat16", number(kColumnBlocks<__nv_bfloat16>)}})},

@@ -231,3 +231,28 @@ extern "C" __global__ void __launch_bounds__(512)
     else
         run(0.);
 }
+
+// The sum of `parts`, which are FP32 or of FP64 FP64, as the type of the loss; by one block.
+extern "C" __global__ void __launch_bounds__(512)
+    styleforge_squared_error_total(const void* parts, void* total, long long type,
+                                   long long count) {
+    using namespace styleforge;
+    const auto run = [&](auto element) {
+        using T = decltype(element);
+        using A = typename loss::Computed<T>::Type;
+        A sum = A(0);
+#pragma unroll 2
+        for (long long i = threadIdx.x; i < count; i += blockDim.x)
+            sum += static_cast<const A*>(parts)[i];
+        sum = loss::over_block(sum, false);
+        if (threadIdx.x == 0) *static_cast<T*>(total) = loss::Computed<T>::to(sum);
+    };
+    if (type == kHalf)
+        run(__half{});
+    else if (type == kBFloat16)
+        run(__nv_bfloat16{});
+    else if (type == kFloat)
+        run(0.f);
+    else
+        run(0.);
+}

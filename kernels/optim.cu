@@ -8,8 +8,11 @@ namespace optim {
 
 using elementwise::Computed;
 
-constexpr int kThreads = 256;
-constexpr int kReadAtOnce = 4;  // vectors of a thread
+// Of a block of updates, of parts of a norm, and of the norm of these; as
+// kernels/ops/optimizers/tensors.py has them.
+constexpr int kThreads = 256, kThreadsOfParts = 128, kThreadsOfNorm = 1024;
+constexpr int kReadAtOnce = 4;    // vectors that a thread of parts has under way
+constexpr int kPartsAtOnce = 16;  // parts that a thread of their norm has under way
 
 // Calls `use(i, values)` for the elements of a chunk, with those of each list in FP32 or FP64, and
 // stores the lists of kWritten as it left them.
@@ -51,8 +54,7 @@ __device__ __forceinline__ void each_element(const StyleforgeTensors& t, int ten
         char bytes[kCount];
     };
     const long long whole = addresses % 16 == 0 ? begin + (end - begin) / kCount * kCount : begin;
-    // What is only read is under way at once.
-#pragma unroll (kWritten ? 1 : kReadAtOnce)
+#pragma unroll 1
     for (long long i = begin + threadIdx.x * kCount; i < whole; i += kThreads * kCount)
         run(Wide{}, i);
     for (long long i = whole + threadIdx.x; i < end; i += kThreads) run(char{}, i);
@@ -89,28 +91,75 @@ __device__ __forceinline__ void update(const StyleforgeTensors& t, const Stylefo
     });
 }
 
-// The parts of a norm that the threads of a block have, as one; `found` has a place for each.
-template <typename A>
-__device__ __forceinline__ A over_block(A* found, A part, long long kind) {
-    found[threadIdx.x] = part;
-    for (unsigned half = kThreads / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x >= half) continue;
-        const A one = found[threadIdx.x], other = found[threadIdx.x + half];
-        found[threadIdx.x] = kind != 0 ? one + other : joined(one, other, 0);
+// What a thread has of the part of a norm that a chunk is, in FP32 or FP64.
+template <int kKind, typename T>
+__device__ __forceinline__ typename Computed<T>::Type part_of(const T* x, long long begin,
+                                                              long long end) {
+    using A = typename Computed<T>::Type;
+    constexpr int kCount = kVectorSize<T>, kStep = kThreadsOfParts * kCount;
+    using Vector = AlignedVector<T, kCount>;
+    const int count = static_cast<int>(end - begin), thread = static_cast<int>(threadIdx.x);
+    const T* const from = x + begin;
+    const int whole = reinterpret_cast<size_t>(from) % 16 == 0 ? count / kCount * kCount : 0;
+    A parts[kCount] = {};
+    for (int i = thread * kCount; i < whole; i += kReadAtOnce * kStep) {
+        Vector loaded[kReadAtOnce];
+#pragma unroll
+        for (int a = 0; a < kReadAtOnce; ++a)  // beyond the end the first: none is conditional
+            loaded[a] = *reinterpret_cast<const Vector*>(
+                from + (i + a * kStep < whole ? i + a * kStep : i));
+#pragma unroll
+        for (int a = 0; a < kReadAtOnce; ++a)
+            if (i + a * kStep < whole)
+#pragma unroll
+                for (int k = 0; k < kCount; ++k)
+                    parts[k] = joined(parts[k], Computed<T>::from(loaded[a].element[k]), kKind);
     }
-    return found[0];
+    for (int i = whole + thread; i < count; i += kThreadsOfParts)
+        parts[0] = joined(parts[0], Computed<T>::from(from[i]), kKind);
+    A part = parts[0];
+#pragma unroll
+    for (int k = 1; k < kCount; ++k)
+        part = kKind != 0 ? part + parts[k] : joined(part, parts[k], 0);
+    return part;
+}
+
+// The parts of a norm that the threads of a block have, as one.
+template <int kBlock, typename A>
+__device__ __forceinline__ A over_block(A part, long long kind) {
+    static_assert(kBlock % 32 == 0 && kBlock <= 1024, "what warps have fits one warp");
+    __shared__ A found[kBlock / 32];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const auto join = [&](int lanes) {
+#pragma unroll
+        for (int step = lanes / 2; step > 0; step /= 2) {
+            const A other = __shfl_xor_sync(0xffffffffu, part, step);
+            part = kind != 0 ? part + other : joined(part, other, 0);
+        }
+    };
+    join(32);
+    if (lane == 0) found[warp] = part;
+    __syncthreads();
+    part = lane < kBlock / 32 ? found[lane] : A(0);
+    join(kBlock / 32);
+    return part;
 }
 
 template <typename A>
 __device__ __forceinline__ void norm_of_parts(const StyleforgeTensors& t, A* norm, long long kind) {
-    __shared__ double found[kThreads];
     const double* const parts = static_cast<const double*>(t.at[0][0]);
+    const long long count = t.counts[0];
     double part = 0;
-#pragma unroll 8
-    for (long long i = threadIdx.x; i < t.counts[0]; i += kThreads)
-        part = kind != 0 ? part + parts[i] : joined(part, parts[i], 0);
-    part = over_block(found, part, kind);
+    for (long long i = threadIdx.x; i < count; i += kPartsAtOnce * kThreadsOfNorm) {
+        double loaded[kPartsAtOnce];
+#pragma unroll
+        for (int a = 0; a < kPartsAtOnce; ++a)
+            loaded[a] = i + a * kThreadsOfNorm < count ? parts[i + a * kThreadsOfNorm] : 0;
+#pragma unroll
+        for (int a = 0; a < kPartsAtOnce; ++a)
+            part = kind != 0 ? part + loaded[a] : joined(part, loaded[a], 0);
+    }
+    part = over_block<kThreadsOfNorm>(part, kind);
     if (threadIdx.x == 0) *norm = static_cast<A>(kind == 2 ? sqrt(part) : part);
 }
 
@@ -139,28 +188,29 @@ extern "C" __global__ void __launch_bounds__(256)
 
 // parts[chunk]: of its elements the sum of absolute values, of squares, or the largest absolute
 // value, by `kind` 1, 2 and 0. Its order is fixed.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(128, 10)
     styleforge_norm_parts(const StyleforgeTensors t, double* parts, long long kind) {
     using namespace styleforge;
     using namespace styleforge::optim;
     chunk_of(t, [&](auto element, int tensor, long long begin, long long end) {
         using T = decltype(element);
         using A = typename Computed<T>::Type;
-        __shared__ A found[kThreads];
-        A part = A(0);
-        each_element<T, 1, 0>(t, tensor, begin, end, [&](A(&v)[1]) { part = joined(part, v[0], kind); });
-        part = over_block(found, part, kind);
+        const T* const x = static_cast<const T*>(t.at[0][tensor]);
+        A part = kind == 2   ? part_of<2>(x, begin, end)
+                 : kind == 1 ? part_of<1>(x, begin, end)
+                             : part_of<0>(x, begin, end);
+        part = over_block<kThreadsOfParts>(part, kind);
         if (threadIdx.x == 0) parts[blockIdx.x] = static_cast<double>(part);
     });
 }
 
 // The norm, of the parts that the only tensor of `t` has, by one block.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(1024)
     styleforge_norm_float32(const StyleforgeTensors t, float* norm, long long kind) {
     styleforge::optim::norm_of_parts(t, norm, kind);
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(1024)
     styleforge_norm_float64(const StyleforgeTensors t, double* norm, long long kind) {
     styleforge::optim::norm_of_parts(t, norm, kind);
 }

@@ -7,70 +7,112 @@
 namespace styleforge {
 namespace fusion {
 
-constexpr int kSumThreads = 256, kAhead = 4;  // loads that wait for no sum
+// Loads of a thread on their way before it computes, as kernels/ops/fusions/reductions.py has them.
+constexpr int kAhead = 8, kAheadBackward = 4;
 
-// Sums a thread's elements `from[i * step]`, i in [begin, end) by `stride`, in groups of kCount.
+// What is a sum already.
+struct Summand {
+    static __device__ __forceinline__ float value(float x) { return x; }
+};
+
+// As `with_term`, and 2 for what is a sum already.
+template <typename Use>
+__device__ __forceinline__ void with_summed(long long number, const Use& use) {
+    if (number == 2)
+        use(Summand{});
+    else
+        with_term(number, use);
+}
+
+// Sums a thread's elements `from[i * step]` in groups of kCount, i in [begin, end): batches of kAhead
+// by `stride`, each `jump` behind the one before.
 template <int kCount, typename Term, typename T>
 __device__ __forceinline__ void add_terms(float (&sums)[kCount], const T* from, long long begin,
-                                          long long end, long long stride, long long step) {
-    const auto add = [&](const float (&values)[kCount]) {
+                                          long long end, long long stride, long long jump,
+                                          long long step) {
+    const auto take = [&](long long i, auto whole) {
+        constexpr bool kWhole = decltype(whole)::value;
+        AlignedVector<T, kCount> loaded[kAhead];
+        const T* const first = from + i * step;
 #pragma unroll
-        for (int k = 0; k < kCount; ++k) sums[k] += Term::value(values[k]);
+        for (int a = 0; a < kAhead; ++a) {
+            // Beyond the end the first is read again, so that no load is conditional.
+            const T* const at = kWhole || i + a * stride < end ? first + a * stride * step : first;
+            loaded[a] = *reinterpret_cast<const AlignedVector<T, kCount>*>(at);
+        }
+#pragma unroll
+        for (int a = 0; a < kAhead; ++a)
+            if (kWhole || i + a * stride < end)
+#pragma unroll
+                for (int k = 0; k < kCount; ++k)
+                    sums[k] += Term::value(to_float(loaded[a].element[k]));
     };
     long long i = begin;
-    for (; i + (kAhead - 1) * stride < end; i += kAhead * stride) {
-        float values[kAhead][kCount];
-#pragma unroll
-        for (int a = 0; a < kAhead; ++a) load<kCount>(values[a], from + (i + a * stride) * step);
-#pragma unroll
-        for (int a = 0; a < kAhead; ++a) add(values[a]);
-    }
-    for (; i < end; i += stride) {
-        float values[kCount];
-        load<kCount>(values, from + i * step);
-        add(values);
-    }
+    for (; i + (kAhead - 1) * stride < end; i += jump)
+        take(i, std::integral_constant<bool, true>{});
+    if (i < end) take(i, std::integral_constant<bool, false>{});
+}
+
+// Stores sums as the type of this number.
+template <int kCount>
+__device__ __forceinline__ void store_sums(void* to, long long type, long long at,
+                                           const float (&sums)[kCount]) {
+    if (type == kHalf)
+        store<kCount>(static_cast<__half*>(to) + at, sums);
+    else if (type == kBFloat16)
+        store<kCount>(static_cast<__nv_bfloat16*>(to) + at, sums);
+    else
+        store<kCount>(static_cast<float*>(to) + at, sums);
 }
 
 }  // namespace fusion
 }  // namespace styleforge
 
-// partial: [outer, splits], scaled sums of rows of `reduced` elements. A row has `team` threads.
-extern "C" __global__ void __launch_bounds__(256)
-    styleforge_reduce_rows(const void* x, float* partial, long long type, int vector,
+// sums: [outer, splits] of the type `made`, scaled sums of rows of `reduced` elements. A split is of
+// `chunk` loads, and has `team` threads, a power of two.
+extern "C" __global__ void __launch_bounds__(256, 4)
+    styleforge_reduce_rows(const void* x, void* sums, long long type, int vector, long long made,
                            long long term, long long outer, long long reduced, long long splits,
-                           long long team, double scale) {
+                           long long chunk, long long team, double scale) {
     using namespace styleforge;
     using namespace styleforge::fusion;
     __shared__ float shared[Team::kShared];
     const int size = static_cast<int>(team);
-    const Team own{size, static_cast<int>(threadIdx.x) % size, shared};
-    const long long part = 1ll * blockIdx.x * (blockDim.x / size) + threadIdx.x / size;
-    const long long row = part / splits, split = part % splits;
-    float sum = 0;
+    int number;
+    const Team own = Team::of_thread(size, shared, number);
+    const long long part = 1ll * blockIdx.x * (blockDim.x >> Team::log2_of(size)) + number;
+    // There are few rows where they are split, and a division of 64 bits is long.
+    const unsigned narrow = static_cast<unsigned>(part), of_row = static_cast<unsigned>(splits);
+    const long long row = splits == 1 ? part : narrow / of_row;
+    const long long split = splits == 1 ? 0 : narrow % of_row;
+    float found[1] = {};
     if (row < outer)
         with_type(type, vector, [&](auto element, auto count) {
             using T = decltype(element);
             constexpr int kCount = decltype(count)::value;
-            const long long groups = reduced / kCount;
-            const long long begin = groups * split / splits, end = groups * (split + 1) / splits;
-            with_term(term, [&](auto function) {
-                float sums[kCount] = {};
+            const long long groups = reduced / kCount, begin = chunk * split;
+            const long long end = groups - begin < chunk ? groups : begin + chunk;
+            with_summed(term, [&](auto function) {
+                float each[kCount] = {};
+                // A warp's batch lies together.
                 add_terms<kCount, decltype(function)>(
-                    sums, static_cast<const T*>(x) + row * reduced, begin + own.lane, end, size,
+                    each, static_cast<const T*>(x) + row * reduced,
+                    begin + own.lane / 32 * (32 * kAhead) + own.lane % 32, end, 32, size * kAhead,
                     kCount);
 #pragma unroll
-                for (int k = 0; k < kCount; ++k) sum += sums[k];
+                for (int k = 0; k < kCount; ++k) found[0] += each[k];
             });
         });
-    sum = own.sum(sum);
-    if (row < outer && own.lane == 0) partial[part] = sum * static_cast<float>(scale);
+    own.sum(found);
+    found[0] *= static_cast<float>(scale);
+    if (row < outer && own.lane == 0) store_sums(sums, made, part, found);
 }
 
-// partial: [outer, splits, inner], scaled sums of columns, one or a vector of them for a thread.
-extern "C" __global__ void __launch_bounds__(256)
-    styleforge_reduce_columns(const void* x, float* partial, long long type, int vector,
-                              long long term, long long outer, long long reduced,
+// sums: [outer, splits, inner] of the type `made`, scaled sums of columns, one or a vector of them for
+// a thread.
+extern "C" __global__ void __launch_bounds__(256, 4)
+    styleforge_reduce_columns(const void* x, void* sums, long long type, int vector,
+                              long long made, long long term, long long outer, long long reduced,
                               long long inner, long long splits, double scale) {
     using namespace styleforge;
     using namespace styleforge::fusion;
@@ -82,21 +124,21 @@ extern "C" __global__ void __launch_bounds__(256)
         if (thread >= outer * splits * groups) return;
         const long long at = thread % groups * kCount, part = thread / groups;
         const long long row = part / splits, split = part % splits;
-        with_term(term, [&](auto function) {
-            float sums[kCount] = {};
+        with_summed(term, [&](auto function) {
+            float each[kCount] = {};
             add_terms<kCount, decltype(function)>(
-                sums, static_cast<const T*>(x) + row * reduced * inner + at,
-                reduced * split / splits, reduced * (split + 1) / splits, 1, inner);
+                each, static_cast<const T*>(x) + row * reduced * inner + at,
+                reduced * split / splits, reduced * (split + 1) / splits, 1, kAhead, inner);
 #pragma unroll
-            for (int k = 0; k < kCount; ++k)
-                partial[part * inner + at + k] = sums[k] * static_cast<float>(scale);
+            for (int k = 0; k < kCount; ++k) each[k] *= static_cast<float>(scale);
+            store_sums(sums, made, part * inner + at, each);
         });
     });
 }
 
 // dx = grad[outer, inner] * scale * the derivative at x.
-extern "C" __global__ void __launch_bounds__(256)
-    styleforge_reduce_backward(const void* x, const float* grad, void* dx, long long type,
+extern "C" __global__ void __launch_bounds__(256, 5)
+    styleforge_reduce_backward(const void* x, const void* grad, void* dx, long long type,
                                int vector, long long term, long long count, long long reduced,
                                long long inner, double scale) {
     using namespace styleforge;
@@ -104,25 +146,57 @@ extern "C" __global__ void __launch_bounds__(256)
     with_type(type, vector, [&](auto element, auto width) {
         using T = decltype(element);
         constexpr int kCount = decltype(width)::value;
+        using Vector = AlignedVector<T, kCount>;
         with_term(term, [&](auto function) {
-            const long long step = 1ll * gridDim.x * blockDim.x * kCount;
-            for (long long i = (1ll * blockIdx.x * blockDim.x + threadIdx.x) * kCount; i < count;
-                 i += step) {
-                const float* from;  // of the first element; the others' follow, if inner > 1
-                if (count <= 0x7fffffff) {
-                    const unsigned at = static_cast<unsigned>(i), in = static_cast<unsigned>(inner);
-                    from = grad + at / (static_cast<unsigned>(reduced) * in) * in + at % in;
-                } else {
-                    from = grad + i / (reduced * inner) * inner + i % inner;
-                }
-                float v[kCount];
-                load<kCount>(v, static_cast<const T*>(x) + i);
+            // `loads` of them from element `first` on, counted in the type of `first`; of rows, where
+            // all that are loaded together have one gradient.
+            const auto take = [&](auto first, auto loads, auto of_rows) {
+                using I = decltype(first);
+                constexpr int kLoads = decltype(loads)::value;
+                constexpr bool kRows = decltype(of_rows)::value;
+                using Grads = AlignedVector<T, kRows ? 1 : kCount>;
+                const I end = static_cast<I>(count), step = static_cast<I>(blockDim.x * kCount);
+                const I in = static_cast<I>(inner), each = static_cast<I>(reduced) * in;
+                Vector loaded[kLoads];
+                Grads grads[kLoads];
 #pragma unroll
-                for (int k = 0; k < kCount; ++k)
-                    v[k] = from[inner > 1 ? k : 0] * static_cast<float>(scale) *
-                           decltype(function)::slope(v[k]);
-                store<kCount>(static_cast<T*>(dx) + i, v);
-            }
+                for (int a = 0; a < kLoads; ++a) {
+                    // Beyond the end the first is read again, so that no load is conditional.
+                    const I at = first + a * step < end ? first + a * step : first;
+                    const I of = kRows ? at / each : at / each * in + at % in;
+                    loaded[a] = *reinterpret_cast<const Vector*>(static_cast<const T*>(x) + at);
+                    grads[a] = *reinterpret_cast<const Grads*>(static_cast<const T*>(grad) + of);
+                }
+#pragma unroll
+                for (int a = 0; a < kLoads; ++a) {
+                    const I at = first + a * step;
+                    if (at >= end) return;
+                    float v[kCount];
+#pragma unroll
+                    for (int k = 0; k < kCount; ++k)
+                        v[k] = to_float(grads[a].element[kRows ? 0 : k]) *
+                               static_cast<float>(scale) *
+                               decltype(function)::slope(to_float(loaded[a].element[k]));
+                    store<kCount>(static_cast<T*>(dx) + at, v);
+                }
+            };
+            const auto take_all = [&](auto of_rows) {
+                const long long block = 1ll * kAheadBackward * blockDim.x * blockIdx.x;
+                const long long at = (block + threadIdx.x) * kCount;
+                if (at >= count) return;
+                if (count <= 0x7fffffff)
+                    return take(static_cast<unsigned>(at),
+                                std::integral_constant<int, kAheadBackward>{}, of_rows);
+#pragma unroll 1  // a division of 64 bits is long
+                for (long long i = 0; i < kAheadBackward; ++i)
+                    if (at + i * blockDim.x * kCount < count)
+                        take(static_cast<unsigned long long>(at + i * blockDim.x * kCount),
+                             std::integral_constant<int, 1>{}, of_rows);
+            };
+            if (inner == 1)
+                take_all(std::integral_constant<bool, true>{});
+            else
+                take_all(std::integral_constant<bool, false>{});
         });
     });
 }

@@ -19,6 +19,7 @@ constexpr int kElementBlocksBackward = 4;
 // tensors are read: their loads come before the first arithmetic. Those of FP64 take arithmetic.
 template <typename T>
 constexpr int kInFlight = sizeof(T) == 8 ? 1 : 2;
+constexpr int kBiasInFlight = 4;  // the same of a function that adds a bias to rows
 
 // Blocks of gradients with sums over rows, which hold twice as many of them in 16 bits.
 template <typename T>

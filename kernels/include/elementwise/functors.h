@@ -17,12 +17,17 @@ constexpr int kMostInputs = 3, kMostGradients = 2;
 // Every functor has `kInputs`, the tensors that it reads; `kGradients`, the different gradients of
 // these, where inputs that are added share one; and `kDrops`, whether the framework hands it the
 // factor of dropout as its second input. `backward` reads the inputs again, or of those marked
-// OfResult the result, as `in[0]`. `M` has exp, tanh, divide, ndtr and gaussian for the number type A.
+// OfResult the result, as `in[0]`. `kAddsBias` says that the second input is a bias, which most often
+// lies along rows, so that one tensor alone is read from memory. `M` has exp, tanh, divide, ndtr and
+// gaussian for the number type A.
 struct OfInputs {
-    static constexpr bool kOfResult = false;
+    static constexpr bool kOfResult = false, kAddsBias = false;
 };
 struct OfResult {
-    static constexpr bool kOfResult = true;
+    static constexpr bool kOfResult = true, kAddsBias = false;
+};
+struct OfBiased : OfInputs {
+    static constexpr bool kAddsBias = true;
 };
 
 template <typename A>
@@ -137,7 +142,7 @@ struct MulTanh : OfInputs {
     }
 };
 
-struct BiasGelu : OfInputs {
+struct BiasGelu : OfBiased {
     static constexpr int kInputs = 2, kGradients = 1;
     static constexpr bool kDrops = false;
     template <typename M, typename A>
@@ -151,7 +156,7 @@ struct BiasGelu : OfInputs {
     }
 };
 
-struct BiasGeluTanh : OfInputs {
+struct BiasGeluTanh : OfBiased {
     static constexpr int kInputs = 2, kGradients = 1;
     static constexpr bool kDrops = false;
     template <typename M, typename A>
@@ -212,7 +217,7 @@ struct MishScale : OfInputs {
 };
 
 // The inputs are x, bias and alpha.
-struct PreluBias : OfInputs {
+struct PreluBias : OfBiased {
     static constexpr int kInputs = 3, kGradients = 2;
     static constexpr bool kDrops = false;
     template <typename M, typename A>

@@ -27,6 +27,11 @@ struct Place {
 template <typename Op>
 constexpr bool kEndsInNumber = Op::kInputs == 3;
 
+// Vectors of each tensor that a thread of rows has under way.
+template <typename Op, typename T, bool kBackward>
+constexpr int kRowsInFlight =
+    Op::kAddsBias && !kBackward && sizeof(T) <= sizeof(float) ? kBiasInFlight : kInFlight<T>;
+
 // Whether every tensor has its elements together in each row, or is the number at the end.
 template <typename Op, int kGiven>
 __device__ __forceinline__ bool lies_in_rows(const StyleforgeElements& p) {
@@ -45,7 +50,7 @@ template <typename Op, typename T, bool kBackward, int kCount>
 __device__ __forceinline__ unsigned walk_tiles(const StyleforgeElements& p,
                                                const long long (&state)[2]) {
     using Taken = Group<Op, T, kBackward, kCount>;
-    constexpr int kGroups = kInFlight<T>;
+    constexpr int kGroups = kRowsInFlight<Op, T, kBackward>;
     constexpr int kVectors = Taken::kGiven - (kEndsInNumber<Op> ? 1 : 0);
     constexpr unsigned kStep = kElementThreads * kCount, kTile = kGroups * kStep;
     const unsigned width = static_cast<unsigned>(p.sizes[0]);
@@ -147,8 +152,9 @@ __device__ __forceinline__ void walk(const StyleforgeElements& p, const long lon
 // Blocks that a multiprocessor has registers for. Dropout in 16 bits draws 16 numbers at once.
 template <typename Op, typename T, bool kBackward>
 constexpr int kBlocks = sizeof(T) == 8                             ? 3
-                        : kBackward || (Op::kDrops && sizeof(T) == 2) ? kElementBlocksBackward
-                                                                      : kElementBlocks;
+                        : kBackward || (Op::kDrops && sizeof(T) == 2) || Op::kAddsBias
+                            ? kElementBlocksBackward
+                            : kElementBlocks;
 
 template <typename Op, typename T, bool kBackward, int kCount>
 __global__ void __launch_bounds__(kElementThreads, kBlocks<Op, T, kBackward>)

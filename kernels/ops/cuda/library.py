@@ -29,6 +29,7 @@ STRUCTURES = {
 _WAVES = 2
 # Tiles of a block where all tensors lie in one dimension: with 1 the GPU hands out what is left as
 # blocks end, so that none has one more than the others; with more a thread is set up less often.
+# Rows with a bias have one too.
 _FLAT_TILES = 1
 _NAMES = tuple(FUNCTIONS)
 _BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
@@ -92,6 +93,7 @@ class LibraryKernels:
         of_function = told["kernels"][dtype][_NAMES[p.function]]
         direction = "backward" if p.backward else "forward"
         kernel = of_function[direction]
+        of_rows = told["rows_in_flight"][_NAMES[p.function]]  # 0 where they are walked in waves
         threads: int = told["threads"]
         groups = -(-p.count // (width if fits else 1))
         launch = self._library.kernel(
@@ -100,6 +102,8 @@ class LibraryKernels:
         blocks = -(-groups // threads)
         if fits and walk.is_flat:
             blocks = -(-blocks // (told["in_flight"][dtype] * _FLAT_TILES))
+        elif fits and of_rows and len(walk.sizes) == 2 and not p.backward:
+            blocks = -(-blocks // of_rows)
         else:
             blocks = min(blocks, _WAVES * told["blocks"][direction] * multiprocessors)
         return launch((max(1, blocks), 1, 1), stream, p)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -13,9 +13,10 @@ from kernels.ops.fusions.arguments import TYPES, check_shape, common_dtype, take
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
 
 TERMS = ("sum_squared", "mean_abs")  # as include/fusion/reductions.h numbers them
-THREADS, WARP = 256, 32
-_BLOCKS = 8  # of a pass, for each multiprocessor
-_PER_THREAD = 16  # elements, at least, before a row is split
+THREADS, LEAST_THREADS, WARP = 256, 128, 32  # of a block, and of a row at least
+SUMMAND = len(TERMS)  # the number of what is a sum already
+_AT_ONCE = 1024  # threads of a multiprocessor, which has registers for so many
+AHEAD, AHEAD_BACKWARD = 8, 4  # loads that a thread has under way, as reduction.cu has them
 PARTS_ON_CPU, LEAST_PART = 64, 4096  # of a tensor, and elements of a part
 
 
@@ -133,7 +134,8 @@ def forward_on_cpu(
         *(x, partial, TYPES[x.dtype], TERMS.index(name)),
         *(outer, reduced, inner, splits, _scale(name, layout)),
     )
-    return _joined(partial, name, x, dims, keepdim)
+    sums = (partial if splits == 1 else partial.sum(1)).to(x.dtype)
+    return _shaped(sums, name, x, dims, keepdim)
 
 
 def forward_on_cuda(
@@ -143,44 +145,69 @@ def forward_on_cuda(
     dim: Sequence[int] | None = None,
     keepdim: bool = False,
 ) -> Tensor:
-    """As `reference`, by CUDA."""
+    """As `reference`, by CUDA: one launch, or a second one over the parts of long sums."""
     dims = dims_of(name, x, dim)
     layout = layout_of(x, dims)
     if _runs_on_pytorch(x, layout):
         return reference(name, x, dim, keepdim)
-    x, (outer, reduced, inner, _) = x.contiguous(), layout
+    x, (outer, _, inner, _) = x.contiguous(), layout
+    splits, run = _split(launch, x, layout)
+    term, scale = TERMS.index(name), _scale(name, layout)
+    if splits == 1:
+        sums = run(term, x.dtype, scale)
+    else:
+        partial = run(term, torch.float32, scale)
+        whole = Layout(outer, splits, inner, False)
+        _, run = _split(launch, partial, whole, most=1)
+        sums = run(SUMMAND, x.dtype, 1.0)
+    return _shaped(sums, name, x, dims, keepdim)
+
+
+def _split(
+    launch: CudaLauncher, x: Tensor, layout: Layout, most: int | None = None
+) -> tuple[int, Callable[[int, torch.dtype, float], Tensor]]:
+    """How many parts sums are made of, at most `most`, and what launches the kernel of these.
+
+    Threads have one batch of loads where rows reach no further; parts are no smaller, and no more
+    than run at once.
+    """
+    outer, reduced, inner, _ = layout
     vector = takes_vectors(reduced if inner == 1 else inner, x)
     width = 16 // x.element_size() if vector else 1
-    wanted = _BLOCKS * launch.gpu.multiprocessors * THREADS  # threads
-    described = x, TYPES[x.dtype], vector, TERMS.index(name)
+    at_once = _AT_ONCE * launch.gpu.multiprocessors
     if inner == 1:
-        team = WARP
-        while team < THREADS and team * width * 2 < reduced:
+        groups, team = reduced // width, WARP
+        while team < THREADS and team * AHEAD < groups:
             team *= 2
-        splits = max(1, min(wanted // (outer * team), reduced // (team * width * _PER_THREAD)))
-        partial = x.new_empty((outer, splits, 1), dtype=torch.float32)
-        launch(
-            "styleforge_reduce_rows",
-            -(-outer * splits * team // THREADS),
-            THREADS,
-            *(x, partial, *described[1:], outer, reduced, splits, team, _scale(name, layout)),
-        )
+        splits = max(1, min(at_once // (outer * team), groups // (team * AHEAD), most or groups))
+        chunk = -(-groups // splits)
+        if splits > 1:  # whole batches
+            chunk = -(-chunk // (team * AHEAD)) * team * AHEAD
+            splits = -(-groups // chunk)
+        name, threads, sizes = "rows", max(team, LEAST_THREADS), (splits, chunk, team)
+        blocks = -(-outer * splits // (threads // team))
     else:
         columns = outer * inner // width
-        splits = max(1, min(wanted // columns, reduced // _PER_THREAD))
-        partial = x.new_empty((outer, splits, inner), dtype=torch.float32)
+        splits = max(1, min(at_once // columns, reduced // AHEAD, most or reduced))
+        name, threads, sizes = "columns", LEAST_THREADS, (inner, splits)
+        blocks = -(-columns * splits // threads)
+
+    def run(term: int, made: torch.dtype, scale: float) -> Tensor:
+        sums = x.new_empty((outer, splits, inner), dtype=made)
         launch(
-            "styleforge_reduce_columns",
-            -(-columns * splits // THREADS),
-            THREADS,
-            *(x, partial, *described[1:], outer, reduced, inner, splits, _scale(name, layout)),
+            f"styleforge_reduce_{name}",
+            blocks,
+            threads,
+            *(x, sums, TYPES[x.dtype], vector, TYPES[made], term),
+            *(outer, reduced, *sizes, scale),
         )
-    return _joined(partial, name, x, dims, keepdim)
+        return sums
+
+    return splits, run
 
 
-def _joined(partial: Tensor, name: str, x: Tensor, dims: Sequence[int], keepdim: bool) -> Tensor:
-    """The sums over splits, in x's dtype and the shape of the result."""
-    sums = (partial if partial.shape[1] == 1 else partial.sum(1)).to(x.dtype)
+def _shaped(sums: Tensor, name: str, x: Tensor, dims: Sequence[int], keepdim: bool) -> Tensor:
+    """Sums in the shape of the result."""
     if keepdim:
         return sums.reshape(kept_shape(name, x, dims or None))
     return sums.reshape([size for d, size in enumerate(x.shape) if d not in dims])
@@ -210,15 +237,18 @@ def backward_on_cuda(
     layout = _checked_backward(grad, x, function, dim)
     if _runs_on_pytorch(x, layout):
         return reference_backward(grad, x, function, dim)
-    x, (_, reduced, inner, _) = x.contiguous(), layout
-    dx, count = torch.empty_like(x), x.numel()
-    vector = takes_vectors(reduced if inner == 1 else inner, x)
+    if grad.dtype != x.dtype:  # autograd has them alike
+        return backward_on_cuda(launch, grad.float(), x.float(), function, dim).to(x.dtype)
+    (_, reduced, inner, _), count = layout, x.numel()
+    x, grad = x.contiguous(), grad.contiguous()
+    dx = torch.empty_like(x)
+    vector = takes_vectors(reduced, x) if inner == 1 else takes_vectors(inner, x, grad)
     groups = count // (16 // x.element_size() if vector else 1)
     launch(
         "styleforge_reduce_backward",
-        max(1, min(-(-groups // THREADS), _BLOCKS * launch.gpu.multiprocessors)),
+        -(-groups // (THREADS * AHEAD_BACKWARD)),
         THREADS,
-        *(x, grad.float().contiguous(), dx, TYPES[x.dtype], vector, TERMS.index(function)),
+        *(x, grad, dx, TYPES[x.dtype], vector, TERMS.index(function)),
         *(count, reduced, inner, _scale(function, layout)),
     )
     return dx

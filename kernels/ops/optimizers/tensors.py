@@ -16,7 +16,12 @@ from kernels.ops.launcher import CpuLauncher, CudaLauncher
 MOST_TENSORS = 64  # of a launch
 _is_contiguous: Callable[[Tensor], bool] = Tensor.is_contiguous
 CHUNK = 4096  # elements, of a block
-THREADS = 256
+THREADS = 256  # of a block of an update; of the others, as optim.cu has them
+THREADS_OF = {
+    "styleforge_norm_parts": 128,
+    "styleforge_norm_float32": 1024,
+    "styleforge_norm_float64": 1024,
+}
 
 
 class StyleforgeTensors(Structure):
@@ -87,7 +92,8 @@ def on_cuda(launch: CudaLauncher) -> Submit:
         first: Structure | Tensor,
         second: int | float | None,
     ) -> None:
-        launch(name, chunks, THREADS, tensors, first, *(() if second is None else (second,)))
+        threads = THREADS_OF.get(name, THREADS)
+        launch(name, chunks, threads, tensors, first, *(() if second is None else (second,)))
 
     return submit
 

@@ -39,6 +39,27 @@ MUTANTS = (
         (f"{FUSION}::test_gradients_of_reductions_that_go_past_the_caches_are_the_same",),
     ),
     Mutant(
+        "parts of a sum are rounded to 16 bits before they are summed",
+        "kernels/ops/fusions/reductions.py",
+        "partial = run(term, torch.float32, scale)",
+        "partial = run(term, x.dtype, scale)",
+        (f"{KERNELS}::test_sums_take_one_launch_or_one_more_over_parts_in_fp32",),
+    ),
+    Mutant(
+        "beyond the end of a row its last batch is summed again",
+        "kernels/reduction.cu",
+        "if (kWhole || i + a * stride < end)",
+        "if (true)",
+        (f"{KERNELS}::test_a_kernel_computes_what_its_reference_does",),
+    ),
+    Mutant(
+        "rows with a bias are walked by blocks of several tiles",
+        "kernels/ops/cuda/library.py",
+        "elif fits and of_rows and len(walk.sizes) == 2 and not p.backward:",
+        "elif False:",
+        ("tests/kernels/ops/cuda/test_library.py::test_a_block_has_one_tile_of_rows_with_a_bias",),
+    ),
+    Mutant(
         "a pass over a convolution's result adds its bias alone",
         "kernels/ops/library/conv.py",
         "(followed or _bias_is_apart(x)):",

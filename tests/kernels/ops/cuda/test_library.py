@@ -103,6 +103,18 @@ def test_a_block_has_one_tile_of_tensors_that_lie_in_one_dimension(library, monk
     assert launched(library, monkeypatch, longer, longer)[2] == x.numel() // tile + 1
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
+def test_a_block_has_one_tile_of_rows_with_a_bias(library, monkeypatch, dtype):
+    rows, bias = torch.empty(1 << 14, 1024, dtype=dtype), torch.zeros(1024, dtype=dtype)
+    tile = 256 * 4 * (16 // rows.element_size())
+    for function in ("bias_gelu", "bias_gelu_tanh"):
+        found = launched(library, monkeypatch, rows, bias, function=function)
+        assert found[2] == rows.numel() // tile
+    number = torch.zeros(1, dtype=dtype)
+    found = launched(library, monkeypatch, rows, bias, number, function="prelu_bias")
+    assert found[2] == rows.numel() // tile
+
+
 def test_a_gpu_that_no_image_is_for_is_an_error(folder, tmp_path):
     driver = Driver(str(stubs.driver_stub(tmp_path)))
     with pytest.raises(BuildError, match="compute capability"):

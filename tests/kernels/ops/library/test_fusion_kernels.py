@@ -182,3 +182,44 @@ def test_a_block_has_threads_for_every_row_that_it_takes(block, width):
     team, threads = row_kernels._team(width, block.held)
     assert team * block.held >= width
     assert team <= threads <= block.threads
+
+
+# By shape and dimension, what is launched: rows that one batch of loads reaches, longer ones, odd
+# ones, and parts, of whole batches and with a short last one.
+SUMS: dict[tuple[tuple[int, ...], int], list[str]] = {
+    ((3, 512), 1): ["rows"],
+    ((40, 20480), 1): ["rows"],
+    ((300, 2051), 1): ["rows"],
+    ((1, 40960), 1): ["rows", "rows"],
+    ((2, 35008), 1): ["rows", "rows"],
+    ((1, 12345), 1): ["rows", "rows"],
+    ((5, 2048), 0): ["columns"],
+    ((1100, 24), 0): ["columns", "columns"],
+    ((515, 7), 0): ["columns", "columns"],
+}
+
+
+@pytest.mark.parametrize("dtype", samples.DTYPES, ids=str)
+@pytest.mark.parametrize(("shape", "dim"), SUMS, ids=str)
+def test_sums_take_one_launch_or_one_more_over_parts_in_fp32(launchers, shape, dim, dtype):
+    launch = launchers["reduction"]
+    launch.launched.clear()
+    x = samples._normal(0, *shape).to(dtype) + 1
+    found = reductions.forward_on_cuda(launch, "mean_abs", x, [dim])
+    kernels = [name.removeprefix("styleforge_reduce_") for name, _ in launch.launched]
+    assert kernels == SUMS[shape, dim]
+    made = [arguments[4] for _, arguments in launch.launched]
+    assert made == [*[reductions.TYPES[torch.float32]] * (len(made) - 1), reductions.TYPES[dtype]]
+    expected = x.double().abs().mean(dim)
+    allowed = 0.6 * torch.finfo(dtype).eps + 4e-7  # rounded once
+    torch.testing.assert_close(found.double(), expected, rtol=allowed, atol=0)
+    assert torch.equal(found, reductions.forward_on_cuda(launch, "mean_abs", x, [dim]))
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_gradients_of_another_dtype_are_not_rounded_first(launchers, dim):
+    x = samples._normal(0, 24, 40).half()
+    grad = samples._normal(1, *(1 if d == dim else size for d, size in enumerate(x.shape)))
+    given = grad * 1e-6, x, "sum_squared", [dim]
+    found = reductions.backward_on_cuda(launchers["reduction"], *given)
+    assert torch.equal(found, reductions.reference_backward(*given))
