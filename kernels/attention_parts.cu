@@ -124,22 +124,25 @@ extern "C" __global__ void __launch_bounds__(128)
 }
 
 // out: blocks of `width` numbers; x: as many as there are places; order and begins as sum_places has
-// them. Blocks of threads: `parts` for each block, 32 numbers or
-// 32 vectors of 16 bytes each.
-extern "C" __global__ void __launch_bounds__(256)
-    styleforge_sum_blocks(const void* x, const long long* order, const long long* begins,
-                          void* out, long long type, long long width, long long parts,
-                          int vector) {
-    using namespace styleforge;
-    __shared__ float shared[kSumWarps * 32 * 8];
-    const unsigned block = blockIdx.x / static_cast<unsigned>(parts);
-    const unsigned part = blockIdx.x % static_cast<unsigned>(parts);
-    by_type(type, vector, [&](auto element, auto count) {
-        using T = typename decltype(element)::Type;
-        constexpr int kCount = decltype(count)::value;
-        sum_places<kCount>(static_cast<const T*>(x), order, begins, static_cast<T*>(out), block,
-                           (part * 32 + threadIdx.x % 32) * kCount, width, shared);
-    });
+// them. Blocks of threads: `parts` for every kSumWarps blocks, of kSumVectors times 32 numbers or
+// vectors of 16 bytes each.
+extern "C" __global__ void __launch_bounds__(256, 4)
+    styleforge_sum_blocks_float32(const void* x, const long long* order, const long long* begins,
+                                  void* out, long long blocks, long long width, long long parts,
+                                  int vector) {
+    styleforge::sums_of_block<float>(x, order, begins, out, blocks, width, parts, vector);
+}
+extern "C" __global__ void __launch_bounds__(256, 3)
+    styleforge_sum_blocks_float16(const void* x, const long long* order, const long long* begins,
+                                  void* out, long long blocks, long long width, long long parts,
+                                  int vector) {
+    styleforge::sums_of_block<__half>(x, order, begins, out, blocks, width, parts, vector);
+}
+extern "C" __global__ void __launch_bounds__(256, 3)
+    styleforge_sum_blocks_bfloat16(const void* x, const long long* order, const long long* begins,
+                                  void* out, long long blocks, long long width, long long parts,
+                                  int vector) {
+    styleforge::sums_of_block<__nv_bfloat16>(x, order, begins, out, blocks, width, parts, vector);
 }
 
 // A block for each row of scores; a kernel for each type, so that none takes the registers of

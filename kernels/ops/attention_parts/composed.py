@@ -10,6 +10,7 @@ from torch import Tensor
 
 from kernels.ops.attention_parts import blocks, rope, scores, sparse
 from kernels.ops.cuda.attention_choice import faster_reason
+from kernels.ops.direct import is_watched
 from kernels.ops.transformer.attention import fused_attention
 
 
@@ -150,6 +151,19 @@ def block_sparse(
     out = F.scaled_dot_product_attention(by_block, chosen(k), chosen(v), layout.mask, scale=scale)
     out = out.view(n, heads, rows, queries, v.shape[-1])
     return sparse.zeroed(out, layout.any_seen[..., None]).reshape(*q.shape[:3], v.shape[-1])
+
+
+def sparse_with_gradient(
+    q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor, scale: float | None = None
+) -> Tensor | None:
+    """`block_sparse_forward` where a gradient is wanted on a GPU, of the blocks that are seen.
+
+    None for FP64 and under a compiler or a transform, which cannot wait for what is counted.
+    """
+    sparse.check(q, k, v, block_mask)
+    if not q.is_cuda or q.dtype == torch.float64 or is_watched():
+        return None
+    return block_sparse(q, k, v, block_mask, scale, blocks.most_seen(block_mask))
 
 
 def block_sparse_reference(

@@ -13,6 +13,7 @@ from kernels.ops.cuda.calls import TYPES
 from kernels.ops.launcher import CudaLauncher
 
 _THREADS, _LANES, _VECTOR = 256, 32, 16  # of a block of the GPU; of a warp; bytes of a load
+_BLOCKS, _VECTORS = 8, 2  # kSumWarps and kSumVectors of the kernel
 
 
 def inverse_of(places: Tensor, blocks: int) -> tuple[Tensor, Tensor]:
@@ -59,12 +60,13 @@ def launch_sum(
     x, blocks = x.contiguous(), begins.numel() - 1
     width = x[0].numel()
     vector = width * x.element_size() % _VECTOR == 0 and x.data_ptr() % _VECTOR == 0
-    parts = -(-width // (_LANES * (_VECTOR // x.element_size() if vector else 1)))
+    of_part = _VECTORS * _LANES * (_VECTOR // x.element_size() if vector else 1)
+    parts = -(-width // of_part)
     out = x.new_empty((blocks, *x.shape[1:]))
-    numbers = TYPES[x.dtype], width, parts
-    launch(
-        "styleforge_sum_blocks", blocks * parts, _THREADS, x, order, begins, out, *numbers, vector
-    )
+    numbers = blocks, width, parts, vector
+    grid = -(-blocks // _BLOCKS) * parts
+    name = f"styleforge_sum_blocks_{str(x.dtype).removeprefix('torch.')}"
+    launch(name, grid, _THREADS, x, order, begins, out, *numbers)
     return out
 
 

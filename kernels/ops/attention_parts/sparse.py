@@ -63,7 +63,7 @@ def launch(
     scale: float | None = None,
 ) -> Tensor:
     """`block_sparse_forward` by the CUDA kernel, where it takes the tensors."""
-    _check(q, k, v, block_mask)
+    check(q, k, v, block_mask)
     if q.dtype not in DTYPES or unfit_reason(q, k, v, block_mask):
         return with_whole_mask(q, k, v, block_mask, scale).contiguous()
     q, k, v = map(_readable, (q, k, v))
@@ -98,7 +98,8 @@ def _readable(x: Tensor) -> Tensor:
     return x if lies_so else x.clone(memory_format=torch.contiguous_format)
 
 
-def _check(q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor) -> None:
+def check(q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor) -> None:
+    """Raise ValueError if these are no arguments of `block_sparse_forward`."""
     fits = (
         q.dim() == k.dim() == v.dim() == 4
         and (*q.shape[:2], q.shape[3]) == (*k.shape[:2], k.shape[3])

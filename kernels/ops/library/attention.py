@@ -364,11 +364,14 @@ def rope_attention(
     family=LIBRARY,
     timed=TIMED,
     cuda_dtypes=sparse.DTYPES,
+    recorded=composed.sparse_with_gradient,
 )
 def block_sparse_forward(
     q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor, scale: float | None = None
 ) -> Tensor:
     """`block_sparse_attention` by one kernel: what it runs in 16 bits where no gradient is wanted.
+
+    Where one is, blocks are gathered on a GPU, as `block_sparse_attention` does.
 
     Args:
         q: [N, H, Lq, D] of FP16 or BF16, where D is 64 or 128.

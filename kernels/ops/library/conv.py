@@ -249,8 +249,45 @@ def _grouped_conv_norm(
         raise ValueError(
             f"{what}: norm_groups is {norm_groups}; expected a divisor of {weight.shape[0]}"
         )
+    if activation == "relu" and _is_joined(x, weight, bias, norm_weight, norm_bias):
+        y = _convolved(x, weight, None, *sizes)
+        return _group_norm_relu(y, bias, norm_groups, norm_weight, norm_bias, eps)
     y = _convolved(x, weight, bias, *sizes)
     return _activated(F.group_norm(y, norm_groups, norm_weight, norm_bias, eps), activation)
+
+
+def _is_joined(x: Tensor, *parameters: Tensor | None) -> bool:
+    """Whether bias, group norm and ReLU are joined here; a compiler joins PyTorch's itself."""
+    is_followed = needs_gradient(x, *parameters) or torch.compiler.is_compiling()
+    lies_so = all(each is None or each.is_contiguous() for each in (x, *parameters))
+    fits = x.dtype == torch.float32 and x.numel() > 0 and lies_so
+    return fits and _bias_is_apart(x) and not is_followed
+
+
+def _group_norm_relu(
+    x: Tensor,
+    shift: Tensor | None,
+    groups: int,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+) -> Tensor:
+    """relu(group_norm(x + shift)), x being read once for its statistics and once more.
+
+    The planes of all samples are channels of a batch norm in evaluation. A group's mean and
+    variance follow from those of its planes, which are of one size, and so does `shift`'s part.
+    """
+    n, channels, height, width = x.shape
+    of_groups = x.reshape(n, groups, channels // groups, height * width)
+    spread, mean = torch.var_mean(of_groups, -1, correction=0)
+    own = mean if shift is None else mean + shift.view(groups, -1)
+    between, middle = torch.var_mean(own, -1, correction=0, keepdim=True)
+    var = (spread.mean(-1, keepdim=True) + between).expand_as(own)
+    middle = middle.expand_as(own) if shift is None else middle - shift.view(groups, -1)
+    gamma, beta = (None if each is None else each.repeat(n) for each in (weight, bias))
+    statistics = middle.flatten(), var.flatten(), False, 0.1, eps
+    y = batch_norm_relu(x.reshape(1, n * channels, -1), gamma, beta, *statistics)
+    return cast("Tensor", y).view(x.shape)  # statistics are the dispatcher's alone
 
 
 def _grouped_conv_norm_reference(

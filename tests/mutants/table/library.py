@@ -67,6 +67,13 @@ MUTANTS = (
         (f"{COMPOSED}::test_where_a_bias_is_a_pass_of_its_own_it_is_that_of_the_activation",),
     ),
     Mutant(
+        "a group's variance leaves out how far the means of its channels lie apart",
+        "kernels/ops/library/conv.py",
+        "(spread.mean(-1, keepdim=True) + between)",
+        "spread.mean(-1, keepdim=True)",
+        (f"{COMPOSED}::test_where_a_bias_is_a_pass_of_its_own_it_is_that_of_the_activation",),
+    ),
+    Mutant(
         "a network without a gradient has its whole hidden layer in memory",
         "kernels/ops/library/linear.py",
         "return network(x) if parts < 2 or needs_gradient(x, *given) else",

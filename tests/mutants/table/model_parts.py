@@ -75,11 +75,21 @@ MUTANTS = (
     Mutant(
         "of the sums of eight warps those of two count",
         "kernels/include/attention/block_sums.cuh",
-        "for (int of = 1; of < kSumWarps; ++of)",
-        "for (int of = 1; of < 2; ++of)",
+        "for (int by = 0; by < kSumWarps; ++by)",
+        "for (int by = 0; by < 2; ++by)",
         (
             f"{_TESTS}/test_attention_kernels.py::"
             "test_more_places_than_a_block_of_threads_has_under_way_are_all_summed",
+        ),
+    ),
+    Mutant(
+        "a block of few places is not summed beside one of many",
+        "kernels/include/attention/block_sums.cuh",
+        "(of_all >> warp & 1) == 0)",
+        "of_all == 0)",
+        (
+            f"{_TESTS}/test_attention_kernels.py::"
+            "test_blocks_of_many_places_lie_among_blocks_of_few",
         ),
     ),
     Mutant(

@@ -372,6 +372,16 @@ def test_places_that_do_not_fit_are_named():
 
 
 @pytest.mark.gpu
+def test_gradients_of_the_kernel_for_blocks_take_no_mask_of_all_scores():
+    q, k, v = (normal(seed, 1, 1, 4096, 64).cuda().requires_grad_() for seed in range(3))
+    blocks = torch.eye(64, dtype=torch.bool).cuda()
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    torch.autograd.grad(kf.ops.block_sparse_forward(q, k, v, blocks).sum(), (q, k, v))
+    assert torch.cuda.max_memory_allocated() - before < 4 * 4096**2
+
+
+@pytest.mark.gpu
 def test_a_cuda_graph_holds_blocks_that_were_counted_before():
     q, k, v = (normal(seed, 1, 2, 64, 16).cuda() for seed in range(3))
     blocks = torch.eye(4, dtype=torch.bool).cuda()

@@ -235,7 +235,9 @@ class Biases(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-@pytest.mark.parametrize("name", ["conv2d_bn_relu", "depthwise_pointwise_conv"])
+@pytest.mark.parametrize(
+    "name", ["conv2d_bn_relu", "depthwise_pointwise_conv", "grouped_conv_norm"]
+)
 def test_where_a_bias_is_a_pass_of_its_own_it_is_that_of_the_activation(name, monkeypatch):
     monkeypatch.setattr(conv, "_bias_is_apart", lambda _: True)
     op = OPS[name]
@@ -246,6 +248,10 @@ def test_where_a_bias_is_a_pass_of_its_own_it_is_that_of_the_activation(name, mo
         "depthwise_pointwise_conv": (
             *(image, conv.normal(1, 4, 1, 3, 3), conv.normal(3, 6, 4, 1, 1), None, channels),
             "relu",
+        ),
+        "grouped_conv_norm": (
+            *(image + 20, conv.normal(1, 6, 2, 3, 3), channels * 9, 3, channels + 1, channels),
+            *("relu", 1e-5, None, None, None, 2),
         ),
     }[name]
     with torch.no_grad(), Biases() as biases:
