@@ -21,7 +21,6 @@ from kernels.ops.elements.rows import drawn, dropping, elementwise
 from kernels.ops.registry import LIBRARY, fused
 
 ON_CPU = "PyTorch's attention"
-INDEXING = "PyTorch's indexing"
 
 
 def _scores_backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
@@ -385,10 +384,11 @@ def block_sparse_forward(
 
 
 @fused(
-    "",
+    scores.CPU,
     reference=gathered.reference,
     samples=gathered.samples,
-    on_cpu=INDEXING,
+    launch_cpu=gathered.gather_on_cpu,
+    refuses=gathered.refuses,
     family=LIBRARY,
     timed=TIMED,
     save=gathered.save,
@@ -413,10 +413,11 @@ def gather_blocks(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> T
 
 
 @fused(
-    "",
+    scores.CPU,
     reference=gathered.sum_reference,
     samples=gathered.samples_of_sum,
-    on_cpu=INDEXING,
+    launch_cpu=gathered.sum_on_cpu,
+    refuses=gathered.refuses,
     cuda=scores.CUDA,
     launch_cuda=gathered.launch_sum,
     family=LIBRARY,

@@ -8,6 +8,7 @@ ELEMENTWISE = "tests/kernels/ops/library/test_elementwise.py"
 FUSION = "tests/kernels/ops/library/test_fusion.py"
 KERNELS = "tests/kernels/ops/library/test_fusion_kernels.py"
 BENCH = "tests/kernel_fusion/test_bench.py"
+ATTENTION = "tests/kernels/ops/library/test_attention.py"
 COMPOSED = "tests/kernels/ops/library/test_composed.py"
 
 MUTANTS = (
@@ -37,6 +38,20 @@ MUTANTS = (
         "stream(to + k, made + k);",
         "stream(to + k, made);",
         (f"{FUSION}::test_gradients_of_reductions_that_go_past_the_caches_are_the_same",),
+    ),
+    Mutant(
+        "blocks on a CPU are summed without the last place of each",
+        "kernels/cpu/attention_parts.cpp",
+        "for (int64_t i = begins[block]; i < begins[block + 1]; ++i) {",
+        "for (int64_t i = begins[block]; i + 1 < begins[block + 1]; ++i) {",
+        (f"{ATTENTION}::test_blocks_are_gathered_and_summed_on_any_threads_as_by_pytorch",),
+    ),
+    Mutant(
+        "a block that there is not is read on a CPU",
+        "kernels/cpu/attention_parts.cpp",
+        "if (places[i] < 0 || places[i] >= blocks) {",
+        "if (places[i] >= blocks + 1) {",
+        (f"{ATTENTION}::test_places_of_blocks_that_there_are_not_are_refused",),
     ),
     Mutant(
         "a pass over a convolution's result adds its bias alone",
