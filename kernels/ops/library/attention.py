@@ -16,6 +16,7 @@ from torch import Tensor
 from kernels.ops.attention_parts import composed, gathered, rope, scores, sparse
 from kernels.ops.attention_parts.timed import TIMED
 from kernels.ops.autograd import Gradient, Kept
+from kernels.ops.elements import dropped
 from kernels.ops.elements import samples as elements
 from kernels.ops.elements.rows import drawn, dropping, elementwise
 from kernels.ops.registry import LIBRARY, fused
@@ -130,11 +131,12 @@ def attention_score_backward(grad: Tensor, weights: Tensor) -> Tensor:
     dropping("attention_dropout"),
     samples=elements.with_dropout,
     complete=_draw_scores,
+    recorded=dropped.in_place_of("attention_dropout"),
 )
 def attention_dropout(
     scores: Tensor, p: float = 0.5, training: bool = True, state: Tensor | None = None
 ) -> Tensor:
-    """dropout(scores), of the weights that `attention_score` returned. No mask is kept.
+    """dropout(scores), of the weights that `attention_score` returned.
 
     Args:
         scores: Any shape and strides; FP16, BF16, FP32 or FP64.

@@ -9,6 +9,7 @@ FUSION = "tests/kernels/ops/library/test_fusion.py"
 KERNELS = "tests/kernels/ops/library/test_fusion_kernels.py"
 BENCH = "tests/kernel_fusion/test_bench.py"
 ATTENTION = "tests/kernels/ops/library/test_attention.py"
+BITS = "tests/kernels/ops/elements/test_bits.py"
 COMPOSED = "tests/kernels/ops/library/test_composed.py"
 
 MUTANTS = (
@@ -38,6 +39,20 @@ MUTANTS = (
         "stream(to + k, made + k);",
         "stream(to + k, made);",
         (f"{FUSION}::test_gradients_of_reductions_that_go_past_the_caches_are_the_same",),
+    ),
+    Mutant(
+        "with gradients a dropout on a CPU draws its numbers twice",
+        "kernels/ops/library/elementwise.py",
+        '    recorded=dropped.in_place_of("gelu_dropout"),\n',
+        "",
+        (f"{BITS}::test_what_dropout_dropped_has_the_gradient_of_its_numbers",),
+    ),
+    Mutant(
+        "an infinite gradient gets through a relu whose bit says no",
+        "kernels/cpu/elementwise.cpp",
+        "out[0] = in[1] == A(0) ? A(0) : grad;",
+        "out[0] = in[1] * grad;",
+        (f"{BITS}::test_of_an_addition_the_bits_are_those_of_the_reference",),
     ),
     Mutant(
         "blocks on a CPU are summed without the last place of each",
