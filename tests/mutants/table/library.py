@@ -55,6 +55,13 @@ MUTANTS = (
         (f"{BITS}::test_of_an_addition_the_bits_are_those_of_the_reference",),
     ),
     Mutant(
+        "the slope of GELU on a CPU is that of a polynomial of one degree less",
+        "kernels/include/cpu/gelu_slope.h",
+        "float p = -3.15550738e-07f;",
+        "float p = 0.f;",
+        (f"{ELEMENTWISE}::test_the_slope_of_gelu_on_a_cpu_errs_less_than_two_ten_millionths",),
+    ),
+    Mutant(
         "blocks on a CPU are summed without the last place of each",
         "kernels/cpu/attention_parts.cpp",
         "for (int64_t i = begins[block]; i < begins[block + 1]; ++i) {",
