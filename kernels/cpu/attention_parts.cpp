@@ -1,14 +1,17 @@
 // What surrounds the products of attention on the CPU: the softmax of scores with scale and mask,
-// its gradient, and rotary position embeddings. Arithmetic is in FP32; a row is one thread's, so
-// that the number of threads changes no bit.
+// its gradient, rotary position embeddings, and blocks of keys that are gathered and summed again.
+// Arithmetic is in FP32; a row is one thread's, so that the number of threads changes no bit.
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 #include "../include/cpu/buffer.h"
 #include "../include/cpu/export.h"
+#include "../include/cpu/pages.h"
 #include "../include/cpu/parallel.h"
+#include "../include/cpu/streams.h"
 #include "../include/cpu/vector_math.h"
 #include "../include/cpu/with_type.h"
 
@@ -81,6 +84,22 @@ int each_row(int64_t rows, int64_t size, int64_t threads, const Use& use) {
         for (int64_t row = begin; row < end; ++row) use(row, &buffer[0]);
     });
     return failed;
+}
+
+constexpr int64_t kTile = 2048;     // elements of a block whose sums stay in the first cache
+constexpr int64_t kTurns = 16;      // chunks of a thread, since some blocks are in more places
+constexpr int kOutside = 2;         // a number of a place or of a block that there is not
+
+// Copies a row, past the caches if it can be streamed.
+void copy_row(void* to, const void* from, int64_t bytes, bool streams) {
+    constexpr int64_t kSize = sizeof(float);
+    if (!streams) {
+        std::memcpy(to, from, static_cast<size_t>(bytes));
+        return;
+    }
+    const float* const numbers = static_cast<const float*>(from);  // only moved as such
+    for (int64_t i = 0; i < bytes / kSize; i += kPiece)
+        stream(static_cast<float*>(to) + i, numbers + i);
 }
 
 }  // namespace
@@ -164,4 +183,75 @@ STYLEFORGE_EXPORT int styleforge_rope(long long threads, const void* x, const fl
             put(to, made, 2 * pairs);
         });
     });
+}
+
+// out[i] = x[places[i]], of blocks of `bytes` bytes.
+STYLEFORGE_EXPORT int styleforge_gather_blocks_cpu(long long threads, const void* x,
+                                                   const long long* places, void* out,
+                                                   long long bytes, long long count,
+                                                   long long blocks) {
+    constexpr int64_t kSize = sizeof(float);
+    const bool streams =
+        count * bytes > kCached && bytes % kSize == 0 && can_stream(out, bytes / kSize);
+    std::atomic<int> failed{0};
+    ask_for_large_pages(out, count * bytes);
+    parallel_for(count, threads, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+            if (places[i] < 0 || places[i] >= blocks) {
+                failed = kOutside;
+                return;
+            }
+            copy_row(static_cast<char*>(out) + i * bytes,
+                     static_cast<const char*>(x) + places[i] * bytes, bytes, streams);
+        }
+        if (streams) streamed();
+    });
+    return failed;
+}
+
+// out[i] = the sum of x[order[j]], j from begins[i] to begins[i + 1], in this order; x: [places,
+// width], out: [blocks, width].
+STYLEFORGE_EXPORT int styleforge_sum_blocks_cpu(long long threads, const void* x,
+                                                const long long* order, const long long* begins,
+                                                void* out, long long type, long long width,
+                                                long long blocks, long long places) {
+    const int64_t tiles = (width + kTile - 1) / kTile;
+    std::atomic<int> failed{0};
+    with_type(type, [&](auto element) {
+        using T = decltype(element);
+        constexpr int64_t kSize = sizeof(T);
+        const bool streams = type == 0 && can_stream(out, width) &&
+                             (places + blocks) * width * kSize > kCached;
+        ask_for_large_pages(out, blocks * width * kSize);
+        const auto add = [](float* __restrict sums, const InLoops<T>* __restrict row, int64_t count) {
+            for (int64_t k = 0; k < count; ++k) sums[k] += static_cast<float>(row[k]);
+        };
+        const auto run = [&](int64_t block, int64_t at) {
+            const int64_t count = width - at < kTile ? width - at : kTile;
+            alignas(64) float sums[kTile], wide[kTile];
+            for (int64_t k = 0; k < count; ++k) sums[k] = 0;
+            if (begins[block] < 0 || begins[block + 1] > places) return false;
+            for (int64_t i = begins[block]; i < begins[block + 1]; ++i) {
+                if (order[i] < 0 || order[i] >= places) return false;
+                const T* const from = static_cast<const T*>(x) + order[i] * width + at;
+                add(sums, in_loops(from, wide, count), count);
+            }
+            T* const to = static_cast<T*>(out) + block * width + at;
+            if (streams)
+                copy_row(to, sums, count * kSize, true);
+            else
+                narrow_row(to, sums, count);
+            return true;
+        };
+        const auto part = [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i)
+                if (!run(i / tiles, i % tiles * kTile)) {
+                    failed = kOutside;
+                    return;
+                }
+            if (streams) streamed();
+        };
+        parallel_for(blocks * tiles, threads, part, kTurns);
+    });
+    return failed;
 }

@@ -10,10 +10,12 @@
 #include <type_traits>
 
 #include "../include/cpu/dtypes.h"
+#include "../include/cpu/element_bits.h"
 #include "../include/cpu/element_columns.h"
 #include "../include/cpu/element_rows.h"
 #include "../include/cpu/export.h"
 #include "../include/cpu/half_rows.h"
+#include "../include/cpu/pages.h"
 #include "../include/cpu/parallel.h"
 #include "../include/cpu/philox_rows.h"
 #include "../include/cpu/streams.h"
@@ -71,22 +73,41 @@ const R* gather(const StyleforgeElements& p, int input, int64_t at, int64_t coun
     }
 }
 
+// The gradient of AddRelu where it kept bits: of the factors that these are.
+struct ReluOfBits : OfInputs {
+    static constexpr int kInputs = 1, kGradients = 1;
+    static constexpr bool kDrops = true;
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT A forward(const A (&in)[kMostInputs]) {
+        return in[0];
+    }
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT void backward(A grad, const A (&in)[kMostInputs],
+                                            A (&out)[kMostGradients]) {
+        out[0] = in[1] == A(0) ? A(0) : grad;
+    }
+};
+
 // 0 for the elements that dropout drops, and for the others what it multiplies by; `at` is a
-// multiple of 4.
-void draw(const StyleforgeElements& p, int64_t at, int64_t count, float* factors) {
+// multiple of 8. Backward reads `bits`, and forward writes them, if they are not null.
+void draw(const StyleforgeElements& p, int64_t at, int64_t count, unsigned char* bits,
+          float* factors) {
     const float kept = static_cast<float>(p.kept_scale);
+    if (bits != nullptr) bits += at / kBits;
+    if (bits != nullptr && p.backward) return factors_of_bits(bits, count, kept, factors);
     if (p.state == nullptr) {
         for (int64_t i = 0; i < count; ++i) factors[i] = 1.f;
         return;
     }
     dropout_row(static_cast<uint64_t>(at / 4), (count + 3) / 4, p.state, p.dropped, kept, factors);
+    if (bits != nullptr) put_bits(factors, count, bits);
 }
 
 // Computes `count` elements, a whole number of pieces, past the caches: the gradients if `grad` is
-// given. An output may be null.
+// given. An output may be null, and `bits`, of what is not zero of the result.
 template <typename Op>
 void stream_block(const float* grad, const float* x, const float* y, const float* z,
-                  float* const (&out)[2], int64_t count) {
+                  float* const (&out)[2], int64_t count, unsigned char* bits) {
     alignas(64) float made[2][kPiece];
     for (int64_t i = 0; i < count; i += kPiece) {
         if (kMasked<Op> && grad != nullptr) prefetch(grad + i + kBlock);
@@ -94,13 +115,15 @@ void stream_block(const float* grad, const float* x, const float* y, const float
             backward<Op>(grad + i, x + i, y + i, z + i, made[0], made[1], kPiece);
         else
             forward<Op>(x + i, y + i, z + i, made[0], kPiece);
+        if (bits != nullptr) put_bits(made[0], kPiece, bits + i / kBits);
         for (int k = 0; k < 2; ++k)
             if (out[k] != nullptr) stream(out[k] + i, made[k]);
     }
 }
 
 template <typename Op, typename T>
-void run_block(const StyleforgeElements& p, int64_t at, int64_t count, bool streams) {
+void run_block(const StyleforgeElements& p, int64_t at, int64_t count, unsigned char* bits,
+               bool streams) {
     using R = InLoops<T>;
     constexpr bool kDirect = std::is_same<R, T>::value;
     alignas(64) R buffers[4][kBlock], made[2][kBlock];
@@ -112,13 +135,15 @@ void run_block(const StyleforgeElements& p, int64_t at, int64_t count, bool stre
     const R* const* own = in + (p.backward ? 1 : 0);
     const R* const x = own[0];
     const R* const z = Op::kInputs > 2 && !one ? own[2] : x;
+    unsigned char* const of_result = bits && !Op::kDrops ? bits + at / kBits : nullptr;
     const auto compute = [&](const auto* y) {
         if constexpr (std::is_same<T, float>::value)
             if (streams && count % kPiece == 0) {
                 float* out[2];
                 for (int i = 0; i < 2; ++i)
                     out[i] = p.outputs[i] ? static_cast<float*>(p.outputs[i]) + at : nullptr;
-                return stream_block<Op>(p.backward ? in[0] : nullptr, x, y, z, out, count);
+                return stream_block<Op>(p.backward ? in[0] : nullptr, x, y, z, out, count,
+                                        of_result);
             }
         R* out[2] = {made[0], made[1]};
         if constexpr (kDirect)
@@ -128,13 +153,14 @@ void run_block(const StyleforgeElements& p, int64_t at, int64_t count, bool stre
             backward<Op>(in[0], x, y, z, out[0], out[1], count);
         else
             forward<Op>(x, y, z, out[0], count);
+        if (of_result != nullptr) put_bits(out[0], count, of_result);
         if constexpr (!kDirect)
             for (int i = 0; i < 2; ++i)
                 if (p.outputs[i] != nullptr)
                     narrow_row(static_cast<T*>(p.outputs[i]) + at, out[i], count);
     };
     if constexpr (Op::kDrops) {
-        draw(p, at, count, factors);
+        draw(p, at, count, bits, factors);
         compute(static_cast<const float*>(factors));
     } else {
         compute(Op::kInputs > 1 && !one ? own[1] : x);
@@ -145,8 +171,9 @@ void run_block(const StyleforgeElements& p, int64_t at, int64_t count, bool stre
 // that they would be evicted before anybody reads them. What is broadcast stays in the caches.
 template <typename Op>
 bool goes_past_caches(const StyleforgeElements& p) {
-    // Of attention_dropout the gradient takes the random numbers alone.
-    constexpr bool kAlone = std::is_same<Op, AttentionDropout>::value;
+    // The gradient takes the factors alone.
+    constexpr bool kAlone =
+        std::is_same<Op, AttentionDropout>::value || std::is_same<Op, ReluOfBits>::value;
     constexpr int kKept = kAlone ? 0 : Op::kOfResult ? 1 : Op::kInputs;
     const int given = p.backward ? 1 + kKept : Op::kInputs;
     int64_t whole = 0;
@@ -163,23 +190,25 @@ bool goes_past_caches(const StyleforgeElements& p) {
 }
 
 template <typename Op, typename T>
-void run(const StyleforgeElements& p, int64_t threads) {
+void run(const StyleforgeElements& p, int64_t threads, unsigned char* bits) {
     const int64_t blocks = (p.count + kBlock - 1) / kBlock;
+    for (void* out : p.outputs)
+        ask_for_large_pages(out, p.count * static_cast<int64_t>(sizeof(T)));
     const bool streams = sizeof(T) == sizeof(float) && goes_past_caches<Op>(p);
     parallel_for(blocks, p.count < kSerialElements ? 1 : threads, [&](int64_t begin, int64_t end) {
         for (int64_t block = begin; block < end; ++block) {
             const int64_t at = block * kBlock, left = p.count - at;
-            run_block<Op, T>(p, at, left < kBlock ? left : kBlock, streams);
+            run_block<Op, T>(p, at, left < kBlock ? left : kBlock, bits, streams);
         }
         if (streams) streamed();
     });
 }
 
 template <typename Op>
-int run_type(const StyleforgeElements& p, int64_t threads) {
-    if (p.type == 0) return run<Op, float>(p, threads), 0;
-    if (p.type == 1) return run<Op, Half>(p, threads), 0;
-    if (p.type == 2) return run<Op, BFloat16>(p, threads), 0;
+int run_type(const StyleforgeElements& p, int64_t threads, unsigned char* bits) {
+    if (p.type == 0) return run<Op, float>(p, threads, bits), 0;
+    if (p.type == 1) return run<Op, Half>(p, threads, bits), 0;
+    if (p.type == 2) return run<Op, BFloat16>(p, threads, bits), 0;
     return 1;
 }
 
@@ -193,7 +222,7 @@ int run_columns_type(const StyleforgeColumns& c, int64_t threads) {
     return 1;
 }
 
-using Run = int (*)(const StyleforgeElements&, int64_t);
+using Run = int (*)(const StyleforgeElements&, int64_t, unsigned char*);
 using RunColumns = int (*)(const StyleforgeColumns&, int64_t);
 
 #define RUN(name, Functor) run_type<Functor>,
@@ -207,7 +236,18 @@ constexpr int kCount = sizeof(kFunctions) / sizeof(kFunctions[0]);
 // Runs `call` on at most `threads` threads. 1 if there is no such function, or none of its type.
 STYLEFORGE_EXPORT int styleforge_elementwise(long long threads, const StyleforgeElements* call) {
     if (call->function < 0 || call->function >= kCount) return 1;
-    return kFunctions[call->function](*call, threads);
+    return kFunctions[call->function](*call, threads, nullptr);
+}
+
+// The same of tensors that lie alike, without gaps, with a bit of each element, [ceil(count / 8)]:
+// forward writes which elements dropout keeps, or of add_relu which results are not zero; backward
+// reads them in place of random numbers, and of the result.
+STYLEFORGE_EXPORT int styleforge_elementwise_bits(long long threads, const StyleforgeElements* call,
+                                                  unsigned char* bits) {
+    if (call->function < 0 || call->function >= kCount) return 1;
+    const Run of_function = kFunctions[call->function];
+    const bool is_relu = of_function == &run_type<AddRelu>;
+    return (is_relu && call->backward ? &run_type<ReluOfBits> : of_function)(*call, threads, bits);
 }
 
 // The same of gradients that are summed over rows, chunk by chunk.

@@ -9,6 +9,7 @@
 
 #include "../include/cpu/buffer.h"
 #include "../include/cpu/export.h"
+#include "../include/cpu/gelu_slope.h"
 #include "../include/cpu/parallel.h"
 #include "../include/cpu/streams.h"
 #include "../include/cpu/sums.h"

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "../elementwise/functors.h"
+#include "gelu_slope.h"
 #include "vector_math.h"
 
 namespace styleforge {

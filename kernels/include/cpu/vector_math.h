@@ -70,16 +70,18 @@ struct VectorMath {
     static STYLEFORGE_INLINE float ndtr(float v) { return 0.5f * (1.f + erf(v * 0.70710678f)); }
     static STYLEFORGE_INLINE float gaussian(float v) { return exp(-0.5f * v * v); }
 
+    // `a` or `b`, without a branch.
+    static STYLEFORGE_INLINE float chosen(bool first, float a, float b) {
+        const uint32_t mask = 0u - static_cast<uint32_t>(first);
+        return bit_cast<float>((bit_cast<uint32_t>(a) & mask) | (bit_cast<uint32_t>(b) & ~mask));
+    }
+
  private:
     // `least` or `most` where v is beyond, NaN stays. A compiler may take a conditional expression
     // for two ways through what follows, and then computes both of them for all elements: x times
     // the sigmoid of -88 is subnormal, which takes many times as long.
     static STYLEFORGE_INLINE float within(float v, float least, float most) {
         return chosen(v > most, most, chosen(v < least, least, v));
-    }
-    static STYLEFORGE_INLINE float chosen(bool first, float a, float b) {
-        const uint32_t mask = 0u - static_cast<uint32_t>(first);
-        return bit_cast<float>((bit_cast<uint32_t>(a) & mask) | (bit_cast<uint32_t>(b) & ~mask));
     }
 };
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from ctypes import c_longlong, c_void_p
 from typing import Any
 
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from kernels.ops.autograd import Gradient, Kept
 from kernels.ops.cuda.calls import TYPES
-from kernels.ops.launcher import CudaLauncher
+from kernels.ops.launcher import CpuLauncher, CudaLauncher
 
 _THREADS, _LANES, _VECTOR = 256, 32, 16  # of a block of the GPU; of a warp; bytes of a load
 _BLOCKS, _VECTORS = 8, 2  # kSumWarps and kSumVectors of the kernel
@@ -48,6 +49,50 @@ def sum_reference(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> T
     else:
         total = total.index_add(0, places, wide)
     return total.to(x.dtype)
+
+
+def gather_on_cpu(
+    launch: CpuLauncher, x: Tensor, places: Tensor, order: Tensor, begins: Tensor
+) -> Tensor:
+    """`gather_blocks` by the C++ kernel; FP64 by PyTorch."""
+    blocks = begins.numel() - 1
+    _check("gather_blocks", x, blocks, places, order, begins)
+    if x.dtype not in TYPES or not x.numel() or not places.numel():
+        return reference(x, places, order, begins)
+    x, places = x.contiguous(), places.contiguous()
+    out = x.new_empty((places.numel(), *x.shape[1:]))
+    numbers = x[0].numel() * x.element_size(), places.numel(), blocks
+    _call(launch, "gather_blocks", (x, places, out), numbers)
+    return out
+
+
+def sum_on_cpu(
+    launch: CpuLauncher, x: Tensor, places: Tensor, order: Tensor, begins: Tensor
+) -> Tensor:
+    """`sum_blocks` by the C++ kernel; FP64 by PyTorch."""
+    _check("sum_blocks", x, places.numel(), places, order, begins)
+    if x.dtype not in TYPES or not x.numel():
+        return sum_reference(x, places, order, begins)
+    x, order, begins, blocks = x.contiguous(), order.contiguous(), begins.contiguous(), len(begins)
+    out = x.new_empty((blocks - 1, *x.shape[1:]))
+    numbers = TYPES[x.dtype], x[0].numel(), blocks - 1, places.numel()
+    _call(launch, "sum_blocks", (x, order, begins, out), numbers)
+    return out
+
+
+def _call(
+    launch: CpuLauncher, name: str, tensors: Sequence[Tensor], numbers: Sequence[int]
+) -> None:
+    types = (c_void_p,) * len(tensors) + (c_longlong,) * len(numbers)
+    run = launch.function(f"styleforge_{name}_cpu", c_longlong, *types)
+    if run(torch.get_num_threads(), *(x.data_ptr() for x in tensors), *numbers):
+        raise ValueError(f"{name}: places, order and begins name a place or a block that is not")
+
+
+def refuses(**arguments: Any) -> str:
+    """Why no kernel can run with these arguments; empty if one can."""
+    x: Tensor = arguments["x"]
+    return "" if x.dtype in TYPES else f"no native kernel in {x.dtype}: PyTorch's runs there"
 
 
 def launch_sum(

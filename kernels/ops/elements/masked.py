@@ -10,16 +10,19 @@ from torch import Tensor
 
 from kernels.ops.autograd import Gradient, Kept
 from kernels.ops.cuda.calls import TYPES
+from kernels.ops.elements import bits as of_elements
 from kernels.ops.elements import reference as meaning
-from kernels.ops.launcher import CudaLauncher
+from kernels.ops.launcher import CpuLauncher, CudaLauncher
 
 CUDA = "relu_mask_cuda"
-BITS = 8  # of a byte
+BITS = of_elements.OF_BYTE
 _THREADS, _OF_THREAD, _VECTOR = 256, 2, 16  # of a block; vectors of each; bytes of these
 
 
 def fits(x: Tensor, y: Tensor) -> bool:
-    """Whether two tensors are added by the kernel: on a GPU, alike, contiguous, of whole bytes."""
+    """Whether two tensors are added by a kernel: alike, contiguous, of whole bytes."""
+    if x.is_cpu:
+        return x.numel() % BITS == 0 and of_elements.are_kept(x, y)
     return (
         x.is_cuda
         and x.device == y.device
@@ -46,9 +49,7 @@ def reference(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """`add_relu_masked`."""
     check(x, y)
     result = meaning.forward("add_relu", (x.contiguous(), y.contiguous()))
-    passes = ~(result <= 0)
-    bits = passes.flatten().view(-1, BITS).to(torch.uint8) << _places(x)
-    return result, bits.sum(-1, dtype=torch.uint8)
+    return result, of_elements.of(~(result <= 0))
 
 
 def check_mask(grad: Tensor, mask: Tensor) -> None:
@@ -63,12 +64,26 @@ def check_mask(grad: Tensor, mask: Tensor) -> None:
 def backward_reference(grad: Tensor, mask: Tensor) -> Tensor:
     """`relu_mask_backward`."""
     check_mask(grad, mask)
-    passes = (mask[:, None] >> _places(mask)) & 1
-    return torch.where(passes.view(grad.shape) != 0, grad, 0.0).contiguous()
+    passes = of_elements.are_set(mask, grad.numel())
+    return torch.where(passes.view(grad.shape), grad, 0.0).contiguous()
 
 
-def _places(x: Tensor) -> Tensor:
-    return torch.arange(BITS, dtype=torch.uint8, device=x.device)
+def launch_on_cpu(launch: CpuLauncher, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """`add_relu_masked` by the C++ kernel; FP64 by PyTorch."""
+    check(x, y)
+    x, y = x.contiguous(), y.contiguous()
+    if not of_elements.are_kept(x, y):
+        return reference(x, y)
+    return of_elements.run(launch, "add_relu", (x, y))
+
+
+def backward_on_cpu(launch: CpuLauncher, grad: Tensor, mask: Tensor) -> Tensor:
+    """`relu_mask_backward` by the C++ kernel; FP64 by PyTorch."""
+    check_mask(grad, mask)
+    grad = grad.contiguous()
+    if not of_elements.are_kept(grad):
+        return backward_reference(grad, mask)
+    return of_elements.run(launch, "add_relu", (grad, grad), mask.contiguous())[0]
 
 
 def launch(launch: CudaLauncher, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:

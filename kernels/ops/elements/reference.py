@@ -71,6 +71,19 @@ def backward(
     ]
 
 
+def of_factors(grad: Tensor, x: Tensor, function: str, factors: Tensor) -> Tensor:
+    """The gradient of a function with dropout.
+
+    Args:
+        grad: Of the result.
+        x: The input, of its dtype.
+        function: The name.
+        factors: 0 for what was dropped, and for the others what they were multiplied by.
+    """
+    wide_grad, wide = _widened((grad, x))
+    return _BACKWARD[function](wide_grad, wide, factors.to(wide.dtype))[0].to(grad.dtype)
+
+
 def check_backward(
     grad: Tensor, inputs: Sequence[Tensor], function: str, wanted: Sequence[bool]
 ) -> torch.Size:

@@ -16,12 +16,12 @@ from torch import Tensor
 from kernels.ops.attention_parts import composed, gathered, rope, scores, sparse
 from kernels.ops.attention_parts.timed import TIMED
 from kernels.ops.autograd import Gradient, Kept
+from kernels.ops.elements import dropped
 from kernels.ops.elements import samples as elements
 from kernels.ops.elements.rows import drawn, dropping, elementwise
 from kernels.ops.registry import LIBRARY, fused
 
 ON_CPU = "PyTorch's attention"
-INDEXING = "PyTorch's indexing"
 
 
 def _scores_backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
@@ -131,11 +131,12 @@ def attention_score_backward(grad: Tensor, weights: Tensor) -> Tensor:
     dropping("attention_dropout"),
     samples=elements.with_dropout,
     complete=_draw_scores,
+    recorded=dropped.in_place_of("attention_dropout"),
 )
 def attention_dropout(
     scores: Tensor, p: float = 0.5, training: bool = True, state: Tensor | None = None
 ) -> Tensor:
-    """dropout(scores), of the weights that `attention_score` returned. No mask is kept.
+    """dropout(scores), of the weights that `attention_score` returned.
 
     Args:
         scores: Any shape and strides; FP16, BF16, FP32 or FP64.
@@ -388,10 +389,11 @@ def block_sparse_forward(
 
 
 @fused(
-    "",
+    scores.CPU,
     reference=gathered.reference,
     samples=gathered.samples,
-    on_cpu=INDEXING,
+    launch_cpu=gathered.gather_on_cpu,
+    refuses=gathered.refuses,
     family=LIBRARY,
     timed=TIMED,
     save=gathered.save,
@@ -416,10 +418,11 @@ def gather_blocks(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> T
 
 
 @fused(
-    "",
+    scores.CPU,
     reference=gathered.sum_reference,
     samples=gathered.samples_of_sum,
-    on_cpu=INDEXING,
+    launch_cpu=gathered.sum_on_cpu,
+    refuses=gathered.refuses,
     cuda=scores.CUDA,
     launch_cuda=gathered.launch_sum,
     family=LIBRARY,

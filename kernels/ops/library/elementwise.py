@@ -15,7 +15,7 @@ from torch import Tensor
 
 from kernels.ops.cuda import elementwise as on_cuda
 from kernels.ops.elements import cpu as on_cpu
-from kernels.ops.elements import masked, reference, samples, sums
+from kernels.ops.elements import dropped, masked, reference, samples, sums
 from kernels.ops.elements.arguments import channel_weights
 from kernels.ops.elements.functions import TYPES
 from kernels.ops.elements.rows import Run, Spelling, drawn, dropping, elementwise, two
@@ -172,6 +172,7 @@ def bias_gelu(x: Tensor, bias: Tensor, approximate: str = "none") -> Tensor:
     is_flat=True,
     tolerance_scale=2,
     complete=_draw,
+    recorded=dropped.in_place_of("gelu_dropout"),
 )
 def gelu_dropout(
     x: Tensor, p: float = 0.5, training: bool = True, state: Tensor | None = None
@@ -179,7 +180,8 @@ def gelu_dropout(
     """dropout(gelu(x)), with the exact GELU.
 
     What is dropped follows from a state that is drawn from PyTorch's generator of the device, so
-    that `torch.manual_seed` decides it; backward drops the same elements. No mask is kept.
+    that `torch.manual_seed` decides it; backward drops the same elements. On a GPU no mask is kept,
+    on a CPU a bit of each element.
 
     Args:
         x: Any shape and strides; FP16, BF16, FP32 or FP64.
@@ -343,10 +345,10 @@ def elementwise_sums_backward(
 
 
 @fused(
-    "",
+    on_cpu.LIBRARY_ON_CPU,
     reference=masked.reference,
     samples=masked.samples,
-    on_cpu="PyTorch's operations",
+    launch_cpu=masked.launch_on_cpu,
     cuda=masked.CUDA,
     launch_cuda=masked.launch,
     family=LIBRARY,
@@ -373,10 +375,10 @@ def add_relu_masked(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @fused(
-    "",
+    on_cpu.LIBRARY_ON_CPU,
     reference=masked.backward_reference,
     samples=masked.samples_of_backward,
-    on_cpu="PyTorch's operations",
+    launch_cpu=masked.backward_on_cpu,
     cuda=masked.CUDA,
     launch_cuda=masked.launch_backward,
     family=LIBRARY,
@@ -395,5 +397,64 @@ def relu_mask_backward(grad: Tensor, mask: Tensor) -> Tensor:
 
     Raises:
         ValueError: The mask does not fit.
+    """
+    ...
+
+
+@fused(
+    on_cpu.LIBRARY_ON_CPU,
+    reference=dropped.meaning,
+    samples=dropped.samples,
+    launch_cpu=dropped.launch,
+    family=LIBRARY,
+    tolerance_scale=2,
+    save=dropped.save,
+    backward=dropped.gradients,
+    statistics=1,
+)
+def dropout_masked(x: Tensor, function: str, p: float, state: Tensor) -> tuple[Tensor, Tensor]:
+    """A dropout, and which elements it kept: what both run on a CPU with gradients.
+
+    Args:
+        x: Any shape; FP16, BF16 or FP32.
+        function: "gelu_dropout" or "attention_dropout".
+        p: The probability that an element becomes 0, above 0 and up to 1.
+        state: int64 [2], a seed and an offset, as that of the function.
+
+    Returns:
+        The function's result, contiguous, and uint8 [ceil(elements / 8)], a bit for each element in
+            order, the first one the lowest: 1 where it was kept.
+
+    Raises:
+        ValueError: There is no such function, or `state` does not fit.
+    """
+    ...
+
+
+@fused(
+    on_cpu.LIBRARY_ON_CPU,
+    reference=dropped.backward_meaning,
+    samples=dropped.samples_of_backward,
+    launch_cpu=dropped.launch_backward,
+    family=LIBRARY,
+    tolerance_scale=4,
+)
+def dropout_mask_backward(
+    grad: Tensor, x: Tensor | None, mask: Tensor, function: str, p: float
+) -> Tensor:
+    """The gradient of a dropout from the bits of `dropout_masked`.
+
+    Args:
+        grad: The gradient of the result; FP16, BF16 or FP32.
+        x: The input of "gelu_dropout"; None of "attention_dropout", which does not need it.
+        mask: uint8 [ceil(elements / 8)].
+        function: As that of `dropout_masked`.
+        p: As there.
+
+    Returns:
+        Of grad's shape, contiguous.
+
+    Raises:
+        ValueError: The mask, `x` or the function does not fit.
     """
     ...

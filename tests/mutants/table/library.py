@@ -8,6 +8,8 @@ ELEMENTWISE = "tests/kernels/ops/library/test_elementwise.py"
 FUSION = "tests/kernels/ops/library/test_fusion.py"
 KERNELS = "tests/kernels/ops/library/test_fusion_kernels.py"
 BENCH = "tests/kernel_fusion/test_bench.py"
+ATTENTION = "tests/kernels/ops/library/test_attention.py"
+BITS = "tests/kernels/ops/elements/test_bits.py"
 COMPOSED = "tests/kernels/ops/library/test_composed.py"
 
 MUTANTS = (
@@ -58,6 +60,41 @@ MUTANTS = (
         "elif fits and of_rows and len(walk.sizes) == 2 and not p.backward:",
         "elif False:",
         ("tests/kernels/ops/cuda/test_library.py::test_a_block_has_one_tile_of_rows_with_a_bias",),
+    ),
+    Mutant(
+        "with gradients a dropout on a CPU draws its numbers twice",
+        "kernels/ops/library/elementwise.py",
+        '    recorded=dropped.in_place_of("gelu_dropout"),\n',
+        "",
+        (f"{BITS}::test_what_dropout_dropped_has_the_gradient_of_its_numbers",),
+    ),
+    Mutant(
+        "an infinite gradient gets through a relu whose bit says no",
+        "kernels/cpu/elementwise.cpp",
+        "out[0] = in[1] == A(0) ? A(0) : grad;",
+        "out[0] = in[1] * grad;",
+        (f"{BITS}::test_of_an_addition_the_bits_are_those_of_the_reference",),
+    ),
+    Mutant(
+        "the slope of GELU on a CPU is that of a polynomial of one degree less",
+        "kernels/include/cpu/gelu_slope.h",
+        "float p = -3.15550738e-07f;",
+        "float p = 0.f;",
+        (f"{ELEMENTWISE}::test_the_slope_of_gelu_on_a_cpu_errs_less_than_two_ten_millionths",),
+    ),
+    Mutant(
+        "blocks on a CPU are summed without the last place of each",
+        "kernels/cpu/attention_parts.cpp",
+        "for (int64_t i = begins[block]; i < begins[block + 1]; ++i) {",
+        "for (int64_t i = begins[block]; i + 1 < begins[block + 1]; ++i) {",
+        (f"{ATTENTION}::test_blocks_are_gathered_and_summed_on_any_threads_as_by_pytorch",),
+    ),
+    Mutant(
+        "a block that there is not is read on a CPU",
+        "kernels/cpu/attention_parts.cpp",
+        "if (places[i] < 0 || places[i] >= blocks) {",
+        "if (places[i] >= blocks + 1) {",
+        (f"{ATTENTION}::test_places_of_blocks_that_there_are_not_are_refused",),
     ),
     Mutant(
         "a pass over a convolution's result adds its bias alone",

@@ -61,9 +61,11 @@ def test_with_gradients_an_addition_keeps_bits_and_nothing_else(monkeypatch):
     assert [each.dtype for each in kept] == [torch.float32]
 
 
-def test_only_tensors_alike_on_a_gpu_are_added_with_bits():
+def test_only_tensors_alike_that_a_kernel_takes_are_added_with_bits():
     x = torch.ones(4, 8)
-    assert not masked.fits(x, x)
+    assert not masked.fits(x.double(), x.double())
+    assert not masked.fits(x, x.half())
+    assert not masked.fits(x, torch.ones(8, 4).T)
     with pytest.raises(ValueError, match=r"add_relu_masked: y is torch\.float32 \[8\]"):
         kf.ops.add_relu_masked(x, x[0])
     with pytest.raises(ValueError, match="multiple of 8"):

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import kernel_fusion as kf
+from kernels.ops.attention_parts import gathered
 from kernels.ops.registry import OPS, prepare
 from kernels.ops.transformer_reference.philox import kept_elements
 from utils.tf32 import tf32_allowed
@@ -369,6 +370,35 @@ def test_places_that_do_not_fit_are_named():
         kf.ops.sum_blocks(PLACED[:3], PLACES, *INVERSE)
     with pytest.raises(ValueError, match=r"gather_blocks: .* expected floating \[3, \.\.\.\]"):
         kf.ops.gather_blocks(PLACED, PLACES, *INVERSE)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_blocks_are_gathered_and_summed_on_any_threads_as_by_pytorch(dtype):
+    blocks, size = 40, 65600  # in FP32 more than the caches hold: stored past them
+    places = torch.arange(3 * blocks) // 5  # five places for some blocks, none for the others
+    order, begins = gathered.inverse_of(places, blocks)
+    x = normal(5, blocks, size).to(dtype)
+    placed = kf.kernels.attention.gather_blocks(x, places, order, begins)
+    assert torch.equal(placed, x[places])
+    sums = kf.kernels.attention.sum_blocks(placed, places, order, begins)
+    assert torch.equal(sums, gathered.sum_reference(placed, places, order, begins))
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        assert torch.equal(kf.kernels.attention.sum_blocks(placed, places, order, begins), sums)
+    finally:
+        torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("outside", [-1, 3])
+def test_places_of_blocks_that_there_are_not_are_refused(outside):
+    places, order = PLACES.clone(), INVERSE[0].clone()
+    places[1], order[1] = outside, 4 * outside
+    x = Q[0]
+    with pytest.raises(ValueError, match="gather_blocks: places, order and begins name a place"):
+        kf.kernels.attention.gather_blocks(x, places, *INVERSE)
+    with pytest.raises(ValueError, match="sum_blocks: places, order and begins name a place"):
+        kf.kernels.attention.sum_blocks(PLACED, PLACES, order, INVERSE[1])
 
 
 @pytest.mark.gpu

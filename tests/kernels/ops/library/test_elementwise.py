@@ -478,3 +478,15 @@ def test_an_index_beyond_32_bits_reaches_its_element_on_the_cpu():
     x.copy_(normal(0, 2, 3))
     y = normal(1, 2, 3).half()
     assert torch.equal(kf.ops.add_relu(x, y), reference.forward("add_relu", (x, y)))
+
+
+def test_the_slope_of_gelu_on_a_cpu_errs_less_than_two_ten_millionths():
+    x = torch.cat([torch.linspace(-14, 14, 1 << 16), torch.tensor([-1e30, -50.0, 50.0, 1e30])])
+    run = kf.ops.elementwise_backward
+    (found,) = run(torch.ones_like(x), [x, torch.zeros_like(x)], "bias_gelu", [True])
+    wide = x.double()
+    gaussian = torch.exp(-wide * wide / 2) / math.sqrt(2 * math.pi)
+    exact = torch.erfc(-wide / math.sqrt(2)) / 2 + wide * gaussian
+    assert (found - exact).abs().max() < 2e-7
+    bad = torch.full((64,), torch.nan)
+    assert run(bad + 1, [bad, torch.zeros(64)], "bias_gelu", [True])[0].isnan().all()

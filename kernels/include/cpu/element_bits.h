@@ -1,0 +1,71 @@
+// A bit for each element of a row, the first one the lowest: which are not zero, and factors of them.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#if defined(__AVX512BW__)
+#include <immintrin.h>
+#endif
+
+#include "dtypes.h"
+
+namespace styleforge {
+namespace elementwise {
+
+constexpr int64_t kBits = 8;  // of a byte
+
+// Whether a number is not zero: what it has below its sign. NaN is not zero.
+inline bool is_not_zero(float v) { return (bit_cast<uint32_t>(v) & 0x7FFFFFFFu) != 0; }
+template <typename T>
+inline bool is_not_zero(T v) {
+    return (bit_cast<uint16_t>(v) & 0x7FFFu) != 0;
+}
+
+// bits: [ceil(count / 8)], those behind the row 0.
+template <typename T>
+inline void put_bits(const T* from, int64_t count, unsigned char* bits) {
+    int64_t i = 0;
+#if defined(__AVX512BW__)
+    constexpr int64_t kLanes = 64 / static_cast<int64_t>(sizeof(T));
+    for (; i + kLanes <= count; i += kLanes) {
+        const __m512i v = _mm512_loadu_si512(from + i);
+        if constexpr (sizeof(T) == sizeof(float)) {
+            const __mmask16 found = _mm512_test_epi32_mask(v, _mm512_set1_epi32(0x7FFFFFFF));
+            std::memcpy(bits + i / kBits, &found, sizeof(found));
+        } else {
+            const __mmask32 found = _mm512_test_epi16_mask(v, _mm512_set1_epi16(0x7FFF));
+            std::memcpy(bits + i / kBits, &found, sizeof(found));
+        }
+    }
+#endif
+    for (; i < count; i += kBits) {
+        unsigned found = 0;
+        for (int64_t k = 0; k < kBits && i + k < count; ++k)
+            found |= static_cast<unsigned>(is_not_zero(from[i + k])) << k;
+        bits[i / kBits] = static_cast<unsigned char>(found);
+    }
+}
+
+// factors: `kept` where there is a bit, else 0.
+inline void factors_of_bits(const unsigned char* bits, int64_t count, float kept, float* factors) {
+    int64_t i = 0;
+#if defined(__AVX512BW__)
+    for (; i + 16 <= count; i += 16) {
+        __mmask16 found;
+        std::memcpy(&found, bits + i / kBits, sizeof(found));
+        _mm512_storeu_ps(factors + i, _mm512_maskz_mov_ps(found, _mm512_set1_ps(kept)));
+    }
+#endif
+    const auto number = bit_cast<uint32_t>(kept);
+    for (; i + kBits <= count; i += kBits) {
+        const uint32_t eight = bits[i / kBits];
+        for (int64_t k = 0; k < kBits; ++k)
+            factors[i + k] = bit_cast<float>((0u - ((eight >> k) & 1u)) & number);
+    }
+    for (; i < count; ++i)
+        factors[i] = (bits[i / kBits] >> (i % kBits)) & 1 ? kept : 0.f;
+}
+
+}  // namespace elementwise
+}  // namespace styleforge

@@ -1,0 +1,87 @@
+"""Elementwise passes on the CPU that write or read a bit of each element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ctypes import byref, c_longlong, c_void_p
+
+import torch
+from torch import Tensor
+
+from kernels.jit import build
+from kernels.ops.elements.cpu import DTYPES, LIBRARY_ON_CPU
+from kernels.ops.elements.functions import FUNCTIONS, TYPES
+from kernels.ops.elements.layout import Walk, described
+from kernels.ops.elements.reference import dropout_scale
+from kernels.ops.launcher import CpuLauncher
+from kernels.ops.table import use_native
+from kernels.ops.transformer_reference.philox import dropped_numbers
+
+OF_BYTE = 8
+
+
+def are_kept(*tensors: Tensor) -> bool:
+    """Whether bits of these tensors are kept: on a CPU, alike, contiguous, with a kernel."""
+    first = tensors[0]
+    return (
+        all(x.is_cpu and x.is_contiguous() for x in tensors)
+        and all(x.dtype == first.dtype and x.shape == first.shape for x in tensors[1:])
+        and first.dtype in DTYPES
+        and first.numel() > 0
+        and (not build.reason(LIBRARY_ON_CPU) or use_native(LIBRARY_ON_CPU))
+    )
+
+
+def of(kept: Tensor) -> Tensor:
+    """uint8 [ceil(elements / 8)] of bools: a bit for each in order, the first one the lowest."""
+    flat = kept.flatten()
+    whole = torch.nn.functional.pad(flat, (0, -flat.numel() % OF_BYTE)).view(-1, OF_BYTE)
+    return (whole.to(torch.uint8) << _places(kept)).sum(-1, dtype=torch.uint8)
+
+
+def are_set(bits: Tensor, count: int) -> Tensor:
+    """bool [count] of such bits."""
+    return ((bits[:, None] >> _places(bits)) & 1).flatten()[:count] != 0
+
+
+def run(
+    launch: CpuLauncher,
+    function: str,
+    inputs: Sequence[Tensor],
+    bits: Tensor | None = None,
+    p: float = 0.0,
+    state: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """A pass over contiguous tensors alike.
+
+    Args:
+        launch: Of the library.
+        function: The name.
+        inputs: Forward those of the function; backward the gradient, and what it reads beside it.
+        bits: What backward reads; None forward.
+        p: The probability that an element is dropped.
+        state: Of the random numbers of dropout, forward.
+
+    Returns:
+        The result or the gradient, and the bits.
+    """
+    first = inputs[0]
+    count = first.numel()
+    walked = Walk(count, (count,), ((1,),) * len(inputs))
+    struct = described(walked, FUNCTIONS[function].number, TYPES[first.dtype], bits is not None)
+    out = torch.empty_like(first)
+    made = first.new_empty(-(-count // OF_BYTE), dtype=torch.uint8) if bits is None else bits
+    for number, x in enumerate(inputs):
+        struct.inputs[number] = x.data_ptr()
+    struct.outputs[0] = out.data_ptr()
+    if FUNCTIONS[function].drops:
+        struct.dropped, struct.kept_scale = dropped_numbers(p), dropout_scale(p)
+        struct.state = None if state is None else state.data_ptr()
+    run_bits = launch.function("styleforge_elementwise_bits", c_longlong, c_void_p, c_void_p)
+    if run_bits(torch.get_num_threads(), byref(struct), made.data_ptr()):
+        raise RuntimeError(f"elementwise: no function {function} in the library")
+    return out, made
+
+
+def _places(x: Tensor) -> Tensor:
+    return torch.arange(OF_BYTE, dtype=torch.uint8, device=x.device)
