@@ -90,7 +90,8 @@ __device__ __forceinline__ void each_of(const Chunk& chunk, const T* const (&fro
             for (int i = 0; i < kTensors; ++i)
 #pragma unroll
                 for (int k = 0; k < kCount; ++k) values[i][k] = to_float(given[u][i].element[k]);
-            use(first + u * step, values);
+            // A multiple of kCount, or else the compiler would store 4 bytes at a time.
+            use((first + u * step) & -1ll * kCount, values);
         }
     }
 }
