@@ -11,7 +11,7 @@ from torch import Tensor
 from kernels.jit import build
 from kernels.ops.elements.cpu import DTYPES, LIBRARY_ON_CPU
 from kernels.ops.elements.functions import FUNCTIONS, TYPES
-from kernels.ops.elements.layout import Walk, described
+from kernels.ops.elements.layout import StyleforgeElements, Walk, described
 from kernels.ops.elements.reference import dropout_scale
 from kernels.ops.launcher import CpuLauncher
 from kernels.ops.table import use_native
@@ -67,8 +67,13 @@ def run(
     """
     first = inputs[0]
     count = first.numel()
-    walked = Walk(count, (count,), ((1,),) * len(inputs))
-    struct = described(walked, FUNCTIONS[function].number, TYPES[first.dtype], bits is not None)
+    key = ("bits", function, count, first.dtype, bits is None)
+    prepared: StyleforgeElements | None = launch.calls.get(key)
+    if prepared is None:
+        walked = Walk(count, (count,), ((1,),) * len(inputs))
+        number, kind = FUNCTIONS[function].number, TYPES[first.dtype]
+        prepared = launch.keep(key, described(walked, number, kind, bits is not None))
+    struct = StyleforgeElements.from_buffer_copy(prepared)
     out = torch.empty_like(first)
     made = first.new_empty(-(-count // OF_BYTE), dtype=torch.uint8) if bits is None else bits
     for number, x in enumerate(inputs):
