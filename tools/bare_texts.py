@@ -43,7 +43,7 @@ def bare_texts(source: str) -> list[tuple[int, str]]:
 
 def _bare(node: ast.AST, *, showing: bool) -> Iterator[ast.Constant | ast.JoinedStr]:
     """Yield the texts at and below a node; with `showing`, a single word is one too."""
-    if isinstance(node, ast.Raise | ast.Assert | ast.Compare):
+    if isinstance(node, ast.Raise | ast.Assert | ast.Compare) or _is_published(node):
         return
     if isinstance(node, ast.Call):
         name = _called(node)
@@ -118,6 +118,13 @@ def _is_text(words: str) -> bool:
     """Whether there is something to translate: more than signs, names of files and of ours."""
     named = words in ("StyleForge", "Pasted .png")
     return not named and any(letter.isalpha() for letter in words)
+
+
+def _is_published(node: ast.AST) -> bool:
+    """Whether this is the list of what a package offers to others."""
+    if not isinstance(node, ast.Assign):
+        return False
+    return any(isinstance(each, ast.Name) and each.id == "__all__" for each in node.targets)
 
 
 def _is_docstring(statement: ast.AST) -> bool:

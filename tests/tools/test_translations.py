@@ -104,6 +104,7 @@ def test_a_bare_text_is_found(source):
         'shown.add("codec")',
         'def ask(question: str, key: str = "codec", no: str = ""): ...',
         'return f"{style}_lite.png", f"{width}x{height}", f"{seconds} s"',
+        '__all__ = ["Engine", "EngineError"]',
     ],
 )
 def test_what_is_translated_or_not_shown_is_no_bare_text(source):

@@ -69,7 +69,8 @@ def test_the_environment_is_tried_with_modules_that_the_wheel_has():
     modules = re.findall(r"styleforge\.([\w.]+)", build.CHECK)
     assert modules
     for module in modules:
-        assert (build.CHECKOUT / f"{module.replace('.', '/')}.py").is_file()
+        place = build.CHECKOUT / module.replace(".", "/")
+        assert place.with_suffix(".py").is_file() or (place / "__init__.py").is_file()
     compile(build.CHECK, "check", "exec")
 
 
