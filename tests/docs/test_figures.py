@@ -21,7 +21,13 @@ ANY_STYLE = PAGE.parents[1] / "benchmarks" / "any-style-quality.json"  # on a pa
 OF_NO_STYLE = {
     *("any-style.json", ANY_STYLE.name),
     *("operations.json", "model.json", "tuning.json", "tuning-100kb.json"),
-    *("library-cpu.json", "library-cuda.json", "library-compiled.json", "conversion.json"),
+    *(
+        "library-cpu.json",
+        "library-cuda.json",
+        "library-compiled.json",
+        "library-groups.json",
+        "conversion.json",
+    ),
 }
 
 
