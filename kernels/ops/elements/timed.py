@@ -27,6 +27,13 @@ def _dropout(scores: Tensor, p: float, training: bool, _state: Tensor) -> Tensor
     return F.dropout(scores, p, training)
 
 
+def _gelu_dropout_kept(
+    x: Tensor, _function: str, p: float, _state: Tensor
+) -> tuple[Tensor, Tensor]:
+    y = F.dropout(F.gelu(x), p)
+    return y, y != 0
+
+
 def _mish_scale(x: Tensor, scale: Tensor) -> Tensor:
     return F.mish(x) * scale
 
@@ -55,6 +62,10 @@ def _dropped(rows: int, columns: int) -> list[Any]:
     return [_of(rows, columns), DROPOUT, True, torch.tensor([rows, 1])]
 
 
+def _dropped_with_bits(rows: int, columns: int) -> list[Any]:
+    return [_of(rows, columns), "gelu_dropout", DROPOUT, torch.tensor([rows, 1])]
+
+
 _TWO: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "add_relu": lambda x, y: torch.relu(x + y),
     "multiply_relu": lambda x, y: torch.relu(x * y),
@@ -69,4 +80,5 @@ TIMED = {name: Timed(eager, _pair) for name, eager in _TWO.items()} | {
     "prelu_bias": Timed(_prelu_bias, _prelu),
     "add_relu_masked": Timed(masked.reference, _pair),
     "attention_dropout": Timed(_dropout, _dropped, is_random=True),
+    "dropout_masked": Timed(_gelu_dropout_kept, _dropped_with_bits, is_random=True),
 }

@@ -407,6 +407,7 @@ def relu_mask_backward(grad: Tensor, mask: Tensor) -> Tensor:
     samples=dropped.samples,
     launch_cpu=dropped.launch,
     family=LIBRARY,
+    timed=TIMED,
     tolerance_scale=2,
     save=dropped.save,
     backward=dropped.gradients,
