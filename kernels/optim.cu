@@ -186,9 +186,15 @@ extern "C" __global__ void __launch_bounds__(256)
     styleforge::optim::update<styleforge::optim::WithMomentum>(t, p);
 }
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int kBlocksOfParts = 8;  // a multiprocessor of 7.5 holds 1,024 threads
+#else
+constexpr int kBlocksOfParts = 10;
+#endif
+
 // parts[chunk]: of its elements the sum of absolute values, of squares, or the largest absolute
 // value, by `kind` 1, 2 and 0. Its order is fixed.
-extern "C" __global__ void __launch_bounds__(128, 10)
+extern "C" __global__ void __launch_bounds__(128, kBlocksOfParts)
     styleforge_norm_parts(const StyleforgeTensors t, double* parts, long long kind) {
     using namespace styleforge;
     using namespace styleforge::optim;

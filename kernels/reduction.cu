@@ -136,8 +136,14 @@ extern "C" __global__ void __launch_bounds__(256, 4)
     });
 }
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int kBackwardBlocks = 4;  // a multiprocessor of 7.5 holds 1,024 threads
+#else
+constexpr int kBackwardBlocks = 5;
+#endif
+
 // dx = grad[outer, inner] * scale * the derivative at x.
-extern "C" __global__ void __launch_bounds__(256, 5)
+extern "C" __global__ void __launch_bounds__(256, kBackwardBlocks)
     styleforge_reduce_backward(const void* x, const void* grad, void* dx, long long type,
                                int vector, long long term, long long count, long long reduced,
                                long long inner, double scale) {

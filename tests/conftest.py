@@ -29,6 +29,7 @@ from app.engine.config import EngineConfig
 from app.engine.resolution import fit
 from app.frame import Frame
 from app.styles.library import BUILTIN, Library
+from app.translation import numbers
 from models.checkpoints import save_checkpoint
 from models.network_config import FULL, NetworkConfig
 from models.training.vgg_layers import CHANNELS, LAYERS
@@ -74,6 +75,13 @@ def quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
         and record.name != "torch.fx.experimental.symbolic_shapes"
     ]
     assert not loud, f"unexpected log messages: {loud}"
+
+
+@pytest.fixture(autouse=True)
+def english_numbers() -> Iterator[None]:
+    """No test leaves the numbers of its language to the next one."""
+    yield
+    numbers.use(None)
 
 
 @pytest.fixture(autouse=True)

@@ -314,4 +314,7 @@ def status_of(op: Op, device: str) -> KernelStatus:
     if not library:
         kind = "CUDA" if device == "cuda" else device
         reason = f"no native {kind} kernel; runs on its PyTorch reference"
+        # One that was written for the CPU alone moves bytes that PyTorch moves as fast on a GPU.
+        for_cpu_alone = device == "cuda" and bool(op.library_on("cpu"))
+        return KernelStatus(op.name, False, reason, REFERENCE, by_choice=for_cpu_alone)
     return KernelStatus(op.name, not reason, reason, REFERENCE if reason else NATIVE)
