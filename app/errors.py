@@ -6,8 +6,8 @@ import errno
 import traceback
 from dataclasses import dataclass
 
-from app.translation.texts import tr
 from utils.text import printable
+from utils.translation.texts import tr
 
 MAX_MESSAGE_LENGTH = 4000  # characters; a message may contain two whole paths
 _DETAILS = "_details"  # attribute of an exception with its formatted traceback

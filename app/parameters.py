@@ -17,7 +17,7 @@ from enum import Enum, StrEnum
 from typing import Any, TypeVar
 
 from app.options import DEFAULT_MIX_AMOUNT, NETWORKS, STROKES, UPSAMPLING, Option
-from app.translation.mnemonics import without_mnemonic
+from utils.translation.mnemonics import without_mnemonic
 
 T = TypeVar("T")
 

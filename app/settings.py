@@ -14,9 +14,9 @@ import platformdirs
 
 from app.options import CAMERA_FITS, CAMERA_FORMATS, CAMERA_RATES, CAMERA_SIZES
 from app.parameters import PARAMETERS, AmountParameter, Parameters
-from app.translation.languages import LANGUAGES, SYSTEM
 from utils.files.atomic import replacing
 from utils.files.regular import read_regular
+from utils.translation.languages import LANGUAGES, SYSTEM
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class Settings(Parameters):
         layers: whether they tell the time of every layer of the network.
         advanced: whether the panel shows its advanced settings.
         theme: "system", "light" or "dark".
-        language: "system", or a key of app.translation.languages.LANGUAGES.
+        language: "system", or a key of utils.translation.languages.LANGUAGES.
         reduce_motion: whether nothing moves by itself, whatever the system says.
         try_styles: whether a style is tried when the pointer rests on its card.
         style_order: keys of styles in the order made by hand, one a line; others follow.

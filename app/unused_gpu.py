@@ -12,8 +12,8 @@ from pathlib import Path
 
 import torch
 
-from app.translation.texts import mark
 from utils.nvidia_driver import find_driver
+from utils.translation.texts import mark
 
 SENTENCE = mark("Your NVIDIA card is not used: this is PyTorch's CPU build")
 

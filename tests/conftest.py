@@ -6,8 +6,6 @@ import gc
 import hashlib
 import logging
 import os
-import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -29,13 +27,14 @@ from app.engine.config import EngineConfig
 from app.engine.resolution import fit
 from app.frame import Frame
 from app.styles.library import BUILTIN, Library
-from app.translation import numbers
 from models.checkpoints import save_checkpoint
 from models.network_config import FULL, NetworkConfig
 from models.training.vgg_layers import CHANNELS, LAYERS
 from models.transformer_net import TransformerNetBaseline
 from tests.helpers import threads
+from tests.helpers.x_screens import managed_screen, virtual_screen
 from utils.files import toml
+from utils.translation import numbers
 
 # The compiled kernels are the one thing tests share with the user: building them takes long.
 os.environ.setdefault(
@@ -195,24 +194,17 @@ def vgg_file(tmp_path_factory: pytest.TempPathFactory, vgg_state: dict[str, Tens
 
 
 @pytest.fixture(scope="session")
-def xvfb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+def xvfb() -> Iterator[dict[str, str]]:
     """The environment of a process that is to open windows on a virtual X screen."""
-    program = shutil.which("Xvfb")
-    if program is None:
-        pytest.fail("Xvfb is not installed; `make test` installs it on Debian as root")
-    read, write = os.pipe()
-    server = subprocess.Popen(
-        [program, "-displayfd", str(write), "-screen", "0", "1280x800x24", "-nolisten", "tcp"],
-        pass_fds=[write],
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(write)
-    with os.fdopen(read) as pipe:
-        number = pipe.readline().strip()
-    environment = {k: v for k, v in os.environ.items() if k != "WAYLAND_DISPLAY"}
-    yield environment | {"DISPLAY": f":{number}", "QT_QPA_PLATFORM": "xcb"}
-    server.terminate()
-    server.wait()
+    with virtual_screen(1280, 800) as environment:
+        yield environment
+
+
+@pytest.fixture(scope="session")
+def openbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The same on a screen of Full HD, where a window manager places and activates windows."""
+    with managed_screen(1920, 1080, tmp_path_factory.mktemp("openbox")) as environment:
+        yield environment
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -17,18 +17,19 @@ from app.diagnostics.questions import QUESTIONS, TITLE
 from app.errors import ADVICE, ASK_FOR_HELP, CORRECT, DISK_FULL
 from app.options import CAMERA_FITS, CAMERA_FORMATS, NETWORKS, STROKES, UPSAMPLING
 from app.parameters import PARAMETERS, AmountParameter, FractionParameter, Group
-from app.translation.catalog import FOLDER, Translation, is_complete
-from app.translation.languages import LANGUAGES, SOURCE
-from app.translation.mnemonics import without_mnemonic
-from app.translation.texts import key_of
 from app.ui.actions import ACTIONS, GROUPS, ActionEntry
 from app.ui.queue.actions import GROUP, QUEUE_ACTIONS
 from models import precision
 from models.families.table import FAMILIES
 from models.training import presets
 from utils.files.signatures import KINDS
+from utils.translation.catalog import FOLDER, Translation, is_complete
+from utils.translation.languages import LANGUAGES, SOURCE
+from utils.translation.mnemonics import without_mnemonic
+from utils.translation.texts import key_of
 
 ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("app", "kernels", "models", "utils")
 FUNCTIONS = ("tr", "trn", "mark")
 SHARED = {"main_window": "ui"}  # packages whose texts are in the file of another part
 Texts = dict[str, bool]  # the key of a text, and whether it has forms of plurals
@@ -97,7 +98,7 @@ def texts() -> dict[str, Texts]:
     for area, table in TABLES.items():
         found[area] = {text: False for text in table() if _has_words(text) and text not in seen}
         seen.update(found[area])
-    for path in sorted((ROOT / "app").rglob("*.py")):
+    for path in sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py")):
         if "commands" in path.parts:
             continue  # nothing of theirs is shown in the window
         area = found.setdefault(_area(path), {})
@@ -199,11 +200,14 @@ def _read(folder: Path) -> dict[str, Translation]:
 
 
 def _area(path: Path) -> str:
-    """Return the file for the texts of a module: its package in the window, or in `app`."""
-    parts: tuple[str, ...] = path.relative_to(ROOT / "app").with_suffix("").parts
-    if parts[0] == "ui" and len(parts) > 2:
-        return SHARED.get(parts[1], parts[1])
-    return parts[0] if len(parts) > 1 else "app"
+    """Return the file for the texts of a module: its package in the window or in `app`, or what
+    lies beside that."""
+    parts: tuple[str, ...] = path.relative_to(ROOT).with_suffix("").parts
+    if parts[0] != "app":
+        return parts[0]
+    if parts[1] == "ui" and len(parts) > 3:
+        return SHARED.get(parts[2], parts[2])
+    return parts[1] if len(parts) > 2 else "app"
 
 
 def _name(node: ast.expr) -> str:

@@ -54,6 +54,7 @@ SOUND = "the sound of films"
 BROWSERS = ("chromium", "google-chrome", "chromium-browser")
 DRIVER = "chromedriver"
 PAGE = "testing the web page"
+X11 = "testing the window on X11"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,9 @@ def missing(
     if (compiler or tests) and not any(shutil.which(name) for name in compilers):
         found.append(Missing("a C++ compiler", "g++", "native kernels"))
     if tests and not shutil.which("Xvfb"):
-        found.append(Missing("Xvfb", "xvfb", "testing the window on X11"))
+        found.append(Missing("Xvfb", "xvfb", X11))
+    if tests and not shutil.which("openbox"):
+        found.append(Missing("Openbox", "openbox", X11))
     if tests and not any(shutil.which(name) for name in BROWSERS):
         found.append(Missing("Chromium", "chromium", PAGE))
     if tests and not shutil.which(DRIVER):

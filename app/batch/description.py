@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from app.options import MOST_MIXED, percentages
-from app.translation.texts import trn
+from utils.translation.texts import trn
 
 FILM_ENDINGS = (
     *(".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".mpg", ".mpeg", ".wmv", ".flv"),

@@ -9,7 +9,7 @@ from app.batch.description import Description, described
 from app.batch.job import JobState, QueuedJob
 from app.batch.job_queue import JobQueue
 from app.batch.manifest import Manifest, ManifestError, State, read_manifest
-from app.translation.texts import trn
+from utils.translation.texts import trn
 
 INTERRUPTED = "interrupted"  # how a job is called that is RUNNING without a process
 

@@ -14,10 +14,10 @@ from app.engine.process_mode import ProcessMode
 from app.engine.resolution import AdaptiveResolution, Sizes, long_side, requested_sizes
 from app.frame import Frame
 from app.options import STROKE_SIZE, STROKES
-from app.translation.texts import tr
 from models.families.keys import FEED_FORWARD
 from models.families.table import FAMILIES
 from models.precision import Precision
+from utils.translation.texts import tr
 
 
 class Variant(NamedTuple):

@@ -18,8 +18,6 @@ from app.engine.post.blending import Pixels, join_bands
 from app.engine.result import Timings
 from app.engine.stage_timer import Stopwatch
 from app.engine.style_weights import ActiveWeights
-from app.translation.numbers import number
-from app.translation.texts import tr
 from kernels.network.graph_plan import GraphPlan, PlannedNetwork
 from models.families.family import NetworkFamily
 from models.inference.cuda import PLANS_KEPT
@@ -28,6 +26,8 @@ from models.inference.frame_styler import Finish
 from models.inference.two_resolution import TwoResolutionRunner
 from models.precision import Precision, int8_allowed, tf32_allowed
 from utils.free_memory import free_bytes
+from utils.translation.numbers import number
+from utils.translation.texts import tr
 
 # Of the memory of a device that was free when it was first used: for a picture at once, and for one
 # in bands of rows, whose need is known better.

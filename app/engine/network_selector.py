@@ -7,8 +7,8 @@ from collections import deque
 from statistics import median
 
 from app.engine.resolution import Sizes, fit
-from app.translation.numbers import number
-from app.translation.texts import tr
+from utils.translation.numbers import number
+from utils.translation.texts import tr
 
 LEAST_FPS = 15.0  # the frame rate that a stream should reach
 COUNTED = 5  # frames to measure before the first decision

@@ -7,11 +7,11 @@ import torch
 from app.engine.config import EngineConfig
 from app.engine.result import RunInfo
 from app.engine.style_weights import ActiveWeights
-from app.translation.texts import tr
 from kernels.frames import native_smoothing
 from kernels.jit import build
 from models.precision import Precision
 from utils.devices import cuda_unavailable_reason, title
+from utils.translation.texts import tr
 
 
 class LatestRunInfo:

@@ -19,11 +19,11 @@ from app.engine.config import EngineConfig
 from app.options import blend_label
 from app.styles.library import Library
 from app.styles.pack import Style, StyleError, check_weights
-from app.translation.lists import listed
-from app.translation.texts import trn
 from models.checkpoints import State
 from models.families.family import NetworkFamily, StyleFiles, interpolate
 from models.families.table import FAMILIES
+from utils.translation.lists import listed
+from utils.translation.texts import trn
 
 
 @dataclass(frozen=True, slots=True, eq=False)

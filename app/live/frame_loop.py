@@ -20,7 +20,7 @@ from app.live.latest_value import LatestValue
 from app.live.pending_sources import PendingSources
 from app.live.stream_metrics import StreamMetrics
 from app.sound.device import Listener
-from app.translation.texts import tr
+from utils.translation.texts import tr
 
 log = logging.getLogger(__name__)
 

@@ -15,10 +15,10 @@ from app.background_jobs import Jobs
 from app.errors import Problem
 from app.styles.library import Library
 from app.styles.pack import MAX_NAME_LENGTH, Style
-from app.translation.lists import listed
-from app.translation.texts import mark, tr, trn
 from models.families.keys import ANY_STYLE
 from utils.text import printable
+from utils.translation.lists import listed
+from utils.translation.texts import mark, tr, trn
 
 Progress = Callable[[str], object]
 

@@ -11,8 +11,8 @@ from app.engine.config import EngineConfig
 from app.errors import StyleForgeError
 from app.options import MOST_MIXED, Part
 from app.parameters import AUTO, PARAMETERS
-from app.translation.texts import tr
 from utils.text import printable
+from utils.translation.texts import tr
 
 KEY = "Look"  # of the metadata of saved pictures
 MAX_TEXT = 100  # characters of a name in a message

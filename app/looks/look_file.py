@@ -12,10 +12,10 @@ from pathlib import Path
 
 from app.looks.look import MAX_TEXT, Look, LookError, look_from
 from app.settings import settings_path
-from app.translation.texts import tr, trn
 from utils.files.atomic import atomic_write
 from utils.files.regular import read_regular
 from utils.text import printable
+from utils.translation.texts import tr, trn
 
 MAX_BYTES = 16 << 20  # of the file; a look takes some 10 KB with its picture
 MAX_NAME = 60  # characters of a look's name

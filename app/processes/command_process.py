@@ -16,7 +16,7 @@ import psutil
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
 import app
-from app.translation.texts import tr
+from utils.translation.texts import tr
 
 log = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from app.film_frames.decoding import FAULTS, moving_picture, open_container, reason
 from app.sound.device import Samples, SoundError
-from app.translation.texts import tr
 from utils.pyav import av
+from utils.translation.texts import tr
 
 GAP_S = 0.03  # times that differ by less from what was heard are rounded ones
 EARLIER_S = 0.15  # codecs need a block or two before they are right

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from app.sound.device import Fill, Heard, Listener, SoundError
-from app.translation.texts import mark, tr
 from utils.text import printable
+from utils.translation.texts import mark, tr
 
 LATENCY_S = 0.1  # of a device, which is told and counted in: the more, the fewer gaps
 MOST_LATENCY_S = 5.0  # what a driver tells beyond that is wrong

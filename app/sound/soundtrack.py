@@ -14,7 +14,7 @@ from app.sound.clock import PlaybackClock
 from app.sound.device import Fill, Heard, Listener, Output, Samples, SoundError
 from app.sound.film_sound import FilmSound
 from app.sound.output import RATE, SilentOutput, open_output
-from app.translation.texts import mark, tr
+from utils.translation.texts import mark, tr
 
 AHEAD_S = 0.5  # of sound that is decoded before it is heard
 RETRY_S = 10.0  # between attempts to open a device where there was none

@@ -20,8 +20,8 @@ from app.sources.files import (
 )
 from app.sources.network import Address, is_address, open_address
 from app.sources.scene import SCENE, Scene
-from app.translation.texts import mark, tr, trn
 from utils.text import printable
+from utils.translation.texts import mark, tr, trn
 
 __all__ = [
     "SCENE",

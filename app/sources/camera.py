@@ -19,10 +19,10 @@ from app.sources.camera_modes.exposure import ExposureControl
 from app.sources.deadline import Deadline
 from app.sources.grabber import FeedLost, Grabber
 from app.sources.opencv_frames import retrieve_rgb
-from app.translation.numbers import number
-from app.translation.texts import tr
 from utils.opencv import cv2
 from utils.text import printable
+from utils.translation.numbers import number
+from utils.translation.texts import tr
 
 NAME = 100  # characters of a camera's name in a message
 OPEN_TIMEOUT_S = 15.0  # Media Foundation on Windows can take ten

@@ -12,11 +12,11 @@ from app.frame import FrameSource
 from app.sources.pictures import Pictures
 from app.sources.video import Video, open_film
 from app.sources.video_decoder import AnimationReader, VideoReader
-from app.translation.texts import tr
 from utils.files.signatures import MP4, OGG, RIFF, what_is
 from utils.images.moving import moves_in_folder
 from utils.images.opening import ImageError, kind_of, picture_endings
 from utils.text import printable
+from utils.translation.texts import tr
 
 
 def open_file(path: Path) -> FrameSource:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from app.errors import StyleForgeError
 from app.frame import Frame
 from app.sources.deadline import Deadline
-from app.translation.numbers import significant
-from app.translation.texts import tr
+from utils.translation.numbers import significant
+from utils.translation.texts import tr
 
 log = logging.getLogger(__name__)
 

@@ -22,10 +22,10 @@ from app.sources.opencv_frames import as_rgb, retrieve_rgb
 from app.sources.video import open_film
 from app.sources.video_decoder import VideoReader
 from app.sources.web import MAX_PART_BYTES, LimitedResponse, http_get
-from app.translation.numbers import significant
-from app.translation.texts import tr
 from utils.opencv import MAX_PIXELS, cv2
 from utils.text import printable
+from utils.translation.numbers import significant
+from utils.translation.texts import tr
 
 SCHEMES = ("http", "https", "rtsp", "rtsps")
 TIMEOUT_S = 5.0  # to connect, and between two pieces of data

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from app.errors import StyleForgeError
 from app.frame import Frame, FrameSource, SourceInfo
-from app.translation.texts import tr
 from utils.images.opening import ImageError
 from utils.images.reading import read_picture
 from utils.text import printable
+from utils.translation.texts import tr
 
 
 @dataclass(frozen=True, slots=True, eq=False)

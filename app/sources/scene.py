@@ -12,8 +12,8 @@ import numpy as np
 from app.frame import Frame, FrameSource, SourceInfo
 from app.sources import foreground, landscape
 from app.sources.layers import Bytes, Layer
-from app.translation.texts import tr
 from utils.opencv import cv2
+from utils.translation.texts import tr
 
 SCENE = "scene"  # its spec
 PERIOD_S = 30.0  # the scene repeats after this time

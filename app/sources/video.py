@@ -14,7 +14,7 @@ from app.sound.clock import PlaybackClock, RealTime
 from app.sound.device import Listener
 from app.sound.soundtrack import Soundtrack
 from app.sources.video_decoder import SAME_S, FrameReader, VideoReader
-from app.translation.texts import tr
+from utils.translation.texts import tr
 
 MAX_SKIPS = 8  # frames skipped in a row to catch up, before playback slows down instead
 PATIENCE_S = 0.5  # by how much a picture may be late before its sound is interrupted for it

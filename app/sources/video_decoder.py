@@ -21,13 +21,13 @@ from app.film_frames.color import ColorError, colors_of
 from app.film_frames.converter import Converter
 from app.film_frames.decoding import FAULTS, Damage, decoded, moving_picture, open_container
 from app.film_frames.orientation import orientation_of
-from app.translation.texts import tr
 from utils.images.animation import read_animation
 from utils.images.conversion import to_rgb
 from utils.images.opening import MALFORMED, opened
 from utils.opencv import MAX_PIXELS
 from utils.pyav import av
 from utils.text import printable
+from utils.translation.texts import tr
 
 DEFAULT_FPS = 25.0  # for files that do not tell
 DEFAULT_DELAY_MS = 100  # what browsers make of an animation that gives no delay

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.styles.pack import MAX_TEXT_LENGTH, Style, one_line
-from app.translation.numbers import number
-from app.translation.texts import tr
 from models.families.table import FAMILIES
 from utils.files import toml
+from utils.translation.numbers import number
+from utils.translation.texts import tr
 
 
 def facts_of(style: Style) -> tuple[tuple[str, str], ...]:

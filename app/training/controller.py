@@ -25,8 +25,8 @@ from app.training.request import TrainingRequest
 from app.training.run_store import LossPoint, RunDirectory, RunStore
 from app.training.state import Phase, State, TrainingProgress
 from app.training.unfinished import Unfinished, find_unfinished, run_lock
-from app.translation.texts import tr
 from models.training.presets import cheaper
+from utils.translation.texts import tr
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -6,8 +6,8 @@ from typing import Any
 
 from app.training.run_store import LossPoint
 from app.training.state import Forecast, TrainingProgress
-from app.translation.texts import mark, tr
 from models.training.presets import Preset
+from utils.translation.texts import mark, tr
 
 CURVE_POINTS = 1500  # points of a run's loss history
 

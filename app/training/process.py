@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from app.processes.command_process import CommandProcess
 from app.training.events import history_from, loading_text, losses_from, progress_from
 from app.training.run_store import RunDirectory
-from app.translation.texts import mark
+from utils.translation.texts import mark
 
 LOADING_INTERVAL_S = 0.1  # between updates while loading
 AS_CHILD = ("--json-progress", "--listen")  # flags of a process that talks to the program

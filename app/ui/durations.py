@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.translation.texts import tr, trn
+from utils.translation.texts import tr, trn
 
 # Seconds of a unit, and what so many of it are called.
 _UNITS: tuple[tuple[float, Callable[[int], str]], ...] = (

@@ -13,8 +13,8 @@ from shiboken6 import isValid
 
 from app.batch.description import FILM_ENDINGS
 from app.settings import Settings
-from app.translation.texts import mark, tr
 from app.ui.window_geometry import WindowGeometry
+from utils.translation.texts import mark, tr
 
 Place = QStandardPaths.StandardLocation
 MAX_NAME = 120  # characters of a suggested name; file systems allow 255 bytes

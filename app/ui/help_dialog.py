@@ -17,13 +17,13 @@ from PySide6.QtWidgets import (
 )
 
 from app.diagnostics.questions import TITLE, as_markdown
-from app.translation.texts import mark, tr
 from app.ui.actions import ACTIONS, GROUPS, STYLE_KEYS, ActionEntry
 from app.ui.controllers.drop_parser import DROPPABLE
 from app.ui.queue.actions import GROUP, QUEUE_ACTIONS
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.message_bars import make_button
 from app.ui.window_geometry import WindowGeometry
+from utils.translation.texts import mark, tr
 
 KEYS, ANSWERS = range(2)  # the pages
 

@@ -9,11 +9,11 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.settings import Settings
-from app.translation.texts import mark, tr
 from app.ui.theme.icons import application_icon
 from app.ui.theme.theme import Theme
 from app.ui.viewport.text_painting import draw_card
 from app.ui.window_geometry import WindowGeometry
+from utils.translation.texts import mark, tr
 
 INITIAL_SIZE = (1280, 800)  # initial size of the window, if the screen is large enough
 STARTING_TEXT = mark("StyleForge is starting")

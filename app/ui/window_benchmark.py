@@ -25,7 +25,7 @@ from app.engine.result import StyledFrame
 from app.provenance import report_header
 from app.sources.scene import render
 from app.styles.library import BUILTIN, Library
-from app.ui.live_benchmark import wait, window
+from app.ui.live_benchmark.measured_window import wait, window
 from kernels.ops.registry import STYLE, TRANSFORMER, prepare
 from models.precision import Precision
 from utils.devices import resolve

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from app.translation.texts import tr
 from utils.opencv import cv2
+from utils.translation.texts import tr
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 MOST_LINEAR = 1.5  # times that a picture is made smaller without averaging

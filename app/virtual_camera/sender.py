@@ -10,11 +10,11 @@ from enum import Enum
 
 import numpy as np
 
-from app.translation.texts import tr
 from app.virtual_camera.choice import CameraChoice
 from app.virtual_camera.device import open_camera, readers_of
 from app.virtual_camera.fitting import Pixels, fitted, fitting_text
 from app.virtual_camera.formats import FORMATS
+from utils.translation.texts import tr
 
 GRACE_S = 2.0  # that nobody has to read before sending pauses; a program may open a camera twice
 WAKE_S = 0.1  # between looks for a reader while it is paused

@@ -18,6 +18,7 @@ from app.ui.viewport.comparison import ratio_text
 from models.precision import Precision
 from tests.conftest import picture
 from tests.helpers.fakes import NetworkCamera, write_video
+from tests.helpers.windows import show_window
 from utils.images.metadata import read_metadata
 from utils.images.writing import write_pixels
 
@@ -33,8 +34,7 @@ def session(qtbot, library, config, native_kernels):
 def window(session, qtbot):
     window = MainWindow(session, Settings(), lambda _: None)
     qtbot.addWidget(window)
-    window.show()
-    qtbot.waitExposed(window)
+    show_window(window, qtbot)
     return window
 
 

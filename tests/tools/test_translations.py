@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from app.translation.catalog import FOLDER, available, share
-from app.translation.languages import LANGUAGES, SOURCE
 from app.ui.actions import GROUPS
 from tools import translations
 from tools.bare_texts import bare_texts
+from utils.translation.catalog import FOLDER, available, share
+from utils.translation.languages import LANGUAGES, SOURCE
 
 UI = Path(__file__).parents[2] / "app" / "ui"
 APART = (
@@ -19,7 +19,8 @@ APART = (
     *(f"actions/{group.lower()}.py" for group in GROUPS),
     *("queue/actions.py", "theme/theme.py", "theme/motion.py"),
     # Programs of the command line, which is in English.
-    *("live_benchmark.py", "window_benchmark.py"),
+    *(f"live_benchmark/{name}.py" for name in ("__main__", "gallery", "streams")),
+    "window_benchmark.py",
 )
 # Below the window: names of values, and what is raised, by module.
 NOT_SHOWN = {

@@ -259,7 +259,7 @@ def _markdown_table(lines: Sequence[tuple[str, ...]]) -> str:
 def _live(live: Mapping[str, Any]) -> str:
     """Tabulate the figures of the live path."""
     slow, growth, auto = live["slow_engine"], live["growth"], live["automatic_size"]
-    switching = live["switching_frames"]
+    switching, cards = live["switching_frames"], live["gallery"]
     width, height = auto["size"]
     lines = [
         ("from start to the first styled picture", f"{max(live['start_seconds']):.1f} s"),
@@ -274,6 +274,15 @@ def _live(live: Mapping[str, Any]) -> str:
             f"{slow['replaced_age_max_engine_frames']:.2f} engine frames",
         ),
         ("longest the window did not answer, meanwhile", f"{slow['blocked_ms']:.0f} ms"),
+        (
+            f"from opening a picture to all {cards['cards']} cards painted in its styles",
+            f"{cards['filled_s']:.1f} s, the window answered within {cards['blocked_ms']:.0f} ms",
+        ),
+        (
+            f"cards painted in {cards['seconds']:.0f} s beside a stream of 60 fps",
+            f"{cards['streamed']}, {100 * cards['share']:.1f} % of its time, "
+            f"the window answered within {cards['stream_blocked_ms']:.0f} ms",
+        ),
         (f"memory gained over {growth['frames']} frames", f"{growth['grown_mb']:.1f} MB"),
         (
             f"frames made with the old choice after changing {', '.join(switching)}",

@@ -14,7 +14,7 @@ from app.engine.network_pool import NetworkPool
 from app.engine.process_mode import ProcessMode
 from app.engine.style_weights import StyleWeights
 from app.frame import Frame
-from app.translation.texts import tr
+from utils.translation.texts import tr
 
 
 class Preparation:

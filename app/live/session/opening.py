@@ -11,7 +11,7 @@ from app.errors import Problem
 from app.frame import FrameSource
 from app.live.pending_sources import PendingSources
 from app.sources import describe, open_source
-from app.translation.texts import tr
+from utils.translation.texts import tr
 
 Spec = str | Sequence[str]
 

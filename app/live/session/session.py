@@ -32,8 +32,8 @@ from app.sources.camera import is_camera, with_mode
 from app.styles.library import Library
 from app.styles.pack import Style
 from app.training.controller import TrainingController
-from app.translation.texts import tr
 from kernels.ops.registry import STYLE, TRANSFORMER
+from utils.translation.texts import tr
 
 T = TypeVar("T")
 

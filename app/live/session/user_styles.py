@@ -14,8 +14,8 @@ from app.live.style_jobs import StyleJobs
 from app.options import without
 from app.styles.library import Library
 from app.styles.pack import MAX_NAME_LENGTH, Style, StyleError
-from app.translation.texts import tr
 from utils.text import printable
+from utils.translation.texts import tr
 
 
 class UserStyles(QObject):

@@ -6,8 +6,8 @@ import sys
 from dataclasses import dataclass
 from typing import Protocol
 
-from app.translation.texts import mark
 from utils.opencv import cv2
+from utils.translation.texts import mark
 
 NO_WAY = mark("This system's way to cameras has no exposure")
 NOT_OFFERED = mark("The driver of this camera has no exposure that can be set")

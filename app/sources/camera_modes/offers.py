@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 
 from app.sources.camera_modes.v4l2 import Sizes
-from app.translation.texts import mark
+from utils.translation.texts import mark
 
 USUAL_SIZES = (
     (320, 240),

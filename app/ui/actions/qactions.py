@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from app.translation.texts import tr
 from app.ui.actions.entry import ActionEntry
 from app.ui.actions.table import ACTIONS
 from app.ui.theme.icons import icon
 from app.ui.theme.tokens import Tokens
+from utils.translation.texts import tr
 
 
 def build_actions(

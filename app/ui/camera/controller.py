@@ -12,9 +12,9 @@ from app.frame import SourceInfo
 from app.live.session import Session
 from app.sources.camera import find_camera, is_camera, list_cameras, parse_spec
 from app.sources.camera_modes.offers import Offers, offers_of
-from app.translation.texts import mark, tr
 from app.ui.camera.dialog import NETWORK, NO_CAMERA, CameraModeDialog
 from app.ui.camera.held_picture import HeldPicture
+from utils.translation.texts import mark, tr
 
 FROZEN = mark("Frozen: styles and settings go on working (Space continues)")
 PAUSED = mark("Paused (Space continues)")

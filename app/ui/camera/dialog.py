@@ -9,8 +9,6 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from app.frame import SourceInfo
 from app.sources.camera import Mode
 from app.sources.camera_modes.offers import Offers
-from app.translation.numbers import significant
-from app.translation.texts import mark, tr
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.form_layout import FormLayout
 from app.ui.widgets.message_bars import make_button
@@ -18,6 +16,8 @@ from app.ui.widgets.option_box import Choice, OptionBox
 from app.ui.widgets.remark_label import RemarkLabel
 from app.ui.widgets.status_bar import source_text
 from app.ui.window_geometry import WindowGeometry
+from utils.translation.numbers import significant
+from utils.translation.texts import mark, tr
 
 WIDTH = 420  # pixels
 EXPOSURES = {  # in stops, see FrameSource.set_exposure

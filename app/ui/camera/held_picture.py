@@ -6,9 +6,9 @@ from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
-from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import draw_pill, pill_size, scaled
+from utils.translation.texts import tr
 
 DIMMED = QColor(12, 13, 15, 150)
 

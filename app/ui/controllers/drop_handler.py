@@ -10,12 +10,12 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 
 from app.errors import Problem
 from app.live.session import Session
-from app.translation.joints import sentences
-from app.translation.texts import tr
 from app.ui.controllers.drop_parser import DROPPABLE, Drop, parse_drop
 from app.ui.controllers.source_opener import SourceOpener
 from app.ui.controllers.style_installer import StyleInstaller
 from app.ui.viewport.viewport import Viewport
+from utils.translation.joints import sentences
+from utils.translation.texts import tr
 
 
 class DropHandler:

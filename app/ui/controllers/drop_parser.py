@@ -9,10 +9,10 @@ from pathlib import Path
 from PySide6.QtCore import QFileInfo, QMimeData, QMimeDatabase, QUrl
 
 from app.batch.description import FILM_ENDINGS
-from app.translation.joints import clauses
-from app.translation.lists import listed
-from app.translation.texts import mark, tr, trn
 from utils.text import printable
+from utils.translation.joints import clauses
+from utils.translation.lists import listed
+from utils.translation.texts import mark, tr, trn
 
 DROPPABLE = mark(
     "Pictures, videos, folders, network addresses, and .styleforge, .pth or .safetensors styles"

@@ -21,13 +21,13 @@ from app.live.session import Session
 from app.sound.device import Heard, Input, Listener, SoundError
 from app.sound.portaudio import PortAudioInput
 from app.training.request import OWN_RESULTS
-from app.translation.joints import clauses
-from app.translation.texts import mark, tr, trn
 from app.ui.file_dialogs import SAVE_PICTURE as SAVED_AS
 from app.ui.file_dialogs import FileDialogs, suggested_name
 from app.ui.viewport.frame_painter import as_image
 from app.ui.widgets.prompt_bar import PromptBar
 from utils.images.writing import SAVED
+from utils.translation.joints import clauses
+from utils.translation.texts import mark, tr, trn
 
 Pixels = NDArray[np.uint8]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtGui import QGuiApplication
 
 from app.background_jobs import RunJob
-from app.translation.texts import tr
 from app.ui.widgets.message_bars import NoticeBar
 from app.unused_gpu import SENTENCE, has_unused_gpu, mending_command
+from utils.translation.texts import tr
 
 
 def look_for_unused_gpu(run: RunJob, notices: NoticeBar) -> None:

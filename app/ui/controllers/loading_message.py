@@ -8,9 +8,9 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, QTimer
 
 from app.live.session import Session
-from app.translation.texts import tr
 from app.ui.startup_view import STARTING_TEXT
 from app.ui.viewport.viewport import Viewport
+from utils.translation.texts import tr
 
 LOADING_DELAY_MS = 200  # shown if loading a style takes longer
 REFINING_MS = 250  # between two of its percentages; what takes less is not shown

@@ -11,13 +11,13 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.errors import Problem
 from app.live.session import Session
-from app.translation.joints import sentences
-from app.translation.texts import mark, tr
 from app.ui.actions import set_available, tip_of
 from app.ui.controllers.drop_handler import accept_as_copy, drop_advice, nothing_to_paste
 from app.ui.controllers.drop_parser import parse_style_drop
 from app.ui.file_dialogs import OPEN_PICTURE, FileDialogs
 from app.ui.gallery.style_gallery import StyleGallery
+from utils.translation.joints import sentences
+from utils.translation.texts import mark, tr
 
 MAKERS = ("style_picture", "paste_style")  # the actions that make a style of a picture
 PASTED_SIDE = 1024  # most pixels of the long side of a pasted picture; a pack keeps fewer

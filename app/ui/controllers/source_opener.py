@@ -16,10 +16,10 @@ from app.live.session import Session
 from app.sources import SOURCES
 from app.sources.camera import CameraName, is_camera, parse_spec
 from app.sources.network import with_scheme
-from app.translation.texts import tr
 from app.ui.file_dialogs import OPEN_FILES, OPEN_FOLDER, OPEN_STYLE, FileDialogs
 from app.ui.widgets.control_panel import ControlPanel
 from app.ui.widgets.option_box import Choice
+from utils.translation.texts import tr
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from app.live.session import Session
 from app.styles.pack import MAX_NAME_LENGTH, Style
-from app.translation.texts import tr
 from app.ui.widgets.prompt_bar import PromptBar
 from utils.text import printable
+from utils.translation.texts import tr
 
 
 class StyleInstaller:

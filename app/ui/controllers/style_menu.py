@@ -13,7 +13,6 @@ from app.live.session import Session
 from app.styles.facts import facts_of
 from app.styles.pack import Style
 from app.styles.style_file import ENDING
-from app.translation.texts import mark, tr
 from app.ui.actions import set_available, tip_of
 from app.ui.controllers.style_installer import StyleInstaller
 from app.ui.file_dialogs import SAVE_STYLE, FileDialogs
@@ -22,6 +21,7 @@ from app.ui.gallery.arranging import Arranging
 from app.ui.gallery.style_gallery import MenuEntry
 from app.ui.widgets.style_list import StyleModel
 from models.families.keys import ANY_STYLE
+from utils.translation.texts import mark, tr
 
 # By the keys of the actions: the titles in the context menu of a style.
 STYLE_ACTIONS = {

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from app.live.session import Session
 from app.options import Part, blend_label, without
-from app.translation.texts import tr
 from models.families.table import FAMILIES
+from utils.translation.texts import tr
 
 
 class StyleMixer:

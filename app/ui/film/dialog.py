@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
-from app.translation.joints import sentences
-from app.translation.texts import mark, tr
 from app.ui.film.options import (
     DEFAULTS,
     FilmOptions,
@@ -21,6 +19,8 @@ from app.ui.widgets.form_layout import FormLayout
 from app.ui.widgets.message_bars import make_button
 from app.ui.widgets.option_box import OptionBox
 from app.ui.widgets.remark_label import RemarkLabel
+from utils.translation.joints import sentences
+from utils.translation.texts import mark, tr
 
 WIDTH = 62 * SPACE
 _LOSSLESS = mark("This codec loses nothing, whatever the quality")

@@ -24,14 +24,14 @@ from app.export.film.styling import FilmStyling
 from app.live.display_copy import with_previews
 from app.live.session import Session
 from app.styles.library import Library
-from app.translation.joints import clauses
-from app.translation.numbers import number
-from app.translation.texts import mark, tr, trn
 from app.ui.file_dialogs import SAVE_FILM, FileDialogs, name_filter, suggested_name
 from app.ui.film.dialog import FilmDialog
 from app.ui.film.options import DEFAULTS, FilmOptions, find_hardware
 from app.version import styleforge_version
 from utils.text import printable
+from utils.translation.joints import clauses
+from utils.translation.numbers import number
+from utils.translation.texts import mark, tr, trn
 
 NO_FILM = mark(
     "Open a video or an animation first: cameras and pictures cannot be exported as films"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from app.export.film.codecs import CODECS, CPU, PLACES, QUALITIES, encoder_fault
 from app.settings import Settings
-from app.translation.joints import clauses, enumerated
-from app.translation.texts import mark, tr
 from app.ui.widgets.option_box import Choice
+from utils.translation.joints import clauses, enumerated
+from utils.translation.texts import mark, tr
 
 _SIZE = (1280, 720)  # in which encoders are tried
 _FOR = {

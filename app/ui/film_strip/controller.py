@@ -13,10 +13,10 @@ from app.engine.config import EngineConfig
 from app.frame import SourceInfo
 from app.live.session import Session, Spec
 from app.sources import strip_of
-from app.translation.texts import tr
 from app.ui.film_strip.painter import StripPainter
 from app.ui.film_strip.strip import TIP, FilmStrip
 from app.ui.film_strip.thumbnails import Pixels, StripThumbnails
+from utils.translation.texts import tr
 
 SETTLED_MS = 400  # without a change of the config, until thumbnails are styled anew
 

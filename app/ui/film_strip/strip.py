@@ -27,10 +27,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.translation.texts import mark, tr
 from app.ui.film_strip.thumbnails import SIZE, StripThumbnails
 from app.ui.theme.tokens import RADIUS, SPACE
 from utils.text import printable
+from utils.translation.texts import mark, tr
 
 PADDING = 4
 TIP = mark("The pictures of the folder: click, or use the arrow keys")

@@ -8,11 +8,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from app.translation.joints import labeled
-from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.message_bars import make_button
 from app.ui.window_geometry import WindowGeometry
+from utils.translation.joints import labeled
+from utils.translation.texts import tr
 
 TEXT_WIDTH = 320  # pixels, in which texts are wrapped
 

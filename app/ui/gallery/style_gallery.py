@@ -31,7 +31,6 @@ from PySide6.QtWidgets import (
 from app.background_jobs import RunJob
 from app.options import Part, percentages
 from app.styles.pack import Style
-from app.translation.texts import tr
 from app.ui.gallery.cards_view import CardsView
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import INK, draw_card
@@ -43,6 +42,7 @@ from app.ui.widgets.style_list import (
     StyleDelegate,
     StyleModel,
 )
+from utils.translation.texts import tr
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 
 from app.live.session import Session
-from app.translation.texts import tr
 from app.ui.gallery.style_gallery import StyleGallery
 from app.ui.widgets.style_list import KEY
+from utils.translation.texts import tr
 
 DELAY_MS = 250  # that the pointer rests on a card before its style is tried
 _STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from PySide6.QtGui import QFont, QFontDatabase
 from PySide6.QtWidgets import QApplication
 
-from app.translation.languages import LANGUAGES
+from utils.translation.languages import LANGUAGES
 
 _BEFORE = "families_before"  # the property of the application that keeps those of the system
 

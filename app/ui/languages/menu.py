@@ -9,11 +9,11 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
-from app.translation.catalog import available, share
-from app.translation.joints import sentences
-from app.translation.languages import LANGUAGES, SYSTEM
-from app.translation.numbers import number
-from app.translation.texts import tr
+from utils.translation.catalog import available, share
+from utils.translation.joints import sentences
+from utils.translation.languages import LANGUAGES, SYSTEM
+from utils.translation.numbers import number
+from utils.translation.texts import tr
 
 
 class LanguageMenu(QMenu):

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from PySide6.QtCore import QLibraryInfo, QLocale, QTranslator
 from PySide6.QtWidgets import QApplication
 
-from app.translation import numbers, texts
-from app.translation.catalog import available
-from app.translation.languages import SOURCE, SYSTEM
 from app.ui.languages.fonts import apply_fonts
+from utils.translation import numbers, texts
+from utils.translation.catalog import available
+from utils.translation.languages import SOURCE, SYSTEM
 
 log = logging.getLogger(__name__)
 

@@ -15,13 +15,13 @@ from app.live.session import Session
 from app.looks.look import KEY, Look, LookError, parse_look
 from app.looks.look_file import LookFile, NamedLook, look_name
 from app.options import blend_label
-from app.translation.texts import mark, tr
 from app.ui.looks.strip import LookStrip, ShownLook, thumbnail
 from app.ui.widgets.message_bars import NoticeBar
 from app.ui.widgets.prompt_bar import PromptBar
 from utils.images.metadata import read_metadata
 from utils.images.opening import ImageError
 from utils.text import printable
+from utils.translation.texts import mark, tr
 
 MOST = 500  # looks with a name; 10 KB each
 QUALITY = 85  # of their pictures as JPEG, 0 to 100

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 
 from app.engine.config import EngineConfig
 from app.parameters import PARAMETERS
-from app.translation.texts import mark, tr
+from utils.translation.texts import mark, tr
 
 LIMIT = 100  # changes that can be undone
 _SPEED = frozenset({"network", "size", "precision"})  # which the bar from smooth to sharp sets

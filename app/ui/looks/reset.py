@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QComboBox, QLabel, QWidget
 
 from app.engine.config import EngineConfig
 from app.live.session import Session
-from app.translation.joints import sentences
-from app.translation.texts import mark, tr
 from app.ui.widgets.control_panel import ControlPanel
+from utils.translation.joints import sentences
+from utils.translation.texts import mark, tr
 
 KEYS = (Qt.Key.Key_Delete, Qt.Key.Key_Backspace)
 HINT = mark("Double-click or Delete resets it")

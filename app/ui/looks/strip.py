@@ -20,12 +20,12 @@ from PySide6.QtWidgets import (
 
 from app.engine.result import StyledFrame
 from app.looks.look import Look
-from app.translation.joints import labeled
-from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.frame_painter import as_image
 from app.ui.viewport.scaling import scale_frame
 from app.ui.widgets.toolbar import tool_button
+from utils.translation.joints import labeled
+from utils.translation.texts import tr
 
 THUMBNAIL = QSize(80, 60)
 DENSITY = 2  # pixels of a thumbnail per pixel of the window, for scaled screens

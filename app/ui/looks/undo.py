@@ -10,10 +10,10 @@ from PySide6.QtGui import QAction
 
 from app.engine.config import EngineConfig
 from app.live.session import Session
-from app.translation.texts import tr
 from app.ui.actions import set_available, tip_of
 from app.ui.looks.gestures import Gestures
 from app.ui.looks.history import History
+from utils.translation.texts import tr
 
 
 class UndoController(QObject):

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from PySide6.QtWidgets import QLineEdit
 
-from app.translation.texts import tr
 from app.ui.controllers.exporter import RECORDED, films_folder
 from app.ui.controllers.gallery_controller import GALLERY_ACTIONS
 from app.ui.help_dialog import ANSWERS, KEYS, HelpDialog
@@ -17,6 +16,7 @@ from app.ui.showing.controller import SHOW_ACTIONS
 from app.ui.theme.theme import CHOICES
 from app.ui.viewport.viewport import VIEWS
 from app.ui.welcome.controller import CARDS
+from utils.translation.texts import tr
 
 SEEK_S = 5.0
 

@@ -8,11 +8,11 @@ from app.engine.config import EngineConfig
 from app.engine.result import StyledFrame
 from app.frame import SourceInfo
 from app.styles.pack import Style
-from app.translation.texts import tr
 from app.ui.film.exporter import ExportShown
 from app.ui.main_window.parts import WindowParts
 from app.ui.main_window.views import Views
 from app.ui.speed.words import plain_words
+from utils.translation.texts import tr
 
 
 class SessionDisplay(QObject):

@@ -10,7 +10,6 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEv
 from app.errors import ADVICE, Problem
 from app.live.session import Session
 from app.settings import Settings
-from app.translation.texts import tr
 from app.ui import actions
 from app.ui.main_window.commands import Commands
 from app.ui.main_window.parts import WindowParts
@@ -18,6 +17,7 @@ from app.ui.main_window.session_display import SessionDisplay
 from app.ui.main_window.views import Views
 from app.ui.main_window.visibility import Visibility
 from app.ui.shortcut_filter import is_own_key
+from utils.translation.texts import tr
 
 
 class MainWindow(WindowParts):

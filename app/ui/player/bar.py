@@ -9,13 +9,13 @@ from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSlider, QToolButton, QWidget
 
 from app.frame import SourceInfo
-from app.translation.joints import enumerated
-from app.translation.texts import mark, tr
 from app.ui.actions import set_available, tip_of
 from app.ui.player.part_slider import PartSlider
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.status_bar import clock
 from app.ui.widgets.toolbar import tool_button
+from utils.translation.joints import enumerated
+from utils.translation.texts import mark, tr
 
 TICKS = 100  # slider positions per second of a video
 LOUDEST = 100  # of the slider of the volume

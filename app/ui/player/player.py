@@ -11,8 +11,8 @@ from PySide6.QtGui import QAction
 from app.frame import SourceInfo
 from app.live.session import Session
 from app.settings import Settings
-from app.translation.texts import mark, tr
 from app.ui.player.bar import PlaybackBar
+from utils.translation.texts import mark, tr
 
 STEP = 0.1  # of the volume, by key
 NO_FILM = mark("This is for videos: open one first")

@@ -9,12 +9,12 @@ from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QHideEvent, QPainter, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from app.translation.numbers import number
-from app.translation.texts import tr
 from app.ui.theme.motion import moves
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import INK, REDRAW_MS, SHADE
 from app.ui.widgets.status_bar import clock
+from utils.translation.numbers import number
+from utils.translation.texts import tr
 
 RED = QColor("#e5383b")
 _DOT = 10  # px

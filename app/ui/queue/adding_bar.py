@@ -10,10 +10,10 @@ from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QCheckBox, QHBoxLayout, QMenu, QToolButton, QWidget
 
-from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.toolbar import tool_button
 from utils.text import printable
+from utils.translation.texts import tr
 
 ON_SCREEN = ""  # in place of a style's key: the look of the picture
 MAX_WORDS = 28  # characters of a name on a button

@@ -13,7 +13,6 @@ from app.batch.job_queue import JobQueue
 from app.batch.overview import JobView
 from app.live.session import Session
 from app.settings import Settings
-from app.translation.texts import tr, trn
 from app.ui.actions import apply_icons
 from app.ui.file_dialogs import FileDialogs
 from app.ui.queue.actions import QUEUE_ACTIONS
@@ -31,6 +30,7 @@ from app.ui.theme.icons import icon
 from app.ui.theme.theme import Theme
 from app.ui.widgets.message_bars import NoticeBar
 from app.ui.widgets.prompt_bar import PromptBar
+from utils.translation.texts import tr, trn
 
 LOOK_MS = 1000  # between looks at the queue's files, which other processes may change
 

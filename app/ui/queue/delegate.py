@@ -7,12 +7,12 @@ from PySide6.QtGui import QFontMetrics, QPainter, QPainterPath, QPalette, QPen, 
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from app.batch.description import Kind
-from app.translation.texts import mark, tr
 from app.ui.queue.row_model import ROW
 from app.ui.queue.rows import Row, RowState
 from app.ui.queue.thumbnails import SIZE
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import scaled
+from utils.translation.texts import mark, tr
 
 STATE_WIDTH = 190  # px of the column with the state
 CHOSEN = 36  # of 255, how much of the accent a chosen row has behind its texts

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from app.translation.texts import tr
 from app.ui.durations import format_duration
+from utils.translation.texts import tr
 
 LAST = 12  # pictures whose times count; the machine may have been busier before
 

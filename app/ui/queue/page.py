@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.translation.texts import mark, tr
 from app.ui.actions import build_actions
 from app.ui.controllers.drop_handler import accept_as_copy
 from app.ui.queue.actions import QUEUE_ACTIONS
@@ -27,6 +26,7 @@ from app.ui.queue.row_list import RowList
 from app.ui.queue.row_model import RowModel
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.toolbar import set_text_shown, tool_button
+from utils.translation.texts import mark, tr
 
 _MENU = (
     *("open", "reveal", None, "first", "up", "down", "last"),

@@ -8,11 +8,11 @@ from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, Qt
 from PySide6.QtGui import QAction, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QWidget
 
-from app.translation.texts import mark, tr
 from app.ui.queue.delegate import RowDelegate
 from app.ui.queue.row_model import ROW, RowModel
 from app.ui.queue.rows import Row
 from app.ui.viewport.text_painting import scaled
+from utils.translation.texts import mark, tr
 
 EMPTY = mark("Drop pictures, films or folders here")
 EMPTY_MORE = mark("or add them with the buttons above. Nothing runs before you press Start.")

@@ -10,10 +10,10 @@ from app.batch.description import Kind
 from app.batch.job import JobState
 from app.batch.overview import INTERRUPTED, JobView
 from app.options import blend_label
-from app.translation.texts import mark, tr, trn
 from app.ui.durations import format_remaining
 from app.ui.queue.forecast import Work
 from utils.text import printable
+from utils.translation.texts import mark, tr, trn
 
 MAX_NAME = 200  # characters of a file's name that are shown
 

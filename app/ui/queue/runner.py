@@ -12,9 +12,9 @@ from PySide6.QtCore import QObject, Signal
 
 from app.errors import ASK_FOR_HELP, Problem
 from app.processes.command_process import CommandProcess, ProcessExit
-from app.translation.texts import mark, tr
 from app.ui.queue.forecast import Forecast
 from app.ui.queue.rows import Progress
+from utils.translation.texts import mark, tr
 
 KILL_AFTER_MS = 15_000  # a process that was asked to stop is killed after this
 CLOSE_TIMEOUT_MS = 4000  # time to wait for it when the program ends

@@ -13,7 +13,7 @@ from app.background_jobs import Jobs
 from app.batch.job_queue import JobQueue
 from app.batch.overview import JobView, Overview
 from app.errors import Problem
-from app.translation.texts import mark, tr
+from utils.translation.texts import mark, tr
 
 CLOSE_S = 5.0  # for a change under way when the program ends; each file is written or not at all
 DAMAGED_ADVICE = mark("The other jobs run; delete the file, and add what it was for again.")

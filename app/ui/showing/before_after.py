@@ -13,11 +13,11 @@ from app.export.before_after.picture import before_and_after, write_before_after
 from app.export.before_after.wipe import ANIMATION, FILM, write_wipe
 from app.live.display_copy import full_size
 from app.live.session import Session
-from app.translation.joints import clauses
-from app.translation.texts import mark, tr
 from app.ui.controllers.exporter import films_folder, pictures_folder
 from app.ui.file_dialogs import FileDialogs, FileKind, Place, suggested_name
 from app.ui.showing.saved_files import SavedFiles
+from utils.translation.joints import clauses
+from utils.translation.texts import mark, tr
 
 NO_PICTURE = mark("There is no picture yet")
 MAKING = mark("Making the wipe...")

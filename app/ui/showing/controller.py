@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QMenu, QWidget
 from app.engine.result import StyledFrame
 from app.live.session import Session
 from app.settings import Settings
-from app.translation.texts import mark, tr
 from app.ui.file_dialogs import FileDialogs
 from app.ui.showing.before_after import BeforeAfter
 from app.ui.showing.projector import ProjectorWindow, other_screens, screen_title
@@ -20,6 +19,7 @@ from app.ui.showing.saved_files import SavedFiles
 from app.ui.showing.slideshow import Slideshow
 from app.ui.showing.slideshow_dialog import SlideshowDialog
 from app.ui.viewport.viewport import Viewport
+from utils.translation.texts import mark, tr
 
 SHOW_ACTIONS = (
     "show_saved",

@@ -14,9 +14,9 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.engine.result import StyledFrame
-from app.translation.joints import enumerated
-from app.translation.texts import tr
 from app.ui.viewport.viewport import Viewport
+from utils.translation.joints import enumerated
+from utils.translation.texts import tr
 
 SIZE = (960, 540)  # of the window where there is no second screen
 

@@ -11,8 +11,8 @@ from PySide6.QtGui import QDesktopServices
 
 from app.background_jobs import RunJob
 from app.errors import ADVICE, Problem
-from app.translation.texts import mark, tr
 from app.ui.widgets.message_bars import NoticeBar
+from utils.translation.texts import mark, tr
 
 NOTHING = mark("Nothing was saved yet: S saves this picture, R records")
 NO_PROGRAM_ADVICE = mark("Install a file manager, or open the folder in a terminal.")

@@ -12,8 +12,8 @@ from app.engine.result import StyledFrame
 from app.live.session import Session
 from app.options import Part
 from app.settings import Settings
-from app.translation.texts import mark, tr
 from app.ui.theme.motion import system_is_still
+from utils.translation.texts import mark, tr
 
 FADE_S = 2.0  # at most half of the time between two changes
 PATIENCE_S = 8.0  # for the first result of a mix, whose networks may have to be loaded

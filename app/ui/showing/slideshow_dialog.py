@@ -18,11 +18,11 @@ from PySide6.QtWidgets import (
 
 from app.settings import Settings
 from app.styles.pack import Style
-from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.form_layout import FormLayout
 from app.ui.widgets.message_bars import make_button
 from app.ui.window_geometry import WindowGeometry
+from utils.translation.texts import tr
 
 WIDTH = 380  # pixels
 SHORTEST_S, LONGEST_S = 2, 3600

@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.engine.result import StyledFrame
 from app.live.stream_metrics import StreamStats
-from app.translation.numbers import number
-from app.translation.texts import tr
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import INK, REDRAW_MS, SHADE
+from utils.translation.numbers import number
+from utils.translation.texts import tr
 
 _WHOLE_FROM = 3.0  # frames a second; fewer are shown with a decimal
 _RATE_FROM = 0.1  # frames a second; of fewer, the seconds that each takes are shown

@@ -8,10 +8,10 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSlider, QVBoxLayout, QWidget
 
-from app.translation.texts import mark, tr
 from app.ui.speed.badge import fps_text
 from app.ui.speed.timing import FrameTime
 from app.ui.theme.tokens import SPACE
+from utils.translation.texts import mark, tr
 
 CUSTOM = mark("Custom")
 TIP = mark(

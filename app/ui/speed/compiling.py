@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QTimer
 
-from app.translation.texts import tr
 from app.ui.speed.words import COMPILING, faster_words
 from kernels.jit import build
+from utils.translation.texts import tr
 
 LOOK_MS = 500
 SETTLED_MS = 6000  # until the rate of the stream is that of the new kernels

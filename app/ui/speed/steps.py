@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from app.engine.config import EngineConfig
 from app.engine.resolution import AUTO_SIZES, SHARPER, Sizes, kept_strokes
 from app.options import STROKE_SIZE, STROKES
-from app.translation.texts import mark
 from app.ui.speed.timing import FrameTime, FrameTimes, Kind
 from models.precision import Precision
+from utils.translation.texts import mark
 
 APART = 1.15  # how much faster or slower a step is than the one beside it, at least
 TITLES: dict[int, tuple[str, ...]] = {  # of so many steps

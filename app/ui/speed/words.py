@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from app.engine.result import RunInfo
-from app.translation.joints import sentences
-from app.translation.numbers import number
-from app.translation.texts import mark, tr
 from utils.devices import NO_GPU
+from utils.translation.joints import sentences
+from utils.translation.numbers import number
+from utils.translation.texts import mark, tr
 
 COMPILING = mark("Getting faster: compiling for your machine (about a minute)")
 FASTER = 1.2  # how much faster a stream has become before it is told

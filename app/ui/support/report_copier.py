@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction, QGuiApplication
 from app.background_jobs import RunJob
 from app.diagnostics.report_process import ReportError, make_report
 from app.errors import Problem
-from app.translation.texts import mark, tr
+from utils.translation.texts import mark, tr
 
 COLLECTING = mark("Checking this machine for the report; this takes some seconds")
 COPIED = mark(

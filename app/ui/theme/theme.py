@@ -9,10 +9,10 @@ from PySide6.QtCore import QChildEvent, QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFontInfo, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.translation.texts import mark
 from app.ui.incremental_work import IncrementalWork
 from app.ui.theme.motion import STILL_SHEET, system_is_still
 from app.ui.theme.tokens import DARK, LIGHT, RADIUS, Tokens
+from utils.translation.texts import mark
 
 CHOICES = (mark("system"), mark("light"), mark("dark"))
 _ICONS = Path(__file__).resolve().parents[3] / "assets" / "icons"

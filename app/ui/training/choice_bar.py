@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import breakable
 from app.ui.widgets.message_bars import make_button, message_label
+from utils.translation.texts import tr
 
 
 @dataclass(frozen=True, slots=True)

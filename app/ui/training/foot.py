@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QVBoxLayout, QWidget
 
 from app.training.state import Phase, State
-from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.message_bars import make_button
+from utils.translation.texts import tr
 
 
 class Foot(QFrame):

@@ -25,8 +25,6 @@ from app.styles.pack import Style
 from app.training.dataset_scan import DatasetScan, scan_dataset
 from app.training.request import TrainingRequest
 from app.training.run_store import RunDirectory
-from app.translation.numbers import significant
-from app.translation.texts import mark, tr
 from app.ui.file_dialogs import OPEN_FOLDER, OPEN_PICTURE, OPEN_WEIGHTS, FileDialogs
 from app.ui.theme.tokens import SPACE
 from app.ui.training.fields import PathLabel, PictureField, add_titled, path_row
@@ -41,6 +39,8 @@ from models.training.presets import PRESETS, STROKES, STYLE_WEIGHT, STYLE_WEIGHT
 from models.training.run import fit
 from utils.images.opening import ImageError
 from utils.images.reading import read_pixels
+from utils.translation.numbers import significant
+from utils.translation.texts import mark, tr
 
 SHOWN_SIDE = 560  # pixels of the style picture on screen, enough for scaled displays
 GOOD_SIDE = 512  # pixels of the painting's long side; the presets learn from as many

@@ -5,11 +5,11 @@ from __future__ import annotations
 from app.training.dataset_scan import DatasetScan
 from app.training.run_store import RunDirectory
 from app.training.state import Forecast, Phase, State, TrainingProgress
-from app.translation.numbers import number, significant
-from app.translation.texts import tr, trn
 from app.ui.durations import format_duration, format_remaining
 from models.training.download import layers_proven
 from models.training.download.published import HOST, PART_MB, WHOLE_MB
+from utils.translation.numbers import number, significant
+from utils.translation.texts import tr, trn
 
 FEW_PHOTOGRAPHS = 100  # smaller datasets get a warning
 NEAR_START = 30  # steps after which the new style is seen

@@ -17,13 +17,13 @@ from app.settings import Settings
 from app.styles.pack import Style
 from app.training.run_store import RunDirectory
 from app.training.state import Phase, State
-from app.translation.texts import tr
 from app.ui.actions import tooltip_with_shortcut
 from app.ui.file_dialogs import FileDialogs
 from app.ui.training.notification import Notification
 from app.ui.training.window import TrainingWindow
 from app.ui.widgets.message_bars import NoticeBar
 from app.ui.widgets.prompt_bar import PromptBar
+from utils.translation.texts import tr
 
 
 class TrainingLauncher(QObject):

@@ -11,10 +11,10 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.training.run_store import LossPoint
-from app.translation.numbers import number, significant
-from app.translation.texts import mark, tr
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import REDRAW_MS, scaled
+from utils.translation.numbers import number, significant
+from utils.translation.texts import mark, tr
 
 SMOOTH = 0.02  # fraction of the plotted width to average over
 _BATCH_NOISE = mark(

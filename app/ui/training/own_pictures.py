@@ -7,9 +7,9 @@ from pathlib import Path
 
 from PySide6.QtCore import QStandardPaths
 
-from app.translation.texts import tr
 from app.ui.training.choice_bar import Answer, ChoiceBar
 from app.ui.training.form import TrainingForm
+from utils.translation.texts import tr
 
 _TOPIC = "pictures"
 

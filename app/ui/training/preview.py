@@ -6,9 +6,9 @@ from PySide6.QtCore import QPoint, QRectF, QSize, Qt
 from PySide6.QtGui import QImage, QPainter, QPainterPath, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.translation.texts import tr
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import draw_pill, scaled
+from utils.translation.texts import tr
 
 
 class Preview(QWidget):

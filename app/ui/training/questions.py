@@ -7,7 +7,6 @@ from enum import StrEnum
 from app.live.session import Session
 from app.training.run_store import RunDirectory
 from app.training.state import Phase, State
-from app.translation.texts import tr
 from app.ui.durations import format_duration
 from app.ui.training.choice_bar import Answer, ChoiceBar
 from app.ui.training.formatting import (
@@ -19,6 +18,7 @@ from app.ui.training.formatting import (
 )
 from app.ui.training.starting import Starter
 from models.training.download.published import PART_MB, WHOLE_MB
+from utils.translation.texts import tr
 
 
 class Topic(StrEnum):

@@ -13,12 +13,12 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.live.session import Session
 from app.training.state import Phase, State
-from app.translation.texts import mark, tr
 from app.ui.theme.tokens import SPACE
 from app.ui.training.formatting import caption_text
 from app.ui.training.loss_plot import LossPlot
 from app.ui.training.preview import Preview
 from app.ui.widgets.message_bars import make_button
+from utils.translation.texts import mark, tr
 
 _EMPTY = mark("The preview appears here; it shows the picture of the main window in the new style")
 

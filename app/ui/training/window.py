@@ -15,7 +15,6 @@ from app.errors import Problem
 from app.live.session import Session
 from app.styles.pack import Style
 from app.training.state import Phase, State
-from app.translation.texts import tr
 from app.ui.controllers.drop_handler import accept_as_copy
 from app.ui.file_dialogs import FileDialogs
 from app.ui.training.choice_bar import ChoiceBar
@@ -30,6 +29,7 @@ from app.ui.widgets.message_bars import ProblemBar
 from app.ui.window_geometry import WindowGeometry
 from models.training.presets import PRESETS
 from utils.devices import resolve
+from utils.translation.texts import tr
 
 FORM_WIDTH = 340
 

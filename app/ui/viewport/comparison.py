@@ -10,11 +10,11 @@ from PySide6.QtGui import QFontMetrics, QPainter, QPalette
 
 from app.engine.result import Comparison, LatencyStats
 from app.frame import Frame
-from app.translation.numbers import number, significant
-from app.translation.texts import mark, tr
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import draw_pill, scaled
 from models.precision import Precision
+from utils.translation.numbers import number, significant
+from utils.translation.texts import mark, tr
 
 GAP = 2 * SPACE
 _PLAIN = {

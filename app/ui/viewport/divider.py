@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QPainter, QPen
 
-from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import INK, SHADE, draw_pill
+from utils.translation.texts import tr
 
 
 def paint_divider(painter: QPainter, place: QRect, x: int, title: str) -> None:

@@ -11,10 +11,10 @@ from PySide6.QtWidgets import QWidget
 
 from app.engine.result import StyledFrame
 from app.live.stream_metrics import StreamStats
-from app.translation.texts import tr
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.stats_rows import bottleneck_words, overlay_columns
 from app.ui.viewport.text_painting import FAINT, INK, REDRAW_MS, SHADE, scaled
+from utils.translation.texts import tr
 
 _MARGIN = 3 * SPACE // 2
 _BETWEEN = 4 * SPACE  # two columns

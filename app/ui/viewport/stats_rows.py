@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from app.engine.result import StyledFrame, Timings
 from app.live.flicker import STILL, Flicker
 from app.live.stream_metrics import ENGINE_PARTS, Bottleneck, StreamStats
-from app.translation.numbers import number
-from app.translation.texts import mark, tr
 from kernels.network.graph_plan import group_of
+from utils.translation.numbers import number
+from utils.translation.texts import mark, tr
 
 _INDENT = "    "
 # What a stream is limited by: a part of the engine, the display, or the kind of its source.

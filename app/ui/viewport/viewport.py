@@ -19,13 +19,13 @@ from PySide6.QtWidgets import QWidget
 
 from app.engine.result import Comparison, StyledFrame
 from app.frame import Frame
-from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.comparison import paint_comparison, summary
 from app.ui.viewport.divider import paint_divider
 from app.ui.viewport.frame_painter import FramePainter, on_widget
 from app.ui.viewport.text_painting import INK, REDRAW_MS, draw_card, draw_pill, pill_size
 from app.ui.viewport.zoom_control import ZoomControl
+from utils.translation.texts import tr
 
 VIEWS = ("styled", "split", "compare")
 _STEPS = {

@@ -9,13 +9,13 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QLineEdit, QVBoxL
 
 from app.options import CAMERA_FITS, CAMERA_FORMATS, CAMERA_RATES, CAMERA_SIZES, Option
 from app.settings import Settings
-from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.form_layout import FormLayout
 from app.ui.widgets.message_bars import make_button
 from app.ui.widgets.option_box import Choice, OptionBox
 from app.ui.widgets.remark_label import RemarkLabel
 from app.ui.window_geometry import WindowGeometry
+from utils.translation.texts import tr
 
 WIDTH = 420  # pixels, in which every remark has two lines at most
 

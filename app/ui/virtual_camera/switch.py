@@ -14,10 +14,10 @@ from app.engine.result import StyledFrame
 from app.errors import ADVICE, Problem, StyleForgeError
 from app.live.session import Session
 from app.settings import Settings
-from app.translation.texts import mark, tr
 from app.ui.virtual_camera.dialog import CameraDialog
 from app.virtual_camera.choice import CameraChoice, parse_size
 from app.virtual_camera.sender import CameraStatus, State, VirtualCamera
+from utils.translation.texts import mark, tr
 
 DOING = mark("switch the virtual camera on")
 

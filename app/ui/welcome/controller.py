@@ -12,10 +12,10 @@ from app.frame import SourceInfo
 from app.live.session import Session
 from app.sources import SCENE
 from app.sources.camera import CameraName
-from app.translation.texts import mark, tr
 from app.ui.controllers.source_opener import camera_spec
 from app.ui.file_dialogs import OPEN_FILM, OPEN_PICTURE, FileDialogs, FileKind
 from app.ui.welcome.page import WelcomePage
+from utils.translation.texts import mark, tr
 
 # The actions of the cards, in their order, with one line each.
 CARDS = {

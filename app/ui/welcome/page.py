@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.translation.texts import mark, tr
 from app.ui.theme.tokens import RADIUS, SPACE
+from utils.translation.texts import mark, tr
 
 HEADLINE = mark("What would you like to paint?")
 DROP_TEXT = mark("or drop anything here: photos, films, folders, styles")

@@ -22,8 +22,6 @@ from app.engine.result import StyledFrame
 from app.live.session import Session
 from app.parameters import AUTO, PARAMETERS, Group
 from app.styles.pack import Style
-from app.translation.joints import enumerated, labeled
-from app.translation.texts import tr
 from app.ui.speed.bar import SpeedBar
 from app.ui.speed.controller import SpeedController
 from app.ui.theme.tokens import SPACE
@@ -46,6 +44,8 @@ from models.precision import Precision
 from models.runtimes.table import RUNTIMES
 from models.transformer_net import ALL_VARIANTS
 from utils.devices import DeviceChoice, devices, resolve
+from utils.translation.joints import enumerated, labeled
+from utils.translation.texts import tr
 
 _SEVERAL = object()  # a mix of several: the list of further styles shows its placeholder
 MAX_NAMED_KERNELS = 2  # up to this many kernels are listed by name, more as a count

@@ -5,11 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QWidget
 
-from app.translation.texts import tr
 from app.ui.theme.motion import moves
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import breakable
 from app.ui.widgets.message_bars import bar_layout, make_button, message_label
+from utils.translation.texts import tr
 
 DELAY_MS = 300  # work that takes no longer is not told
 

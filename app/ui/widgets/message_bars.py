@@ -10,10 +10,10 @@ from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from app.errors import Problem
-from app.translation.mnemonics import without_mnemonic
-from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import breakable
+from utils.translation.mnemonics import without_mnemonic
+from utils.translation.texts import tr
 
 log = logging.getLogger(__name__)
 

@@ -24,9 +24,9 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractSlider, QSizePolicy, QWidget
 
 from app.options import blend_label, percentages
-from app.translation.texts import tr
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import INK, SHADE, scaled
+from utils.translation.texts import tr
 
 STEP = 0.05  # of the wheel's radius, that an arrow key moves the handle by
 PAGE = 0.25  # the same of Page Up and Page Down

@@ -16,9 +16,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.translation.joints import labeled
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import scaled
+from utils.translation.joints import labeled
 
 _VALUE = Qt.ItemDataRole.UserRole
 _REMARK = Qt.ItemDataRole.UserRole + 1

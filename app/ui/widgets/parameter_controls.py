@@ -13,10 +13,10 @@ from app.parameters import (
     Parameter,
     SwitchParameter,
 )
-from app.translation.mnemonics import without_mnemonic
-from app.translation.texts import tr
 from app.ui.widgets.form_layout import FormLayout, NoWheelSlider
 from app.ui.widgets.option_box import Choice, OptionBox
+from utils.translation.mnemonics import without_mnemonic
+from utils.translation.texts import tr
 
 
 class FractionControl(NoWheelSlider):

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtWidgets import QCompleter, QFrame, QLabel, QLineEdit, QWidget
 
-from app.translation.mnemonics import without_mnemonic
-from app.translation.texts import tr
 from app.ui.viewport.text_painting import breakable
 from app.ui.widgets.message_bars import bar_layout, make_button, message_label
+from utils.translation.mnemonics import without_mnemonic
+from utils.translation.texts import tr
 
 
 class PromptBar(QFrame):

@@ -7,10 +7,10 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from app.frame import SourceInfo
-from app.translation.joints import clauses, enumerated
-from app.translation.numbers import significant
-from app.translation.texts import tr, trn
 from app.ui.theme.tokens import SPACE
+from utils.translation.joints import clauses, enumerated
+from utils.translation.numbers import significant
+from utils.translation.texts import tr, trn
 
 
 def source_text(info: SourceInfo | None) -> str:

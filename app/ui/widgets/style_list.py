@@ -20,11 +20,11 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem,
 
 from app.background_jobs import RunJob
 from app.styles.pack import Style
-from app.translation.joints import labeled
-from app.translation.texts import tr
 from app.ui.actions import STYLE_KEYS
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import INK, SHADE, scaled
+from utils.translation.joints import labeled
+from utils.translation.texts import tr
 
 THUMBNAIL = QSize(96, 72)
 PADDING = 6

@@ -8,9 +8,9 @@ from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QToolButton, QWidget
 
-from app.translation.texts import tr
 from app.ui.actions import ACTIONS, GROUPS
 from app.ui.theme.tokens import SPACE
+from utils.translation.texts import tr
 
 _LEFT = (
     ("open", "sources", "paste"),

@@ -17,6 +17,7 @@ from app.live.session import Session
 from app.settings import Settings
 from app.ui.main_window import MainWindow
 from tests.conftest import picture
+from tests.helpers.windows import show_window
 from utils.images.writing import write_pixels
 from utils.opencv import cv2
 
@@ -37,8 +38,7 @@ def window(session, qtbot):
     window = MainWindow(session, settings, lambda _: None)
     qtbot.addWidget(window)
     window.resize(1280, 800)
-    window.show()
-    qtbot.waitExposed(window)
+    show_window(window, qtbot)
     return window
 
 

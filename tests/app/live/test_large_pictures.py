@@ -14,6 +14,7 @@ from app.ui.main_window import MainWindow
 from models.families import feed_forward
 from models.families.feed_forward import FeedForwardFamily
 from tests.conftest import picture
+from tests.helpers.windows import show_window
 from utils.images.writing import write_pixels
 
 WIDTH, HEIGHT = 96, 400
@@ -92,8 +93,7 @@ def test_quitting_does_not_wait_for_the_picture_under_way(session, qtbot, photo)
 def test_the_window_shows_the_share_and_cancels(session, qtbot, photo):
     window = MainWindow(session, Settings(show_gallery=False, show_panel=False), lambda _: None)
     qtbot.addWidget(window)
-    window.show()
-    qtbot.waitExposed(window)
+    show_window(window, qtbot)
     window.painting._delay.setInterval(0)
     session.open(photo)
     qtbot.waitUntil(window.painting.isVisible, timeout=60_000)

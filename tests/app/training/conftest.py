@@ -20,6 +20,7 @@ from app.ui.training.window import TrainingWindow
 from models.training.presets import Preset, Stroke
 from tests.conftest import picture
 from tests.helpers.fakes import Negative
+from tests.helpers.windows import show_window
 from utils.images.writing import write_pixels
 
 TINY = Preset("tiny", "Tiny", "For tests", iterations=4, image_size=32, batch_size=2)
@@ -96,8 +97,7 @@ def window(session: Session, qtbot) -> TrainingWindow:
     picker = FileDialogs(Settings, lambda **_: None)
     made = TrainingWindow(session, lambda: picture(80, 60), lambda **_: None, picker)
     qtbot.addWidget(made)
-    made.show()
-    qtbot.waitExposed(made)
+    show_window(made, qtbot)
     return made
 
 

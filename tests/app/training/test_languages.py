@@ -19,6 +19,7 @@ from app.ui.training.formatting import status_text
 from app.ui.training.window import TrainingWindow
 from models.training.presets import PRESETS
 from tests.conftest import picture
+from tests.helpers.windows import show_window
 
 RUN = RunDirectory(Path("nowhere"), "Wellen", "waves", (), 40_000)
 
@@ -33,8 +34,7 @@ def german(qapp, session: Session, qtbot) -> Iterator[TrainingWindow]:
     qtbot.addWidget(made)
     made.form.advanced_button.setChecked(True)
     made.form.show_vgg(Path("some.pth"))
-    made.show()
-    qtbot.waitExposed(made)
+    show_window(made, qtbot)
     yield made
     apply_language(qapp, "en")
     QLocale.setDefault(before)

@@ -27,6 +27,7 @@ from app.ui.training.choice_bar import Answer, ChoiceBar
 from app.ui.training.loss_plot import LossPlot
 from tests.app.training.conftest import LONG, PATIENCE, fields, filled, learning, until
 from tests.conftest import picture
+from tests.helpers.windows import show_window
 
 # The window
 
@@ -142,9 +143,7 @@ def test_a_question_is_answered_once(qtbot):
 def main_window(session, qtbot) -> Iterator[MainWindow]:
     made = MainWindow(session, Settings(), lambda _: None)
     qtbot.addWidget(made)
-    made.show()
-    qtbot.waitExposed(made)
-    made.activateWindow()
+    show_window(made, qtbot)
     yield made
     made.theme.choice = "system"
 

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_TEXTS = "tests/app/translation/test_texts.py"
+_TEXTS = "tests/utils/translation/test_texts.py"
 _START = "tests/app/ui/languages/test_start.py"
 _FONTS = "tests/app/ui/languages/test_fonts.py"
 _WINDOW = "tests/app/ui/window/test_languages.py"
 _TURNED = "tests/app/ui/window/test_right_to_left.py"
 _TOOL = "tests/tools/test_translations.py"
-_NUMBERS = "tests/app/translation/test_numbers.py"
+_NUMBERS = "tests/utils/translation/test_numbers.py"
 _WINDOW = "tests/app/ui/window/test_languages.py"
 _STUDIO = "tests/app/training/test_languages.py"
 
 MUTANTS = (
     Mutant(
         "what is not translated yet is shown empty",
-        "app/translation/texts.py",
+        "utils/translation/texts.py",
         "translation if isinstance(translation, str) and translation else text",
         "translation if isinstance(translation, str) else text",
         (f"{_TEXTS}::test_what_is_not_translated_yet_stays_english",),
     ),
     Mutant(
         "French counts zero things in the plural",
-        "app/translation/languages.py",
+        "utils/translation/languages.py",
         "if number in (0, 1)",
         "if number == 1",
         (f"{_TEXTS}::test_a_number_has_the_form_that_its_language_gives_it",),
@@ -83,17 +83,17 @@ MUTANTS = (
     ),
     Mutant(
         "a key in parentheses is read aloud",
-        "app/translation/mnemonics.py",
+        "utils/translation/mnemonics.py",
         '_IN_PARENTHESES.sub("", label)',
         "label",
-        ("tests/app/translation/test_mnemonics.py::test_a_name_has_no_mark_of_a_key",),
+        ("tests/utils/translation/test_mnemonics.py::test_a_name_has_no_mark_of_a_key",),
     ),
     Mutant(
         "an empty text leaves a sign behind",
-        "app/translation/joints.py",
+        "utils/translation/joints.py",
         "_signs().stop.join(filter(None, texts))",
         "_signs().stop.join(texts)",
-        ("tests/app/translation/test_joints.py::test_what_is_empty_leaves_no_sign_behind",),
+        ("tests/utils/translation/test_joints.py::test_what_is_empty_leaves_no_sign_behind",),
     ),
     Mutant(
         "fonts of the language come behind those of the system",
@@ -205,14 +205,14 @@ MUTANTS = (
     ),
     Mutant(
         "a large number that is rounded has an exponent",
-        "app/translation/numbers.py",
+        "utils/translation/numbers.py",
         'len(mantissa.partition(".")[2]) - int(exponent or 0)',
         'len(mantissa.partition(".")[2]) + int(exponent or 0)',
         (f"{_NUMBERS}::test_a_large_number_is_written_out",),
     ),
     Mutant(
         "the last of several things is not set apart",
-        "app/translation/lists.py",
+        "utils/translation/lists.py",
         "    if len(words) < 2:\n",
         "    if len(words) != 2:\n",
         (f"{_NUMBERS}::test_things_are_listed_in_one_sentence",),

@@ -12,7 +12,6 @@ from app.batch.job_queue import JobQueue
 from app.errors import Problem
 from app.live.session import Session
 from app.settings import Settings
-from app.translation.texts import mark, tr
 from app.ui.controllers.exporter import pictures_folder
 from app.ui.file_dialogs import OPEN_FILES, OPEN_FOLDER, QUEUE_FOLDER, FileDialogs, FileKind
 from app.ui.queue.adding_bar import StyleName
@@ -21,6 +20,7 @@ from app.ui.queue.look import Order
 from app.ui.queue.page import QueuePage
 from app.ui.queue.store import QueueStore
 from app.ui.queue.watching import FolderWatch
+from utils.translation.texts import mark, tr
 
 DIRECTORY = QFileDialog.FileMode.Directory
 SEVERAL = QFileDialog.FileMode.ExistingFiles

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from app.translation.texts import tr
 from app.ui.queue.page import QueuePage
 from app.ui.queue.rows import Row, RowState
 from app.ui.queue.runner import Phase, QueueRunner
 from app.ui.theme.icons import icon
 from app.ui.theme.tokens import Tokens
+from utils.translation.texts import tr
 
 
 def enable_actions(

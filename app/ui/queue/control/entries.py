@@ -11,10 +11,10 @@ from PySide6.QtGui import QDesktopServices
 from app.batch.job_queue import JobQueue
 from app.errors import Problem
 from app.live.session import Session
-from app.translation.texts import mark, tr
 from app.ui.queue.rows import Row, RowState
 from app.ui.queue.store import QueueStore
 from utils.text import printable
+from utils.translation.texts import mark, tr
 
 GONE_ADVICE = mark("It was moved or deleted; run the job again to make a new one.")
 NO_PROGRAM_ADVICE = mark("Choose a program for such files in the system's settings.")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from app.translation.texts import tr
 from app.ui.queue.rows import Row, RowState, work_of
 from app.ui.queue.runner import Phase, QueueRunner
 from utils.text import printable
+from utils.translation.texts import tr
 
 
 def counts(rows: Iterable[Row]) -> tuple[int, int]:

@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QApplication, QLabel
 
-from app.translation.languages import LANGUAGES
 from app.ui.languages.fonts import apply_fonts, families
+from utils.translation.languages import LANGUAGES
 
 
 @pytest.fixture

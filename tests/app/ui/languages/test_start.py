@@ -6,11 +6,11 @@ import pytest
 from PySide6.QtCore import QLocale, Qt
 from PySide6.QtWidgets import QApplication, QDialogButtonBox
 
-from app.translation import numbers
-from app.translation.languages import LANGUAGES
-from app.translation.numbers import number, significant
-from app.translation.texts import chosen
 from app.ui.languages.start import apply_language, locale_of, match
+from utils.translation import numbers
+from utils.translation.languages import LANGUAGES
+from utils.translation.numbers import number, significant
+from utils.translation.texts import chosen
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from app.sources import camera, network, scene, video
 from app.ui.viewport.stats_overlay import REDRAW_MS, Overlay
 from app.ui.viewport.stats_rows import bottleneck_words, flicker_words, overlay_columns
 from models.precision import Precision
+from tests.helpers.windows import show_window
 
 
 def result() -> StyledFrame:
@@ -137,8 +138,7 @@ def test_the_layers_fit_or_the_overlay_says_that_they_do_not(
     parent.resize(width, height)
     reading = replace(reading, timings=layered(blocks))
     overlay = Overlay(lambda: reading, result, lambda _: None, parent)
-    parent.show()
-    qtbot.waitExposed(parent)
+    show_window(parent, qtbot)
     overlay.show_layers(True)
     assert said in overlay.accessibleDescription()
     assert parent.rect().contains(overlay.geometry())
@@ -161,8 +161,7 @@ def test_the_overlay_text_is_drawn_at_most_four_times_a_second(qtbot, reading):
         return replace(reading, dropped=len(asked))
 
     overlay = Overlay(read, result, lambda _: None, parent)
-    parent.show()
-    qtbot.waitExposed(parent)
+    show_window(parent, qtbot)
     before = overlay.redraws
     for _ in range(40):  # as a stream does
         overlay.repaint()

@@ -25,6 +25,7 @@ from app.ui.viewport.frame_painter import as_image
 from app.ui.viewport.scaling import scale_frame
 from app.ui.viewport.viewport import Viewport
 from models.precision import Precision
+from tests.helpers.windows import show_window
 from utils.opencv import cv2
 
 RED, GREEN, BLUE = (255, 0, 0), (0, 255, 0), (0, 0, 255)
@@ -60,8 +61,7 @@ def viewport(qtbot, shown):
     viewport = Viewport(lambda result, paint_ms: shown.append((result, paint_ms)))
     qtbot.addWidget(viewport)
     viewport.resize(640, 480)
-    viewport.show()
-    qtbot.waitExposed(viewport)
+    show_window(viewport, qtbot)
     return viewport
 
 

@@ -16,6 +16,7 @@ from app.ui.viewport.scaling import scale_frame, scale_part
 from app.ui.viewport.viewport import Viewport
 from app.ui.viewport.zoom import LARGEST, STEP, Zoom, fitting
 from tests.app.ui.widgets.test_viewport import comparison, styled
+from tests.helpers.windows import show_window
 
 PICTURE, AREA = QSize(4000, 3000), QRect(0, 0, 800, 600)
 NOISE = np.random.default_rng(7).integers(0, 256, (300, 400, 3), np.uint8)
@@ -37,8 +38,7 @@ def viewport(qtbot):
     viewport = Viewport(lambda *_: None)
     qtbot.addWidget(viewport)
     viewport.resize(640, 480)
-    viewport.show()
-    qtbot.waitExposed(viewport)
+    show_window(viewport, qtbot)
     return viewport
 
 

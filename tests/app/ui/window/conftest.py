@@ -15,6 +15,7 @@ from app.settings import Settings
 from app.styles.library import Library
 from app.ui.main_window import MainWindow
 from tests.helpers.fakes import Negative, write_video
+from tests.helpers.windows import show_window
 from utils.images.writing import write_pixels
 
 KEYS = ("candy", "mosaic", "udnie")
@@ -43,9 +44,7 @@ def saved() -> list[Settings]:
 def window(session, saved, qtbot):
     window = MainWindow(session, Settings(), saved.append)
     qtbot.addWidget(window)
-    window.show()
-    qtbot.waitExposed(window)
-    window.activateWindow()
+    show_window(window, qtbot)
     yield window
     window.theme.choice = "system"
 

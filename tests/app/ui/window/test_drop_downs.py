@@ -10,6 +10,7 @@ from app.ui.main_window import MainWindow
 from app.ui.training.window import TrainingWindow
 from app.ui.widgets.option_box import Choice, OptionBox
 from tests.app.ui.window.conftest import press
+from tests.helpers.windows import show_window
 
 
 def unseen(box: OptionBox) -> list[str]:
@@ -26,7 +27,7 @@ def unseen(box: OptionBox) -> list[str]:
 
 def pop_up(box: OptionBox, qtbot) -> None:
     """Open the list with the keyboard, as who tabs through the window does."""
-    box.window().activateWindow()
+    show_window(box.window(), qtbot)
     box.setFocus()
     QTest.keyClick(box, Qt.Key.Key_Space)
     qtbot.waitUntil(lambda: box.view().isVisible())

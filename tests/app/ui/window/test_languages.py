@@ -19,8 +19,6 @@ from app.frame import SourceInfo
 from app.looks.look import Look
 from app.settings import Settings
 from app.sources import open_source
-from app.translation import numbers
-from app.translation.languages import LANGUAGES, SYSTEM
 from app.ui.camera.dialog import CameraModeDialog
 from app.ui.controllers.drop_parser import parse_drop
 from app.ui.durations import format_duration, format_remaining
@@ -34,6 +32,9 @@ from app.ui.speed.badge import fps_text
 from app.ui.virtual_camera.dialog import CameraDialog
 from app.ui.widgets.status_bar import source_text
 from tests.app.ui.window.conftest import press
+from tests.helpers.windows import show_window
+from utils.translation import numbers
+from utils.translation.languages import LANGUAGES, SYSTEM
 
 
 @pytest.fixture
@@ -43,8 +44,7 @@ def german(qapp, session, qtbot, request):
     apply_language(qapp, language)
     window = MainWindow(session, Settings(language=language), lambda _: None)
     qtbot.addWidget(window)
-    window.show()
-    qtbot.waitExposed(window)
+    show_window(window, qtbot)
     yield window
     apply_language(qapp, "en")
     numbers.use(None)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QAbstractButton, QLabel, QScrollArea, QSizePolicy,
 from app.settings import Settings
 from app.ui.main_window import MainWindow
 from tests.app.ui.window.surfaces import SURFACES, opened
+from tests.helpers.windows import show_window
 
 BORDERS = 4  # px, of a button, above and below its letters
 
@@ -23,8 +24,7 @@ def large(qapp, session, picture, qtbot):
     window = MainWindow(session, Settings(), lambda _: None)
     qtbot.addWidget(window)
     window.resize(1280, 800)
-    window.show()
-    qtbot.waitExposed(window)
+    show_window(window, qtbot)
     with qtbot.waitSignal(session.styled, timeout=5000):
         session.open(str(picture))
     qtbot.waitUntil(lambda: window.viewport.styled is not None)

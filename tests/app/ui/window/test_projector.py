@@ -15,6 +15,7 @@ from app.ui.showing.controller import ONE_SCREEN
 from app.ui.showing.projector import ProjectorWindow, other_screens, screen_title
 from tests.app.ui.window.conftest import press
 from tests.helpers.on_a_screen import told
+from tests.helpers.windows import show_window
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def projector(streaming, qtbot) -> ProjectorWindow:
     press(streaming, "projector")
     projector = streaming.showing.projector
     assert projector is not None
-    qtbot.waitExposed(projector)
+    show_window(projector, qtbot)
     return projector
 
 

@@ -13,6 +13,7 @@ from app.settings import Settings
 from app.ui.main_window import MainWindow
 from app.ui.player.part_slider import PartSlider
 from tests.app.ui.window.conftest import press
+from tests.helpers.windows import show_window
 from utils.images.writing import write_pixels
 
 WIDE, NARROW = (1280, 800), (900, 600)
@@ -25,8 +26,7 @@ def turned(qapp, session, qtbot):
     window = MainWindow(session, Settings(), lambda _: None)
     qtbot.addWidget(window)
     window.resize(*WIDE)
-    window.show()
-    qtbot.waitExposed(window)
+    show_window(window, qtbot)
     yield window
     qapp.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
 

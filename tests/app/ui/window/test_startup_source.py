@@ -25,6 +25,7 @@ from app.ui.startup_view import StartupView
 from app.ui.theme.tokens import LIGHT
 from app.ui.viewport.text_painting import INK
 from tests.app.ui.window.conftest import press
+from tests.helpers.windows import show_window
 
 # What it remembers
 
@@ -180,8 +181,7 @@ def test_the_first_window_needs_no_pytorch():
 def test_the_first_window_says_that_the_program_is_starting(qapp, qtbot):
     starting = StartupView(qapp, Settings(theme="light"))
     qtbot.addWidget(starting)
-    starting.show()
-    qtbot.waitExposed(starting)
+    show_window(starting, qtbot)
     painted = starting.grab().toImage()
     inks = {painted.pixelColor(x, painted.height() // 2).name() for x in range(painted.width())}
     assert {LIGHT.canvas, INK.name()} <= inks  # words on the theme's canvas

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from app.translation.languages import LANGUAGES, Signs
-from app.translation.texts import chosen
+from utils.translation.languages import LANGUAGES, Signs
+from utils.translation.texts import chosen
 
 
 def sentences(*texts: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.translation import numbers
-from app.translation.lists import listed
-from app.translation.numbers import number, significant
+from utils.translation import numbers
+from utils.translation.lists import listed
+from utils.translation.numbers import number, significant
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from app.translation.languages import LANGUAGES, SOURCE
+from utils.translation.languages import LANGUAGES, SOURCE
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "translations"
 

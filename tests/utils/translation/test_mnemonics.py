@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from app.translation.catalog import FOLDER
-from app.translation.mnemonics import without_mnemonic
+from utils.translation.catalog import FOLDER
+from utils.translation.mnemonics import without_mnemonic
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.translation import texts
-from app.translation.joints import clauses, enumerated, labeled, sentences
+from utils.translation import texts
+from utils.translation.joints import clauses, enumerated, labeled, sentences
 
 
 @pytest.fixture

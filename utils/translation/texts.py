@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.translation.catalog import Translation, read
-from app.translation.languages import LANGUAGES, SOURCE
+from utils.translation.catalog import Translation, read
+from utils.translation.languages import LANGUAGES, SOURCE
 
 _CONTEXT = "{context}|{text}"  # the key of a text that has several meanings
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.translation.texts import tr
+from utils.translation.texts import tr
 
 
 def listed(words: Sequence[str]) -> str:

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from app.errors import ADVICE, Problem
-from app.translation import catalog, texts
-from app.translation.languages import LANGUAGES
-from app.translation.texts import tr, trn
+from utils.translation import catalog, texts
+from utils.translation.languages import LANGUAGES
+from utils.translation.texts import tr, trn
 
 
 @pytest.fixture

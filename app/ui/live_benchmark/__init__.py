@@ -1,0 +1,1 @@
+"""Measures the live pipeline with the real window, see `__main__`."""

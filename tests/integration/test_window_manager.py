@@ -1,0 +1,60 @@
+"""The tests of the window once more, on X11 under a window manager.
+
+A manager gives a window its place, its frame and the keyboard, each a moment after it was asked.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+pytestmark = [
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="X11 is Linux's"),
+    pytest.mark.timeout(600),  # many tests in one
+]
+
+ROOT = Path(__file__).parents[2]
+PARTS = {
+    "the first minute": ["welcome", "badge", "startup_source", "drop"],
+    "the gallery": ["card_previews", "style_trial", "mix", "arranging", "picture_styles", "files"],
+    "one bar from smooth to sharp": ["speed_bar", "panel", "drop_downs"],
+    "looks and a way back": ["looks", "undo", "reset"],
+    "zoom and pan": ["zoom_keys", "refining", "views"],
+    "the camera": ["camera_mode", "virtual_camera"],
+    "the folder as a film strip": ["film_strip", "queue"],
+    "made to be shown": ["before_after", "projector", "slideshow", "export", "saved_files"],
+    "films": ["film_export"],
+    "languages": ["languages", "right_to_left"],
+    "help": ["reports", "messages", "questions"],
+    "accessibility": ["screen_readers", "targets", "keyboard_alone", "keys", "motion"],
+    "every size": ["large_fonts", "small_screens"],
+    "states of the window": ["window_states"],
+}
+ELSEWHERE = {"window_benchmark"}  # opens no window of the program's
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_the_window_keeps_its_promises_under_a_window_manager(openbox, tmp_path, part):
+    report = tmp_path / "report.xml"
+    files = [f"tests/app/ui/window/test_{name}.py" for name in PARTS[part]]
+    options = ["-n", "0", "-p", "no:cacheprovider", "--tb", "short", "--junit-xml", str(report)]
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, *files],
+        cwd=ROOT,
+        env=openbox,
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stdout[-8000:] + ran.stderr[-2000:]
+    cases = list(ElementTree.parse(report).getroot().iter("testcase"))
+    passed = [case for case in cases if case.find("skipped") is None]
+    assert {case.attrib["classname"].rpartition("test_")[2] for case in passed} == set(PARTS[part])
+
+
+def test_every_test_of_the_window_is_run_under_a_window_manager():
+    files = {path.stem.removeprefix("test_") for path in ROOT.glob("tests/app/ui/window/test_*.py")}
+    assert files - ELSEWHERE == {name for names in PARTS.values() for name in names}
