@@ -31,6 +31,7 @@ from utils.translation.texts import key_of
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("app", "kernels", "models", "utils")
 FUNCTIONS = ("tr", "trn", "mark")
+TEXTS = "utils.translation.texts"  # where they are from
 SHARED = {"main_window": "ui"}  # packages whose texts are in the file of another part
 Texts = dict[str, bool]  # the key of a text, and whether it has forms of plurals
 
@@ -101,8 +102,11 @@ def texts() -> dict[str, Texts]:
     for path in sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py")):
         if "commands" in path.parts:
             continue  # nothing of theirs is shown in the window
+        source = path.read_text("utf-8")
+        if path.is_relative_to(ROOT / "models") and f"{TEXTS} import" not in source:
+            continue  # its `mark` is another
         area = found.setdefault(_area(path), {})
-        for key, plural in texts_of(path.read_text("utf-8")):
+        for key, plural in texts_of(source):
             if key not in seen:
                 area[key] = plural
                 seen.add(key)
