@@ -18,6 +18,7 @@ from app.ui.viewport.comparison import ratio_text
 from models.precision import Precision
 from tests.conftest import picture
 from tests.helpers.fakes import NetworkCamera, write_video
+from tests.helpers.sessions import end
 from tests.helpers.windows import show_window
 from utils.images.metadata import read_metadata
 from utils.images.writing import write_pixels
@@ -27,7 +28,7 @@ from utils.images.writing import write_pixels
 def session(qtbot, library, config, native_kernels):
     session = Session(library, config)
     yield session
-    session.shutdown()
+    end(session)
 
 
 @pytest.fixture

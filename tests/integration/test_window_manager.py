@@ -32,7 +32,7 @@ PARTS = {
     "help": ["reports", "messages", "questions"],
     "accessibility": ["screen_readers", "targets", "keyboard_alone", "keys", "motion"],
     "every size": ["large_fonts", "small_screens"],
-    "states of the window": ["window_states"],
+    "states of the window": ["window_states", "lifetime"],
 }
 ELSEWHERE = {"window_benchmark"}  # opens no window of the program's
 

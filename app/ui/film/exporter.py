@@ -61,6 +61,7 @@ class FilmExporter(QObject):
         keep: Called with the fields of Settings that keep the options.
         styling: Makes what styles the frames, on the job's thread; for tests.
         saved: Told what was saved: its path, and one sentence; `say` without.
+        parent: Of the QObject.
     """
 
     progressed = Signal(object)  # ExportShown
@@ -75,8 +76,9 @@ class FilmExporter(QObject):
         keep: Callable[..., object] = lambda **fields: None,
         styling: Callable[[Library, EngineConfig], Styling] | None = None,
         saved: Callable[[Path, str], None] | None = None,
+        parent: QObject | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(parent)
         self._session, self._say, self._picker = session, say, picker
         self._options, self._keep = options, keep
         self._dialog: FilmDialog | None = None

@@ -179,6 +179,7 @@ class WindowParts(QMainWindow):
             FilmOptions.stored(self.settings.value),
             self.settings.update,
             saved=saved.tell,
+            parent=self,
         )
         self.training_launcher = TrainingLauncher(
             self.session,

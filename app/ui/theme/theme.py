@@ -179,6 +179,7 @@ def style_sheet(tokens: Tokens, points: float) -> str:
     t = tokens
     check = (_ICONS / f"check-{t.name}.svg").as_posix()
     chevron = (_ICONS / f"chevron-{t.name}.svg").as_posix()
+    chevron_up = (_ICONS / f"chevron-up-{t.name}.svg").as_posix()
     return f"""
 QToolTip {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.outline};
     padding: 4px 6px; }}
@@ -225,14 +226,18 @@ QPushButton[role="primary"], QToolButton[role="primary"] {{ background: {t.accen
     color: {t.on_accent}; border-color: {t.accent}; }}
 QPushButton[role="primary"]:focus, QToolButton[role="primary"]:focus {{ border-color: {t.text}; }}
 #queue {{ background: {t.window}; }}
-QComboBox, QLineEdit {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.outline};
-    border-radius: {RADIUS}px; padding: 5px 8px; min-height: 28px;
+QComboBox, QLineEdit, QSpinBox {{ background: {t.raised}; color: {t.text};
+    border: 1px solid {t.outline}; border-radius: {RADIUS}px; padding: 5px 8px; min-height: 28px;
     selection-background-color: {t.accent}; selection-color: {t.on_accent}; }}
-QComboBox:focus, QComboBox:on, QLineEdit:focus {{ border: 2px solid {t.accent};
+QComboBox:focus, QComboBox:on, QLineEdit:focus, QSpinBox:focus {{ border: 2px solid {t.accent};
     padding: 4px 7px; }}
-QComboBox:disabled, QLineEdit:disabled {{ color: {t.disabled}; }}
+QComboBox:disabled, QLineEdit:disabled, QSpinBox:disabled {{ color: {t.disabled}; }}
 QComboBox::drop-down {{ border: none; width: 24px; }}
 QComboBox::down-arrow {{ image: url("{chevron}"); width: 14px; height: 14px; }}
+QSpinBox QLineEdit {{ background: transparent; border: none; padding: 0 0 0 4px; min-height: 0; }}
+QSpinBox::up-button, QSpinBox::down-button {{ border: none; width: 24px; }}
+QSpinBox::up-arrow {{ image: url("{chevron_up}"); width: 14px; height: 14px; }}
+QSpinBox::down-arrow {{ image: url("{chevron}"); width: 14px; height: 14px; }}
 QComboBox QAbstractItemView {{ background: {t.raised}; color: {t.text};
     border: 1px solid {t.outline}; outline: none; selection-background-color: {t.accent};
     selection-color: {t.on_accent}; placeholder-text-color: {t.muted}; }}
@@ -250,10 +255,10 @@ QSlider::sub-page:horizontal:disabled, QSlider::handle:horizontal:disabled
     {{ background: {t.outline}; }}
 QSlider::handle:horizontal:focus {{ border-color: {t.text}; }}
 QCheckBox {{ spacing: 8px; padding: 4px 0; min-height: 32px; }}
-QCheckBox::indicator {{ width: 16px; height: 16px; border: 1px solid {t.outline};
-    border-radius: 4px; background: {t.raised}; }}
-QCheckBox::indicator:checked {{ background: {t.accent}; border-color: {t.accent};
-    image: url("{check}"); }}
+QCheckBox::indicator, QListView::indicator {{ width: 16px; height: 16px;
+    border: 1px solid {t.outline}; border-radius: 4px; background: {t.raised}; }}
+QCheckBox::indicator:checked, QListView::indicator:checked {{ background: {t.accent};
+    border-color: {t.accent}; image: url("{check}"); }}
 QCheckBox::indicator:focus {{ width: 14px; height: 14px; border: 2px solid {t.text}; }}
 QTabBar::tab {{ background: transparent; color: {t.muted}; padding: 8px 16px;
     border: 2px solid transparent; border-radius: {RADIUS}px; margin: 4px 0 4px 4px; }}
@@ -262,6 +267,12 @@ QTabBar::tab:selected {{ background: {t.raised}; color: {t.text}; }}
 QTabBar::tab:selected:focus {{ border-color: {t.accent}; }}
 QTextBrowser {{ background: {t.window}; color: {t.text}; }}
 QListView {{ background: transparent; border: none; outline: none; }}
+QListView#ticked {{ background: {t.raised}; border: 1px solid {t.outline};
+    border-radius: {RADIUS}px; padding: 0 8px; }}
+QListView#ticked:focus {{ border-color: {t.accent}; }}
+QListView#ticked::item {{ min-height: 40px; border-radius: 4px; }}
+QListView#ticked::item:hover, QListView#ticked::item:selected {{ background: {t.hover};
+    color: {t.text}; }}
 QScrollBar:horizontal {{ background: transparent; height: 10px; margin: 0; }}
 QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}
 QScrollBar::handle {{ background: {t.outline}; border-radius: 3px; min-width: 32px;

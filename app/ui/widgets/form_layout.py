@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QGridLayout, QLabel, QSlider, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QGridLayout, QLabel, QSlider, QWidget
 
 from app.ui.theme.tokens import SPACE
 
@@ -34,6 +34,9 @@ class FormLayout(QGridLayout):
         """Add a row; a control without a value spans its column too."""
         label = QLabel(title)
         label.setBuddy(control)
+        if isinstance(control, QAbstractItemView):  # beside its first row
+            label.setAlignment(Qt.AlignmentFlag.AlignTop)
+            label.setContentsMargins(0, 3 * SPACE // 2, 0, 0)
         row = self.rowCount()
         self.addWidget(label, row, _LABEL)
         self.addWidget(control, row, _CONTROL, 1, 1 if value else 2)

@@ -17,6 +17,7 @@ from app.live.session import Session
 from app.settings import Settings
 from app.ui.main_window import MainWindow
 from tests.conftest import picture
+from tests.helpers.sessions import end
 from tests.helpers.windows import show_window
 from utils.images.writing import write_pixels
 from utils.opencv import cv2
@@ -29,7 +30,7 @@ Pixels = NDArray[np.uint8]
 def session(qtbot, library, config, native_kernels):
     session = Session(library, config)
     yield session
-    session.shutdown()
+    end(session)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from app.ui.main_window import MainWindow
 from models.families import feed_forward
 from models.families.feed_forward import FeedForwardFamily
 from tests.conftest import picture
+from tests.helpers.sessions import end
 from tests.helpers.windows import show_window
 from utils.images.writing import write_pixels
 
@@ -32,7 +33,7 @@ def session(qtbot, library, config, native_kernels, monkeypatch):
     free = 1.9 * FeedForwardFamily.bytes_per_pixel * WIDTH * HEIGHT
     session = Session(library, config, engine=Engine(library, free=lambda device: free))
     yield session
-    session.shutdown()
+    end(session)
 
 
 @pytest.fixture

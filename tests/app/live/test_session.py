@@ -24,6 +24,7 @@ from models.network_config import NetworkConfig
 from models.precision import Precision
 from models.transformer_net import TransformerNetBaseline
 from tests.conftest import add_style, picture
+from tests.helpers.sessions import end
 
 SMALL = NetworkConfig(1, (4, 4, 6), 3)
 
@@ -78,7 +79,7 @@ class Still(Clockwork):
 def session(qtbot, library, config, native_kernels):
     session = Session(library, config)
     yield session
-    session.shutdown()
+    end(session)
 
 
 S = TypeVar("S", bound=FrameSource)
@@ -201,7 +202,7 @@ def test_a_kept_mix_that_cannot_be_gives_way_to_its_first_style(qtbot, library, 
         qtbot.waitUntil(lambda: session.config.mix is None, timeout=5000)
         assert session.config.style == "first"
     finally:
-        session.shutdown()
+        end(session)
 
 
 def test_an_installed_style_is_shown_alone(session, qtbot, tmp_path):
@@ -457,7 +458,7 @@ def test_precision_that_breaks_is_noticed_in_the_window_too(session, qtbot, monk
 def test_shutting_down_while_a_source_is_being_opened_is_clean(qtbot, library, config):
     session = Session(library, config)
     session.open("scene")
-    session.shutdown()
+    end(session)
     assert not session._thread.isRunning()
 
 
@@ -475,7 +476,7 @@ def test_a_source_whose_opening_ends_as_the_session_does_is_closed(
     session.open("clockwork")
     assert opened.wait(5)
     time.sleep(0.2)  # the job ends; its result waits for the event loop, which runs no more
-    session.shutdown()
+    end(session)
     assert source.closed_on
 
 
@@ -491,7 +492,7 @@ def test_a_source_that_opens_after_the_session_ended_is_closed(qtbot, library, c
     session = Session(library, config)
     session.open("clockwork")
     assert begun.wait(5)
-    session.shutdown()
+    end(session)
     assert not source.closed_on
     may_open.set()
     qtbot.waitUntil(lambda: bool(source.closed_on), timeout=5000)
@@ -512,7 +513,7 @@ def test_a_source_that_the_worker_never_took_is_closed(qtbot, library, config, n
     assert busy.wait(10)
     never_taken = give(session, Clockwork())
     threading.Timer(0.3, go_on.set).start()  # `shutdown` waits for the worker
-    session.shutdown()
+    end(session)
     assert never_taken.closed_on
 
 
@@ -535,7 +536,7 @@ def test_an_engine_can_be_given(qtbot, library, config, native_kernels):
         give(session, Clockwork(60))
         qtbot.waitUntil(lambda: len(ages) >= 8, timeout=20_000)
     finally:
-        session.shutdown()
+        end(session)
     # The newest frame wins: waiting for the engine costs one engine frame, never a queue.
     frame_time = median(b - a for a, b in pairwise(arrivals))
     assert median(ages) < 2 * frame_time
@@ -551,7 +552,7 @@ def test_a_device_that_is_gone_gives_way_to_whatever_there_is(qtbot, library, co
         assert gone.config == replace(config, device="auto")
         assert "cuda:99" in problems[0].summary
     finally:
-        gone.shutdown()
+        end(gone)
 
 
 def test_a_kept_style_that_is_broken_gives_way_to_the_first(qtbot, library, config):
@@ -561,7 +562,7 @@ def test_a_kept_style_that_is_broken_gives_way_to_the_first(qtbot, library, conf
             session.open("scene")
         assert session.config == EngineConfig(style=library.styles[0].key)
     finally:
-        session.shutdown()
+        end(session)
 
 
 def test_results_that_come_faster_than_the_screen_shows_wait_for_it(session, qtbot):

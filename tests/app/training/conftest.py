@@ -20,6 +20,7 @@ from app.ui.training.window import TrainingWindow
 from models.training.presets import Preset, Stroke
 from tests.conftest import picture
 from tests.helpers.fakes import Negative
+from tests.helpers.sessions import end
 from tests.helpers.windows import show_window
 from utils.images.writing import write_pixels
 
@@ -89,7 +90,7 @@ def studio(qtbot, own_library: Library) -> Iterator[TrainingController]:
 def session(qtbot, own_library: Library) -> Iterator[Session]:
     made = Session(own_library, EngineConfig(device="cpu"), engine=Negative())  # type: ignore[arg-type]
     yield made
-    made.shutdown()
+    end(made)
 
 
 @pytest.fixture

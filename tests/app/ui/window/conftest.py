@@ -15,6 +15,7 @@ from app.settings import Settings
 from app.styles.library import Library
 from app.ui.main_window import MainWindow
 from tests.helpers.fakes import Negative, write_video
+from tests.helpers.sessions import end
 from tests.helpers.windows import show_window
 from utils.images.writing import write_pixels
 
@@ -32,7 +33,7 @@ def session(qtbot, tmp_path):
     library = Library(tmp_path / "builtin", tmp_path / "user")
     session = Session(library, EngineConfig(device="cpu"), engine=Negative())  # type: ignore[arg-type]
     yield session
-    session.shutdown()
+    end(session)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
     QAbstractSlider,
+    QAbstractSpinBox,
     QApplication,
     QComboBox,
     QLineEdit,
@@ -20,14 +21,20 @@ from PySide6.QtWidgets import (
 
 from app.errors import Problem
 from app.frame import SourceInfo
+from app.sources.camera import Mode
+from app.sources.camera_modes.offers import Offers
+from app.ui.camera.dialog import CameraModeDialog
 from app.ui.film.dialog import FilmDialog
+from app.ui.gallery.about import AboutStyle
 from app.ui.main_window import MainWindow
+from app.ui.showing.slideshow_dialog import SlideshowDialog
 from app.ui.virtual_camera.dialog import CameraDialog
 
 KINDS = (
     QAbstractButton,
     QComboBox,
     QAbstractSlider,
+    QAbstractSpinBox,
     QLineEdit,
     QAbstractItemView,
     QTabBar,
@@ -95,6 +102,27 @@ def _camera(window: MainWindow) -> QWidget:
     return dialog
 
 
+def _camera_mode(window: MainWindow) -> QWidget:
+    dialog = CameraModeDialog(window)
+    dialog.show_camera(Mode(), Offers())
+    dialog.show()
+    return dialog
+
+
+def _slideshow(window: MainWindow) -> QWidget:
+    window.actions_by_key["slideshow_settings"].trigger()
+    dialog = window.findChild(SlideshowDialog)
+    assert dialog is not None
+    return dialog
+
+
+def _about(window: MainWindow) -> QWidget:
+    window.actions_by_key["about_style"].trigger()
+    dialog = window.findChild(AboutStyle)
+    assert dialog is not None
+    return dialog
+
+
 SURFACES: dict[str, Callable[[MainWindow], QWidget]] = {
     "first page": _welcome,
     "messages and panel": _messages,
@@ -104,6 +132,9 @@ SURFACES: dict[str, Callable[[MainWindow], QWidget]] = {
     "studio": _studio,
     "film": _film,
     "camera": _camera,
+    "camera mode": _camera_mode,
+    "slideshow": _slideshow,
+    "about": _about,
 }
 
 
@@ -127,12 +158,15 @@ def controls(surface: QWidget) -> list[QWidget]:
 
 
 def _is_qts(widget: QWidget) -> bool:
-    """Whether Qt put it inside of a control: a list of a drop-down, a scroll bar, a tab's arrow."""
+    """Whether Qt put it inside of a control: a list of a drop-down, a scroll bar, a tab's arrow,
+    the line that a number is typed into."""
     if widget.objectName().startswith("qt_"):
         return True
     parent = widget.parentWidget()
     while parent is not None:
-        if isinstance(parent, (QComboBox, QTabBar)) or parent.objectName().startswith("qt_scroll"):
+        if isinstance(
+            parent, (QComboBox, QAbstractSpinBox, QTabBar)
+        ) or parent.objectName().startswith("qt_scroll"):
             return True
         parent = parent.parentWidget()
     return False

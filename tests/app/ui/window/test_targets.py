@@ -7,6 +7,8 @@ from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QAbstractScrollArea,
+    QDialog,
+    QListWidget,
     QScrollArea,
     QTextEdit,
     QWidget,
@@ -32,6 +34,21 @@ def test_what_is_clicked_is_40_pixels_high(streaming, name):
         < (INLINE if each.accessibleName() in INLINE_NAMES else LARGE)
     ]
     assert small == []
+
+
+def test_rows_that_are_ticked_are_40_pixels_high(streaming):
+    styles = opened(streaming, "slideshow").findChild(QListWidget, "ticked")
+    assert styles is not None
+    heights = [styles.visualItemRect(styles.item(row)).height() for row in range(styles.count())]
+    assert heights
+    assert min(heights) >= LARGE
+
+
+def test_every_dialog_is_among_the_surfaces(streaming):
+    seen = {type(opened(streaming, name).window()) for name in SURFACES}
+    own = {made for made in QDialog.__subclasses__() if made.__module__.startswith("app.ui.")}
+    assert seen >= own
+    assert len(own) == 7
 
 
 @pytest.mark.parametrize("name", SURFACES)
