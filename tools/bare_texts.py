@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 _TRANSLATING = ("tr", "trn", "mark")
 # Not shown, or by those who read English: names of objects, keys, patterns, the log, the terminal.
@@ -22,11 +22,14 @@ _SHOWING = re.compile(
     r"|add(Tab|Row|Action|Menu|Item|_heading)|make_button|show_(notice|offer|state|text|empty)|say"
     r"|ask|Q(Label|PushButton|CheckBox|RadioButton|GroupBox|Action|ToolButton)|Choice|OptionBox"
 )
+_MAKING = ("join", "filter", "format", "clauses", "enumerated", "sentences", "labeled")
 _PASSING = ("join", "filter", "str", "rstrip")  # return what they are given
 # Words before or behind a value (\0), with a colon or without.
 _BESIDE_VALUE = re.compile(r"(^|\s)[^\W\d_]{3,}:?\s+\0|\0\s+[^\W\d_]{3,}")
 _MNEMONIC = re.compile(r"&(?=[^\W_])")
 _SENTENCE = re.compile(r"[^\W\d_]{2,}\.?,? [^\W\d_]{2,}|^[A-Z][a-z]+( |$|\.\.\.)| [a-z]{2,}")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -39,6 +42,83 @@ def bare_texts(source: str) -> list[tuple[int, str]]:
     """
     found = _bare(ast.parse(source), showing=False)
     return sorted({(node.lineno, _words(node)) for node in found})
+
+
+def bare_errors(source: str, errors: Collection[str]) -> list[tuple[int, str]]:
+    """Return the line and the words of each text that errors are given untranslated.
+
+    A text is a string or an f-string with a word, also as a part of another argument, and what a
+    name stands for that the module or the function assigns, of which `mark` alone translates
+    nothing. What else a function returns is left out: it translates its own texts.
+
+    Args:
+        source: Of a module.
+        errors: Names of the classes, whether they are raised, returned or kept.
+    """
+    tree = ast.parse(source)
+    shared = _assigned(tree.body)
+    found: set[tuple[int, str]] = set()
+    for scope in ast.walk(tree):
+        if not isinstance(scope, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        names = {**shared, **_assigned(scope.body)}
+        for call in _calls_of(scope):
+            if _called(call) in errors:
+                given = (*call.args, *(keyword.value for keyword in call.keywords))
+                texts = (text for each in given for text in _given(each, names))
+                found |= {(call.lineno, _words(text)) for text in texts}
+    return sorted(found)
+
+
+def _given(
+    node: ast.AST, names: Mapping[str, list[ast.expr]]
+) -> Iterator[ast.Constant | ast.JoinedStr]:
+    """Yield the untranslated texts of an argument, with what its names stand for."""
+    if isinstance(node, ast.Compare):
+        return
+    if isinstance(node, ast.Call):
+        name = _called(node)
+        if name in _TRANSLATING or name not in _MAKING:
+            yield from _in_values(node, name)
+            return
+    if isinstance(node, ast.Name):
+        others = {name: values for name, values in names.items() if name != node.id}
+        for value in names.get(node.id, ()):
+            if isinstance(value, ast.Call) and _called(value) == "mark":
+                yield from _given(value.args[0], others)
+            else:  # words of a single one may be a name of a file
+                yield from filter(_reads_as_text, _given(value, others))
+        return
+    if isinstance(node, ast.Constant | ast.JoinedStr) and _WORD.search(_words(node)):
+        yield node
+    for child in _children(node):
+        if not isinstance(node, ast.JoinedStr) or isinstance(child, ast.FormattedValue):
+            yield from _given(child, names)
+
+
+def _assigned(body: list[ast.stmt]) -> dict[str, list[ast.expr]]:
+    """What the statements of a module or a function assign to names."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in _below(body):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    found.setdefault(target.id, []).append(node.value)
+    return found
+
+
+def _calls_of(scope: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.Call]:
+    return (node for node in _below(scope.body) if isinstance(node, ast.Call))
+
+
+def _below(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    """All nodes of statements, without those of functions among them."""
+    left: list[ast.AST] = list(body)
+    while left:
+        node = left.pop()
+        if not isinstance(node, _FUNCTIONS):
+            yield node
+            left += ast.iter_child_nodes(node)
 
 
 def _bare(node: ast.AST, *, showing: bool) -> Iterator[ast.Constant | ast.JoinedStr]:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import app
 from app.errors import StyleForgeError
+from utils.translation.numbers import number
+from utils.translation.texts import tr
 
 ROOT = Path(app.__file__).resolve().parents[app.__name__.count(".") + 1]
 TIMEOUT_S = 180.0
@@ -38,8 +40,9 @@ def make_report() -> str:
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),  # no console on Windows
         )
     except subprocess.TimeoutExpired as exc:
-        raise ReportError(f"`styleforge doctor` took over {TIMEOUT_S:.0f} s") from exc
+        raise ReportError(tr("`styleforge doctor` took over {n} s", n=number(TIMEOUT_S))) from exc
     if not done.stdout.startswith("StyleForge"):
-        last = done.stderr.strip().splitlines()[-1:] or [f"it ended with {done.returncode}"]
-        raise ReportError(f"`styleforge doctor` failed: {last[0]}")
+        said = done.stderr.strip().splitlines()
+        fault = said[-1] if said else tr("it ended with {status}", status=done.returncode)
+        raise ReportError(tr("`styleforge doctor` failed: {error}", error=fault))
     return done.stdout

@@ -16,6 +16,7 @@ from app.engine.stage_timer import Stopwatch
 from kernels.frames.launchers import frame_kernels
 from kernels.frames.stream_state import StateError, StreamState
 from models.inference.frame_styler import Finish, FrameStyler, Submission
+from utils.translation.texts import tr
 
 STYLERS_KEPT = 2  # each holds buffers of the frame's size
 TIMED_EVERY = 8  # batches of a stream that repeats: the others are launched as one graph
@@ -96,7 +97,9 @@ class DisplayPath:
             styler = self._styler(network, frames, sizes)
             if styler is None:
                 if self._restored:
-                    raise StateError("what was kept of the frames before is that of other kernels")
+                    raise StateError(
+                        tr("what was kept of the frames before is that of other kernels")
+                    )
                 self.reset_history()
                 return None
             before = self._newest

@@ -23,7 +23,7 @@ from models.checkpoints import State
 from models.families.family import NetworkFamily, StyleFiles, interpolate
 from models.families.table import FAMILIES
 from utils.translation.lists import listed
-from utils.translation.texts import trn
+from utils.translation.texts import tr, trn
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,13 +212,32 @@ def _check_mixable(styles: tuple[Style, ...], networks: list[Hashable]) -> None:
     for style, network in zip(styles[1:], networks[1:], strict=True):
         other = FAMILIES[style.family]
         if first.family != style.family:
-            reason = f"{first.title} is {family.one_of}, and {style.title} is {other.one_of}"
-        else:
-            reason = family.difference(networks[0], network)
-        if reason:
-            raise StyleError(f"{first.title} and {style.title} cannot be mixed: {reason}")
+            raise StyleError(
+                tr(
+                    "{first} and {other} cannot be mixed: {first} is {kind}, and {other} is "
+                    "{other_kind}",
+                    first=first.title,
+                    other=style.title,
+                    kind=tr(family.one_of),
+                    other_kind=tr(other.one_of),
+                )
+            )
+        if reason := family.difference(networks[0], network):
+            raise StyleError(
+                tr(
+                    "{first} and {other} cannot be mixed: {reason}",
+                    first=first.title,
+                    other=style.title,
+                    reason=reason,
+                )
+            )
     if len(styles) > family.most_mixed:
         raise StyleError(
-            f"{len(styles)} styles cannot be mixed: each is {family.one_of}, of which at most "
-            f"{family.most_mixed} can be"
+            trn(
+                "{n} style cannot be mixed: it is {kind}, of which at most {most} can be",
+                "{n} styles cannot be mixed: each is {kind}, of which at most {most} can be",
+                len(styles),
+                kind=tr(family.one_of),
+                most=family.most_mixed,
+            )
         )

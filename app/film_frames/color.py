@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from app.errors import StyleForgeError
 from utils.pyav import av
+from utils.translation.texts import tr
 
 # Code points of ITU-T H.273, which FFmpeg and the files use.
 RGB, BT709, UNKNOWN, FCC, BT470BG, BT601, SMPTE240M, BT2020, BT2020_CL = 0, 1, 2, 4, 5, 6, 7, 9, 10
@@ -86,5 +87,7 @@ def colors_of(frame: av.VideoFrame) -> Colors:
     if matrix in (UNKNOWN, RGB):  # RGB is wrong of a frame that has luma
         matrix = usual_matrix(frame.width, frame.height)
     if matrix not in MATRICES:
-        raise ColorError(f"its colors have a matrix (number {matrix}) that is not supported")
+        raise ColorError(
+            tr("its colors have a matrix (number {number}) that is not supported", number=matrix)
+        )
     return Colors(matrix, full, primaries, transfer)

@@ -12,7 +12,7 @@ from app.errors import StyleForgeError
 from app.options import MOST_MIXED, Part
 from app.parameters import AUTO, PARAMETERS
 from utils.text import printable
-from utils.translation.texts import tr
+from utils.translation.texts import tr, trn
 
 KEY = "Look"  # of the metadata of saved pictures
 MAX_TEXT = 100  # characters of a name in a message
@@ -75,14 +75,21 @@ def look_from(stored: object) -> Look:
         LookError: It is something else.
     """
     if not isinstance(stored, dict) or not isinstance(styles := stored.get("styles"), dict):
-        raise LookError("it names no styles")
+        raise LookError(tr("it names no styles"))
     shares = list(styles.values())
     if not 1 <= len(shares) <= MOST_MIXED:
-        raise LookError(f"it has {len(shares)} styles, not 1 to {MOST_MIXED}")
+        raise LookError(
+            trn(
+                "it has {n} style, not 1 to {most}",
+                "it has {n} styles, not 1 to {most}",
+                len(shares),
+                most=MOST_MIXED,
+            )
+        )
     if not all(isinstance(share, int | float) and not isinstance(share, bool) for share in shares):
-        raise LookError("the share of a style is no number")
+        raise LookError(tr("the share of a style is no number"))
     if min(shares) < 0 or not abs(sum(shares) - 1) <= _SUM * len(shares):
-        raise LookError("the shares of its styles do not add up to 1")
+        raise LookError(tr("the shares of its styles do not add up to 1"))
     settings: dict[str, Any] = {}
     for name in _SETTINGS:
         if name not in stored:
@@ -90,10 +97,17 @@ def look_from(stored: object) -> Look:
         value = float(stored[name]) if type(stored[name]) is int else stored[name]
         if not PARAMETERS[name].valid(value):
             shown = printable(repr(value), MAX_TEXT)
-            raise LookError(f"its {PARAMETERS[name].title.lower()} cannot be {shown}")
+            setting = _inside(PARAMETERS[name].title)
+            raise LookError(tr("its {setting} cannot be {value}", setting=setting, value=shown))
         settings[name] = value
     parts = tuple((str(key), share / sum(shares)) for key, share in styles.items())
     return Look(parts, **settings)
+
+
+def _inside(title: str) -> str:
+    """A title inside a sentence: small in English; other languages may need its capitals."""
+    translated = tr(title)
+    return title.lower() if translated == title else translated
 
 
 def parse_look(text: str) -> Look:
@@ -105,4 +119,4 @@ def parse_look(text: str) -> Look:
     try:
         return look_from(json.loads(text))
     except (ValueError, RecursionError) as exc:
-        raise LookError("it is not valid JSON") from exc
+        raise LookError(tr("it is not valid JSON")) from exc

@@ -139,9 +139,10 @@ def _named(entry: object) -> NamedLook:
     assert isinstance(entry, dict)  # as `look_from` found
     name, picture = entry.get("name"), entry.get("picture", "")
     if not isinstance(name, str) or not look_name(name):
-        raise LookError(f"it has no name but {printable(repr(name), MAX_TEXT)}")
+        shown = printable(repr(name), MAX_TEXT)
+        raise LookError(tr("it has no name but {value}", value=shown))
     try:
         data = base64.b64decode(picture, validate=True)
     except (TypeError, ValueError):
-        raise LookError("its picture is damaged") from None
+        raise LookError(tr("its picture is damaged")) from None
     return NamedLook(look_name(name), look, data)

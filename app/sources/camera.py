@@ -21,6 +21,7 @@ from app.sources.grabber import FeedLost, Grabber
 from app.sources.opencv_frames import retrieve_rgb
 from utils.opencv import cv2
 from utils.text import printable
+from utils.translation.joints import enumerated
 from utils.translation.numbers import number
 from utils.translation.texts import tr
 
@@ -173,7 +174,7 @@ def find_camera(which: str, cameras: tuple[CameraName, ...]) -> CameraName:
         raise StyleForgeError(
             tr("there is no camera {camera}: none is attached to this machine", camera=wanted)
         )
-    there = ", ".join(f"{camera.index} ({camera.name})" for camera in cameras)
+    there = enumerated(f"{camera.index} ({camera.name})" for camera in cameras)
     raise StyleForgeError(
         tr("there is no camera '{camera}', only {others}", camera=shown, others=there)
     )

@@ -146,7 +146,10 @@ class Grabber:
         fault = str(self._lost or "")
         if not fault and time.perf_counter() - self._last > STALL_S:
             fault = tr("{source} sends no picture", source=self._title)
-        return f"{fault[0].upper()}{fault[1:]}; {self._retry_text}." if fault else ""
+        if not fault:
+            return ""
+        fault = f"{fault[0].upper()}{fault[1:]}"
+        return tr("{fault}; {remedy}.", fault=fault, remedy=self._retry_text)
 
     def close(self, wait: float = 3.0) -> None:
         """Stop the thread, which releases the feed; wait for it at most `wait` seconds."""

@@ -14,6 +14,7 @@ from app.frame import Frame, FrameSource, SourceInfo
 from utils.images.opening import ImageError
 from utils.images.reading import read_picture
 from utils.text import printable
+from utils.translation.joints import clauses
 from utils.translation.texts import tr
 
 
@@ -132,7 +133,7 @@ class Pictures(FrameSource):
             over_white = (
                 "" if picture.alpha is None else tr("transparent parts are composited over white")
             )
-            note = "; ".join(filter(None, (picture.loss, over_white)))
+            note = clauses((picture.loss, over_white))
             status = tr("{fault}; skipped.", fault=fault[:1].upper() + fault[1:]) if fault else ""
             return LoadedPicture(at, frame, note, status)
         if len(self._paths) > 1:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from app.styles.pack import MAX_NAME_LENGTH, StyleError
 from utils.files.atomic import replacing
 from utils.text import printable
+from utils.translation.joints import clauses
+from utils.translation.texts import mark, tr
 
 if TYPE_CHECKING:  # PyTorch is imported only when a network is read
     from models.families.any_style import AnyStyleNetwork
@@ -21,7 +23,7 @@ if TYPE_CHECKING:  # PyTorch is imported only when a network is read
 # The networks that ship: the full one and the lite one, which keeps a stream fluid on a CPU. Where
 # only one of the files is there, it is the full one.
 SHIPPED = ("small.safetensors", "tiny.safetensors")
-MISSING = "a style picture needs an any-style network, and none is installed"
+MISSING = mark("a style picture needs an any-style network, and none is installed")
 _ENDING = ".safetensors"
 _KEPT = 2  # networks in memory, which a full and a lite one are; others take 90 MB each
 
@@ -44,7 +46,7 @@ class AnyStyleNetworks:
     def unavailable_reason(self) -> str:
         """Why no style can be made of a picture, as a clause; "" where there is a network."""
         there = any(path.is_file() for path in self._candidates())
-        return "" if there else MISSING
+        return "" if there else tr(MISSING)
 
     def find(self, digest: str) -> AnyStyleNetwork | None:
         """The network whose weights have this digest; None where it is not there.
@@ -113,7 +115,8 @@ class AnyStyleNetworks:
         except CheckpointError as exc:
             raise StyleError(str(exc)) from exc
         if network is None:
-            raise StyleError(f"{MISSING}; name the file of one that `styleforge train-vit` wrote")
+            advice = tr("name the file of one that `styleforge train-vit` wrote")
+            raise StyleError(clauses((tr(MISSING), advice)))
         if path is not None:
             with self._lock:
                 self._given.pop(network.digest, None)
@@ -137,8 +140,12 @@ class AnyStyleNetworks:
                 shutil.copyfile(source, temporary)
         except OSError as exc:
             raise StyleError(
-                f"the network '{printable(source.name, MAX_NAME_LENGTH)}' could not be copied to "
-                f"'{self._user}': {exc.strerror or exc}"
+                tr(
+                    "the network '{file}' could not be copied to '{folder}': {error}",
+                    file=printable(source.name, MAX_NAME_LENGTH),
+                    folder=self._user,
+                    error=exc.strerror or exc,
+                )
             ) from exc
 
     def drop_unused(self, needed: set[str]) -> None:

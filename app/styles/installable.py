@@ -19,6 +19,8 @@ from app.styles.pack import (
 )
 from utils.files import toml
 from utils.text import printable
+from utils.translation.joints import labeled
+from utils.translation.texts import tr
 
 if TYPE_CHECKING:  # PyTorch and Pillow are imported only when a style is installed
     import numpy as np
@@ -123,13 +125,14 @@ def read_installable(path: Path) -> Installable:
             read_pixels(spec.picture) if spec.picture else None,
         )
     except FileNotFoundError:
-        raise StyleError(f"'{name}' does not exist") from None
+        raise StyleError(tr("'{file}' does not exist", file=name)) from None
     except (CheckpointError, ImageError) as exc:
         raise StyleError(str(exc)) from exc
     except OSError as exc:
-        raise StyleError(f"'{name}' cannot be read: {exc.strerror or exc}") from exc
+        fault = exc.strerror or exc
+        raise StyleError(tr("'{file}' cannot be read: {error}", file=name, error=fault)) from exc
     except ValueError:  # no file can have this name
-        raise StyleError(f"'{name}' does not exist") from None
+        raise StyleError(tr("'{file}' does not exist", file=name)) from None
 
 
 def installable_of_picture(
@@ -158,7 +161,8 @@ def installable_of_picture(
     try:
         code = network.encode(picture)
     except ValueError as exc:
-        raise StyleError(f"'{printable(path.name, MAX_NAME_LENGTH)}': {exc}") from exc
+        shown = printable(path.name, MAX_NAME_LENGTH)
+        raise StyleError(labeled(f"'{shown}'", str(exc))) from exc
     return Installable(
         _title(path),
         ANY_STYLE,

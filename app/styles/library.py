@@ -29,6 +29,9 @@ from app.styles.pack_files import copy_pack, make_staging, move, set_title
 from app.styles.style_file import ENDING, SPEC, unpacked, write_style_file
 from models.families.keys import ANY_STYLE
 from utils.text import printable
+from utils.translation.joints import enumerated, labeled
+from utils.translation.lists import either
+from utils.translation.texts import mark, tr
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +41,8 @@ BUILTIN = Path(__file__).resolve().parents[2] / "assets" / "styles"
 ORDER = ("candy", "mosaic", "udnie", "rain_princess", "starry_night", "great_wave")
 MAX_KEY_LENGTH = 64  # of a new pack's folder; file systems allow 255, and snapshots add the time
 NETWORKS_FOLDER = "any_style"
+_NOT_RENAMED = mark("'{style}' is built in and cannot be renamed")
+_NOT_REMOVED = mark("'{style}' is built in and cannot be removed")
 
 
 def user_folder() -> Path:
@@ -105,7 +110,12 @@ class Library:
                     broken.append(str(exc))
                     continue
                 if any(style.key == other.key for other in found):
-                    broken.append(f"'{folder}' has the name of a built-in style; rename its folder")
+                    broken.append(
+                        tr(
+                            "'{folder}' has the name of a built-in style; rename its folder",
+                            folder=folder,
+                        )
+                    )
                 else:
                     found.append(style)
         found.sort(key=lambda s: (not s.builtin, _rank(s.key), s.title.casefold()))
@@ -301,8 +311,12 @@ class Library:
                 move(folder, self._user / key)
             except OSError as exc:
                 raise StyleError(
-                    f"the style '{spec.title}' could not be moved to '{self._user}': "
-                    f"{exc.strerror or exc}"
+                    tr(
+                        "the style '{style}' could not be moved to '{folder}': {error}",
+                        style=spec.title,
+                        folder=self._user,
+                        error=exc.strerror or exc,
+                    )
                 ) from exc
             self.reload()
             return self.get(key)
@@ -314,18 +328,22 @@ class Library:
             StyleError: The style is unknown or built in, another one has this title, or its
                 style.toml cannot be changed.
         """
-        style = self._own(key, "renamed")
+        style = self._own(key, _NOT_RENAMED)
         wanted = one_line(title)
         with self._lock:
             if not wanted:
-                raise StyleError(f"the style '{style.title}' needs a title")
+                raise StyleError(tr("the style '{style}' needs a title", style=style.title))
             if any(s.title.casefold() == wanted.casefold() for s in self.styles if s.key != key):
-                raise StyleError(f"there is another style '{wanted}' already")
+                raise StyleError(tr("there is another style '{style}' already", style=wanted))
             try:
                 set_title(style.weights.parent / "style.toml", wanted)
             except OSError as exc:
                 raise StyleError(
-                    f"the style '{style.title}' could not be renamed: {exc.strerror or exc}"
+                    tr(
+                        "the style '{style}' could not be renamed: {error}",
+                        style=style.title,
+                        error=exc.strerror or exc,
+                    )
                 ) from exc
             self.reload()
             return self.get(key)
@@ -348,7 +366,11 @@ class Library:
             return copy_pack(style.weights.parent, folder / key)
         except OSError as exc:
             raise StyleError(
-                f"the style '{style.title}' could not be exported: {exc.strerror or exc}"
+                tr(
+                    "the style '{style}' could not be exported: {error}",
+                    style=style.title,
+                    error=exc.strerror or exc,
+                )
             ) from exc
 
     def export_file(self, key: str, target: Path) -> Path:
@@ -369,8 +391,12 @@ class Library:
             return write_style_file(style, target)
         except OSError as exc:
             raise StyleError(
-                f"the style '{style.title}' could not be exported to "
-                f"'{printable(target.name, MAX_NAME_LENGTH)}': {exc.strerror or exc}"
+                tr(
+                    "the style '{style}' could not be exported to '{file}': {error}",
+                    style=style.title,
+                    file=printable(target.name, MAX_NAME_LENGTH),
+                    error=exc.strerror or exc,
+                )
             ) from exc
 
     def remove(self, key: str) -> None:
@@ -379,21 +405,27 @@ class Library:
         Raises:
             StyleError: the style is unknown or built in, or cannot be deleted.
         """
-        style = self._own(key, "removed")
+        style = self._own(key, _NOT_REMOVED)
         with self._lock:
             try:
                 shutil.rmtree(self._user / key)
             except OSError as exc:
-                raise StyleError(f"the style '{style.title}' could not be removed: {exc}") from exc
+                raise StyleError(
+                    tr(
+                        "the style '{style}' could not be removed: {error}",
+                        style=style.title,
+                        error=exc,
+                    )
+                ) from exc
             self.reload()
             if style.family == ANY_STYLE:
                 self._drop_unused_networks()
 
-    def _own(self, key: str, done: str) -> Style:
-        """The style `key`; StyleError if it is built in and thus cannot be `done`."""
+    def _own(self, key: str, refusal: str) -> Style:
+        """The style `key`; StyleError with `refusal`, in English, if it is built in."""
         style = self.get(key)
         if style.builtin:
-            raise StyleError(f"'{style.title}' is built in and cannot be {done}")
+            raise StyleError(tr(refusal, style=style.title))
         return style
 
     def _drop_unused_networks(self) -> None:
@@ -427,12 +459,15 @@ def _naming(path: Path) -> Iterator[None]:
     try:
         yield
     except StyleError as exc:
-        named = str(exc) if str(exc).startswith(f"'{name}'") else f"'{name}': {exc}"
-        raise StyleError(named) from exc
+        said = str(exc)  # a translation may begin otherwise, and have other quotation marks
+        raise StyleError(said if name in said else labeled(f"'{name}'", said)) from exc
     except OSError as exc:
-        raise StyleError(f"'{name}' cannot be installed: {exc.strerror or exc}") from exc
+        fault = exc.strerror or exc
+        raise StyleError(
+            tr("'{file}' cannot be installed: {error}", file=name, error=fault)
+        ) from exc
     except ValueError:  # no file can have this name
-        raise StyleError(f"'{name}' does not exist") from None
+        raise StyleError(tr("'{file}' does not exist", file=name)) from None
 
 
 def _read_again(builtin: Path, user: Path, included: Sequence[Path]) -> Library:
@@ -444,7 +479,9 @@ def _read_again(builtin: Path, user: Path, included: Sequence[Path]) -> Library:
 
 def _not_written(title: str, exc: Exception) -> StyleError:
     reason = getattr(exc, "strerror", None) or exc
-    return StyleError(f"the style '{title}' could not be written: {reason}")
+    return StyleError(
+        tr("the style '{style}' could not be written: {error}", style=title, error=reason)
+    )
 
 
 def _rank(key: str) -> int:
@@ -453,7 +490,12 @@ def _rank(key: str) -> int:
 
 def _unknown_style_message(key: str, known: Sequence[str]) -> str:
     if not known:
-        return f"there is no style '{key}': no style is installed"
+        return tr("there is no style '{style}': no style is installed", style=key)
     near = difflib.get_close_matches(key, known, n=2)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known)}"
-    return f"there is no style '{key}'; {hint}"
+    if near:
+        return tr(
+            "there is no style '{style}'; did you mean {others}?", style=key, others=either(near)
+        )
+    return tr(
+        "there is no style '{style}'; there are: {others}", style=key, others=enumerated(known)
+    )

@@ -12,11 +12,16 @@ from utils.files import toml
 from utils.files.byte_planes import unpack
 from utils.files.regular import check_regular, read_regular
 from utils.text import printable
+from utils.translation.texts import mark, tr
 
 MAX_TEXT_LENGTH = 300  # of a title and other texts of a pack; longer ones are truncated
 # In pictures and in streams, of a pack that names none, by its family.
 DEFAULT_TEXTURES = {FEED_FORWARD: (0.5, 0.1), ANY_STYLE: (0.25, 0.05)}
 MAX_NAME_LENGTH = 100  # characters of a file's name in a message
+_INVALID = mark("'{pack}/style.toml' is not valid: {fault}")
+_UNREADABLE_WEIGHTS = mark("'{pack}' names weights that cannot be read: {file}: {error}")
+_UNREADABLE_THUMBNAIL = mark("'{pack}' names a thumbnail that cannot be read: {file}: {error}")
+_UNREADABLE_PICTURE = mark("'{pack}' names a style picture that cannot be read: {file}: {error}")
 
 
 class StyleError(StyleForgeError):
@@ -61,11 +66,13 @@ def load_pack(folder: Path, *, builtin: bool = False) -> Style:
     try:
         spec = toml.load(folder / "style.toml")
     except FileNotFoundError:
-        raise StyleError(f"'{pack}' has no style.toml") from None
+        raise StyleError(tr("'{pack}' has no style.toml", pack=pack)) from None
     except OSError as exc:
-        raise StyleError(f"'{pack}/style.toml' cannot be read: {exc.strerror}") from exc
+        raise StyleError(
+            tr("'{pack}/style.toml' cannot be read: {error}", pack=pack, error=exc.strerror)
+        ) from exc
     except ValueError as exc:
-        raise StyleError(f"'{pack}/style.toml' is not valid: {printable(str(exc))}") from exc
+        raise StyleError(tr(_INVALID, pack=pack, fault=printable(str(exc)))) from exc
     try:
         title, weights = _text(spec, "title"), _text(spec, "weights")
         credit, licence = _text(spec, "credit", ""), _text(spec, "licence", "")
@@ -77,22 +84,29 @@ def load_pack(folder: Path, *, builtin: bool = False) -> Style:
         texture = _share(spec, "texture", still)
         stream_texture = _share(spec, "stream_texture", moving)
         if not weights:
-            raise KeyError("'weights' is empty")
+            raise KeyError(tr("'{field}' is empty", field="weights"))
     except (KeyError, TypeError) as exc:
-        raise StyleError(f"'{pack}/style.toml' is not valid: {exc.args[0]}") from exc
+        raise StyleError(tr(_INVALID, pack=pack, fault=exc.args[0])) from exc
     if family not in FAMILY_KEYS:
         raise StyleError(
-            f"'{pack}' is of a family of networks that this version does not know: "
-            f"{printable(family, MAX_NAME_LENGTH)}"
+            tr(
+                "'{pack}' is of a family of networks that this version does not know: {family}",
+                pack=pack,
+                family=printable(family, MAX_NAME_LENGTH),
+            )
         )
     for name in filter(None, (weights, lite)):
-        if not _has_file(folder, name, "weights"):
+        if not _has_file(folder, name, _UNREADABLE_WEIGHTS):
             raise StyleError(
-                f"'{pack}' names weights that are missing: {printable(name, MAX_NAME_LENGTH)}"
+                tr(
+                    "'{pack}' names weights that are missing: {file}",
+                    pack=pack,
+                    file=printable(name, MAX_NAME_LENGTH),
+                )
             )
     # Without a thumbnail, the gallery shows a color.
-    picture = thumbnail and _has_file(folder, thumbnail, "a thumbnail")
-    kept = style_picture and _has_file(folder, style_picture, "a style picture")
+    picture = thumbnail and _has_file(folder, thumbnail, _UNREADABLE_THUMBNAIL)
+    kept = style_picture and _has_file(folder, style_picture, _UNREADABLE_PICTURE)
     title, credit, licence = one_line(title) or pack, one_line(credit), one_line(licence)
     return Style(
         folder.name,
@@ -113,32 +127,38 @@ def load_pack(folder: Path, *, builtin: bool = False) -> Style:
     )
 
 
-def _has_file(folder: Path, name: str, what: str) -> bool:
+def _has_file(folder: Path, name: str, unreadable: str) -> bool:
     """Whether the pack contains the file `name`.
+
+    Args:
+        folder: The pack.
+        name: As the pack names it.
+        unreadable: What is said of one that cannot be read, in English.
 
     Raises:
         StyleError: the name points outside of the pack, or not to a regular file.
     """
     pack, shown = printable(folder.name, MAX_NAME_LENGTH), printable(name, MAX_NAME_LENGTH)
     if Path(name).name != name:
-        raise StyleError(f"'{pack}' names a file outside its own folder: {shown}")
+        raise StyleError(
+            tr("'{pack}' names a file outside its own folder: {file}", pack=pack, file=shown)
+        )
     try:
         check_regular(folder / name)
     except FileNotFoundError:
         return False
     except OSError as exc:
-        raise StyleError(
-            f"'{pack}' names {what} that cannot be read: {shown}: {exc.strerror}"
-        ) from exc
+        raise StyleError(tr(unreadable, pack=pack, file=shown, error=exc.strerror)) from exc
     return True
 
 
 def _text(spec: dict[str, object], name: str, default: str | None = None) -> str:
     value = spec.get(name, default)
     if value is None:
-        raise KeyError(f"'{name}' is missing")
+        raise KeyError(tr("'{field}' is missing", field=name))
     if not isinstance(value, str):
-        raise TypeError(f"'{name}' should be text, not {printable(repr(value), MAX_NAME_LENGTH)}")
+        shown = printable(repr(value), MAX_NAME_LENGTH)
+        raise TypeError(tr("'{field}' should be text, not {value}", field=name, value=shown))
     return value
 
 
@@ -146,7 +166,9 @@ def _share(spec: dict[str, object], name: str, default: float) -> float:
     value = spec.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         shown = printable(repr(value), MAX_NAME_LENGTH)
-        raise TypeError(f"'{name}' should be a number of 0 to 1, not {shown}")
+        raise TypeError(
+            tr("'{field}' should be a number of 0 to 1, not {value}", field=name, value=shown)
+        )
     return float(value)
 
 
@@ -174,8 +196,12 @@ def check_weights(style: Style, *, lite: bool = False) -> None:
         return
     if hashlib.sha256(unpack(read_regular(path, MAX_BYTES))).hexdigest() != sha256:
         raise StyleError(
-            f"'{path.name}' of the style '{style.title}' is not the file "
-            "its style.toml describes (the sha256 differs)"
+            tr(
+                "'{file}' of the style '{style}' is not the file its style.toml describes (the "
+                "sha256 differs)",
+                file=path.name,
+                style=style.title,
+            )
         )
 
 

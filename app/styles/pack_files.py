@@ -15,6 +15,7 @@ from app.styles.pack import StyleError
 from utils.files import toml
 from utils.files.atomic import atomic_write, sync
 from utils.text import printable
+from utils.translation.texts import tr
 
 ABANDONED_AFTER_S = 3600.0  # seconds after which an incomplete pack counts as abandoned
 _STAGING_PREFIX = ".installing-"
@@ -40,7 +41,9 @@ def set_title(spec: Path, title: str) -> None:
     except tomllib.TOMLDecodeError:  # the title has several lines
         changed = False
     if not changed:
-        raise StyleError(f"'{printable(str(spec))}' has no line that is the title alone")
+        raise StyleError(
+            tr("'{file}' has no line that is the title alone", file=printable(str(spec)))
+        )
     atomic_write(spec, text.encode("utf-8"))
 
 
@@ -83,7 +86,8 @@ def copy_pack(folder: Path, target: Path) -> Path:
         OSError: A file cannot be read or written, or `target` exists.
     """
     if target.exists():
-        raise FileExistsError(errno.EEXIST, f"there is a '{target.name}' in that folder already")
+        said = tr("there is a '{name}' in that folder already", name=target.name)
+        raise FileExistsError(errno.EEXIST, said)
     staging = make_staging(target.parent)
     try:
         for file in folder.iterdir():

@@ -19,6 +19,8 @@ from utils.files import toml
 from utils.files.atomic import replacing, sync
 from utils.files.regular import open_regular
 from utils.text import printable
+from utils.translation.lists import either
+from utils.translation.texts import tr
 
 ENDING = ".styleforge"
 SPEC = "style.toml"
@@ -98,9 +100,13 @@ def unpacked(path: Path, parent: Path | None = None) -> Iterator[Path]:
                 with zipfile.ZipFile(file) as archive:
                     _unpack(archive, folder, name)
             except (zipfile.BadZipFile, NotImplementedError, EOFError, UnicodeError) as exc:
-                raise StyleError(f"'{name}' is damaged: {printable(str(exc))}") from exc
+                raise StyleError(
+                    tr("'{file}' is damaged: {fault}", file=name, fault=printable(str(exc)))
+                ) from exc
             except (zlib.error, RuntimeError, struct.error) as exc:
-                raise StyleError(f"'{name}' is damaged: its contents cannot be unpacked") from exc
+                raise StyleError(
+                    tr("'{file}' is damaged: its contents cannot be unpacked", file=name)
+                ) from exc
         yield folder
 
 
@@ -114,8 +120,14 @@ def _names(spec: dict[str, object], shown: str) -> dict[str, int]:
         plain = isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", value)
         if not plain or not str(value).lower().endswith(endings) or value in found:
             raise StyleError(
-                f"'{shown}' has a style.toml whose '{field}' is not the name of a file of its own "
-                f"that ends in {' or '.join(endings)}: {printable(repr(value), MAX_NAME_LENGTH)}"
+                tr(
+                    "'{name}' has a style.toml whose '{field}' is not the name of a file of its "
+                    "own that ends in {endings}: {value}",
+                    name=shown,
+                    field=field,
+                    endings=either(endings),
+                    value=printable(repr(value), MAX_NAME_LENGTH),
+                )
             )
         found[str(value)] = most
     return found
@@ -128,36 +140,62 @@ def _check_end(file: BinaryIO, name: str) -> None:
     tail = file.read()
     file.seek(0)
     if size < _END.size or not tail[-_END.size :].startswith(b"PK\5\6"):
-        raise StyleError(f"'{name}' is not a file of a style: it is no ZIP archive, or cut short")
+        raise StyleError(
+            tr(
+                "'{file}' is not a file of a style: it is no ZIP archive, or cut short",
+                file=name,
+            )
+        )
     *_, count, directory, _, comment = _END.unpack(tail[-_END.size :])
     if comment or tail.startswith(b"PK\6\7"):
-        raise StyleError(f"'{name}' is not a file of a style: it is an archive of another kind")
+        raise StyleError(
+            tr("'{file}' is not a file of a style: it is an archive of another kind", file=name)
+        )
     if count > 1 + len(NAMED) or directory > MAX_DIRECTORY:
-        raise StyleError(f"'{name}' is not a file of a style: it has too many files")
+        raise StyleError(tr("'{file}' is not a file of a style: it has too many files", file=name))
 
 
 def _unpack(archive: zipfile.ZipFile, folder: Path, name: str) -> None:
     infos = {info.filename: info for info in archive.infolist()}
     if len(infos) != len(archive.infolist()):
-        raise StyleError(f"'{name}' has two files of one name")
+        raise StyleError(tr("'{file}' has two files of one name", file=name))
     if SPEC not in infos:
-        raise StyleError(f"'{name}' is not a file of a style: it has no {SPEC}")
+        raise StyleError(
+            tr("'{file}' is not a file of a style: it has no {part}", file=name, part=SPEC)
+        )
     for info in infos.values():
         kind = stat.S_IFMT(info.external_attr >> 16)
         plain = info.compress_type in _METHODS and not info.flag_bits & 1  # which means encrypted
         if not plain or kind not in (0, stat.S_IFREG):
             shown = printable(info.filename, MAX_NAME_LENGTH)
-            raise StyleError(f"'{name}' has what no file of a style has: {shown}")
+            raise StyleError(
+                tr("'{file}' has what no file of a style has: {part}", file=name, part=shown)
+            )
     _extract(archive, infos.pop(SPEC), folder, toml.MAX_BYTES, name)
     try:
         spec = toml.load(folder / SPEC)
     except ValueError as exc:
-        raise StyleError(f"'{name}' has a {SPEC} that is not valid: {printable(str(exc))}") from exc
+        fault = printable(str(exc))
+        raise StyleError(
+            tr(
+                "'{file}' has a {part} that is not valid: {fault}",
+                file=name,
+                part=SPEC,
+                fault=fault,
+            )
+        ) from exc
     names = _names(spec, name)
     for each in infos:  # compared as they are: no name of `names` leaves the folder
         if each not in names:
             shown = printable(each, MAX_NAME_LENGTH)
-            raise StyleError(f"'{name}' has a file that its {SPEC} does not name: {shown}")
+            raise StyleError(
+                tr(
+                    "'{file}' has a file that its {part} does not name: {name}",
+                    file=name,
+                    part=SPEC,
+                    name=shown,
+                )
+            )
     for each, info in infos.items():
         _extract(archive, info, folder, names[each], name)
 
@@ -167,6 +205,8 @@ def _extract(
 ) -> None:
     """Write one file, of which no more is unpacked than it says to have, and is allowed."""
     if info.file_size > most:
-        raise StyleError(f"'{name}' has a file that is too large: {info.filename}")
+        raise StyleError(
+            tr("'{file}' has a file that is too large: {name}", file=name, name=info.filename)
+        )
     with archive.open(info) as source, (folder / info.filename).open("xb") as out:
         shutil.copyfileobj(source, out, _PIECE)

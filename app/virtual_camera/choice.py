@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from app.errors import StyleForgeError
+from utils.translation.texts import tr
 
 SMALLEST, LARGEST = 16, 7680  # pixels a side
 
@@ -55,7 +56,12 @@ def parse_size(text: str) -> tuple[int, int]:
     sides = [int(side) for side in match.groups()] if match else []
     if not sides or not all(SMALLEST <= side <= LARGEST and side % 2 == 0 for side in sides):
         raise ValueError(
-            f"a camera's size is its width and height, even numbers of {SMALLEST} to {LARGEST}, as "
-            f"in 1280x720, not {text}"
+            tr(
+                "a camera's size is its width and height, even numbers of {smallest} to {largest}, "
+                "as in 1280x720, not {given}",
+                smallest=SMALLEST,
+                largest=LARGEST,
+                given=text,
+            )
         )
     return sides[0], sides[1]

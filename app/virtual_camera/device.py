@@ -16,18 +16,24 @@ from numpy.typing import NDArray
 from app.virtual_camera.choice import CameraChoice, VirtualCameraError
 from app.virtual_camera.formats import FORMATS
 from utils.text import printable
+from utils.translation.joints import clauses
+from utils.translation.texts import mark, tr
 
 log = logging.getLogger(__name__)
 
 LOOPBACK = "v4l2loopback"  # pyvirtualcam's backend, and the driver, of Linux
 DEVICES = Path("/sys/devices/virtual/video4linux")
 MODPROBE = "sudo modprobe v4l2loopback exclusive_caps=1 card_label=StyleForge"
-INSTALL = {
-    "linux": "install the driver v4l2loopback (of Debian, Ubuntu and Arch the package "
-    f"v4l2loopback-dkms, of RPM Fusion akmod-v4l2loopback) and run `{MODPROBE}`",
-    "darwin": "install OBS Studio 30 or newer from https://obsproject.com, and start and stop its "
-    "virtual camera once",
-    "win32": "install OBS Studio from https://obsproject.com, which brings a virtual camera",
+INSTALL = {  # with MODPROBE as {command}
+    "linux": mark(
+        "install the driver v4l2loopback (of Debian, Ubuntu and Arch the package "
+        "v4l2loopback-dkms, of RPM Fusion akmod-v4l2loopback) and run `{command}`"
+    ),
+    "darwin": mark(
+        "install OBS Studio 30 or newer from https://obsproject.com, and start and stop its "
+        "virtual camera once"
+    ),
+    "win32": mark("install OBS Studio from https://obsproject.com, which brings a virtual camera"),
 }
 
 
@@ -91,12 +97,13 @@ def why_not(said: str, system: str = sys.platform, devices: Path = DEVICES) -> s
         devices: Where Linux lists devices that are no hardware.
     """
     if system == "linux" and not any(devices.glob("video*")):
-        return f"there is no virtual camera: {INSTALL[system]}"
+        advice = tr(INSTALL[system], command=MODPROBE)
+        return tr("there is no virtual camera: {advice}", advice=advice)
     lines = [re.sub(r"^'\w+' backend: ", "", line) for line in said.splitlines() if line.strip()]
     sentences = [re.sub(r"[.?!]\s+(?=[A-Z])", "; ", line).rstrip(".?! ") for line in lines]
-    reason = printable("; ".join(sentences)) or "pyvirtualcam knows none of this system"
-    advice = INSTALL.get(system, "") if system != "linux" else ""
-    return "; ".join(filter(None, (f"the virtual camera cannot be opened: {reason}", advice)))
+    reason = printable(clauses(sentences)) or tr("pyvirtualcam knows none of this system")
+    advice = tr(INSTALL[system]) if system in INSTALL and system != "linux" else ""
+    return clauses((tr("the virtual camera cannot be opened: {reason}", reason=reason), advice))
 
 
 def readers_of(camera: Camera) -> Readers | None:
@@ -117,10 +124,14 @@ def _library() -> ModuleType:
         import pyvirtualcam  # pyright: ignore[reportMissingImports]  (an extra)
     except ModuleNotFoundError as exc:
         if exc.name != "pyvirtualcam":
-            raise VirtualCameraError(f"pyvirtualcam cannot be loaded: {exc}") from exc
+            raise _not_loaded(exc) from exc
         raise VirtualCameraError(
-            'the virtual camera needs the extra "camera": pip install "styleforge[camera]"'
+            tr('the virtual camera needs the extra "camera": pip install "styleforge[camera]"')
         ) from exc
     except ImportError as exc:
-        raise VirtualCameraError(f"pyvirtualcam cannot be loaded: {exc}") from exc
+        raise _not_loaded(exc) from exc
     return pyvirtualcam
+
+
+def _not_loaded(exc: ImportError) -> VirtualCameraError:
+    return VirtualCameraError(tr("pyvirtualcam cannot be loaded: {error}", error=exc))

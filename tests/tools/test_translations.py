@@ -9,7 +9,7 @@ import pytest
 
 from app.ui.actions import GROUPS
 from tools import translations
-from tools.bare_texts import bare_texts
+from tools.bare_texts import bare_errors, bare_texts
 from utils.translation.catalog import FOLDER, available, share
 from utils.translation.languages import LANGUAGES, SOURCE
 
@@ -39,6 +39,47 @@ NOT_SHOWN = {
         *("Reading the network", "Reading the picture", "Finding its style", "Saving the style"),
     ),
     "looks/look.py": ("Look",),
+    # Names of threads and of kinds, keys, and what a terminal is shown.
+    "sound/output.py": ("silent output",),
+    "sound/soundtrack.py": ("sound of a film",),
+    "sources/__init__.py": (
+        *("camera:0, camera:0@1280x720@30 or camera:its name", "a folder"),
+        *("http://camera.local/video.mjpg or rtsp://camera.local/stream",),
+        "a picture or video file",
+    ),
+    "sources/camera.py": ("Camera ",),
+    "sources/grabber.py": ("grabber ",),
+    "sources/network.py": ("network camera",),
+    "sources/video.py": ("video ",),
+    # What is being done, which app/live/style_jobs.py translates, and a title of nothing.
+    "styles/installable.py": ("Reading the picture", "Finding its style", "Style"),
+    "styles/library.py": ("Reading the network", "Saving the style"),
+    "virtual_camera/device.py": (
+        "sudo modprobe v4l2loopback exclusive_caps=1 card_label=StyleForge",
+    ),
+    "virtual_camera/sender.py": ("virtual camera",),
+}
+# The errors whose messages the window shows.
+SHOWN_ERRORS = frozenset(
+    (
+        *("StyleForgeError", "EngineError", "StyleError", "FeedLost", "SoundError", "LookError"),
+        *("ColorError", "VirtualCameraError", "ReportError", "FilmError", "FilmCancelled"),
+        *("RecordingError", "WipeError", "RunError", "DamagedRunError", "ExportError"),
+        *("TrainingError", "LayoutError", "NoRangesError", "WholeFileNeededError"),
+        *("CheckpointError", "UnsafeFileError", "ImageError", "RuntimeFault", "StateError"),
+    )
+)
+# Packages that give them translated texts, each with other errors that it quotes in them.
+TRANSLATED_ERRORS: dict[str, tuple[str, ...]] = {
+    "app/diagnostics": (),
+    "app/engine": (),
+    "app/film_frames": (),
+    "app/live": (),
+    "app/looks": (),
+    "app/sound": (),
+    "app/sources": (),
+    "app/styles": ("KeyError", "TypeError", "FileExistsError"),
+    "app/virtual_camera": ("ValueError",),
 }
 
 
@@ -57,11 +98,73 @@ def test_no_module_of_the_window_is_left_out():
     assert modules == {*converted(), *APART}
 
 
-@pytest.mark.parametrize("module", ["engine", "live", "looks"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        *("engine", "film_frames", "live", "looks", "sound", "sources", "styles"),
+        "virtual_camera",
+    ],
+)
 def test_no_text_of_a_package_below_the_window_reaches_it_without_being_translated(module):
     for path in sorted((UI.parent / module).rglob("*.py")):
         found = {words for _, words in bare_texts(path.read_text("utf-8"))}
         assert found <= set(NOT_SHOWN.get(f"{module}/{path.name}", ())), path
+
+
+@pytest.mark.parametrize("package", TRANSLATED_ERRORS)
+def test_no_error_that_the_window_shows_is_raised_without_being_translated(package):
+    errors = SHOWN_ERRORS.union(TRANSLATED_ERRORS[package])
+    modules = sorted((UI.parents[1] / package).rglob("*.py"))
+    assert modules
+    for path in modules:
+        assert not bare_errors(path.read_text("utf-8"), errors), path
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ('raise Fault("no style was chosen")', "no style was chosen"),
+        ('raise Fault("damaged")', "damaged"),
+        ("raise Fault(f\"'{name}' is damaged\") from exc", "'' is damaged"),
+        ('raise errors.Fault(f"{name} is damaged")', " is damaged"),
+        ('def lost(): return Fault(f"{name} was lost")', " was lost"),
+        ("raise Fault(f\"{' or '.join(names)}: {exc}\")", " or "),
+        ('raise Fault("one" if alone else tr("several"))', "one"),
+        ('raise Fault(clauses((tr("It stopped"), "try again")))', "try again"),
+        ('raise Fault(tr("{what} stopped", what=f"the camera {name}"))', "the camera "),
+        ('raise Fault("it stopped at {n}".format(n=n))', "it stopped at {n}"),
+        ('GONE = "it is gone"\ndef f(): raise Fault(GONE)', "it is gone"),
+        ('GONE = mark("gone")\ndef f(): raise Fault(f"{GONE}: {exc}")', "gone"),
+        ('def f():\n    said = f"{name} is gone"\n    raise Fault(said)', " is gone"),
+        ('def f():\n    said = said + " is gone"\n    raise Fault(said)', " is gone"),
+    ],
+)
+def test_a_bare_text_of_an_error_is_found(source, words):
+    assert [found for _, found in bare_errors(source, {"Fault"})] == [words]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'raise Fault(tr("no style was chosen"))',
+        'raise Fault(trn("{n} style", "{n} styles", n))',
+        "raise Fault(str(exc))",
+        "raise Fault(reason)",
+        "raise Fault",
+        'raise Fault(f"{width}x{height}: {exc}")',
+        'raise Other("no style was chosen")',
+        'raise Fault(told(exc, "a key of three"))',
+        'raise Fault(tr("one") if kind == "of one" else tr("several"))',
+        "raise Fault(labeled(f\"'{name}'\", str(exc)))",
+        'raise Fault(tr("{file} has no {part}", file=name, part="style.toml"))',
+        'GONE = mark("it is gone")\ndef f(): raise Fault(tr(GONE))',
+        'NAME = "style.toml"\ndef f(): raise Fault(f"{NAME}: {exc}")',
+        'def f():\n    said = tr("it is gone")\n    raise Fault(said)',
+        'def f(): said = "it is gone"\ndef g(said): raise Fault(said)',
+    ],
+)
+def test_a_text_of_an_error_that_is_translated_or_none_is_not_found(source):
+    assert not bare_errors(source, {"Fault"})
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from utils.translation.texts import tr
 
@@ -12,3 +13,12 @@ def listed(words: Sequence[str]) -> str:
     if len(words) < 2:
         return "".join(words)
     return tr("{several} and {last}", several=", ".join(words[:-1]), last=words[-1])
+
+
+def either(words: Sequence[str]) -> str:
+    """Return "a", "a or b" or "a or b or c"; "" of nothing."""
+    return reduce(_or, words, "")
+
+
+def _or(several: str, last: str) -> str:
+    return tr("{several} or {last}", several=several, last=last) if several else last

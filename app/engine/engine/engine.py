@@ -38,6 +38,8 @@ from models.inference.host_memory import new_pinned_pixels
 from models.transformer_net import ALL_VARIANTS
 from utils.devices import resolve
 from utils.free_memory import free_bytes
+from utils.translation.joints import enumerated
+from utils.translation.texts import tr
 
 log = logging.getLogger(__name__)
 
@@ -133,7 +135,14 @@ class Engine:
             raise EngineError(str(exc)) from exc
         for what, known in {"kernels": ALL_VARIANTS, **CHOICES}.items():
             if (name := getattr(config, what)) not in known:
-                raise EngineError(f"there are no {what} '{name}', only {', '.join(known)}")
+                raise EngineError(
+                    tr(
+                        "there are no {setting} '{value}', only {others}",
+                        setting=what,
+                        value=name,
+                        others=enumerated(known),
+                    )
+                )
         try:
             runtime = (
                 FAMILIES[self._library.get(config.style).family].variant(config.kernels).runtime
@@ -322,7 +331,7 @@ class Engine:
 
     def _in_force(self) -> EngineConfig:
         if self._config is None:
-            raise EngineError("no style was chosen yet")
+            raise EngineError(tr("no style was chosen yet"))
         return self._config
 
     def _takes(self, newest: EngineConfig | None, config: EngineConfig) -> TypeGuard[EngineConfig]:

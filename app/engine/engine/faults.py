@@ -13,6 +13,7 @@ from kernels.frames.stream_state import StateError
 from models.runtimes.runtime import RuntimeFault
 from utils.devices import title
 from utils.opencv import cv2
+from utils.translation.texts import tr
 
 
 class EngineError(StyleForgeError):
@@ -42,6 +43,9 @@ def memory_errors(
         release()
         torch.cuda.empty_cache()
         raise EngineError(
-            f"{title(device)} ran out of memory on a frame of "
-            f"{frame.width}x{frame.height}; choose a smaller size"
+            tr(
+                "{device} ran out of memory on a frame of {size}; choose a smaller size",
+                device=title(device),
+                size=f"{frame.width}x{frame.height}",
+            )
         ) from exc

@@ -14,6 +14,7 @@ from app.engine.network_pool import NetworkPool
 from app.engine.process_mode import ProcessMode
 from app.engine.style_weights import StyleWeights
 from app.frame import Frame
+from utils.translation.joints import clauses
 from utils.translation.texts import tr
 
 
@@ -58,7 +59,8 @@ class Preparation:
         if not config.compare:
             bands = self._networks.bands_reason(family, precision, device, sizes.detail)
         if bands and (runtime := family.variant(config.kernels).runtime):
-            raise EngineError(f"{runtime.title} has no bands of rows; {bands}")
+            refusal = tr("{runtime} has no bands of rows", runtime=runtime.title)
+            raise EngineError(clauses((refusal, bands)))
         return Inferred(
             frame, config, mode, device, precision, active, sizes, texture, (), (), {}, 0.0, bands
         )

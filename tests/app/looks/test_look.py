@@ -11,6 +11,7 @@ from app.engine.config import EngineConfig
 from app.looks.look import Look, LookError, parse_look
 from app.looks.look_file import DAMAGED, LookFile, NamedLook, look_name
 from models.precision import Precision
+from utils.translation import texts
 
 MIXED = replace(
     EngineConfig(style="udnie", mix="candy", mix_amount=0.3, strength=0.7, keep_colors=True),
@@ -18,6 +19,19 @@ MIXED = replace(
     texture=0.25,
 )
 LOOK = Look.of(MIXED)
+
+
+def test_what_is_no_value_of_a_setting_is_told_in_the_chosen_language(monkeypatch):
+    stored = json.dumps({"styles": {"udnie": 1}, "keep_colors": "maybe"})
+    with pytest.raises(LookError, match=r"^its keep colors cannot be 'maybe'$"):
+        parse_look(stored)
+    german = {
+        "its {setting} cannot be {value}": "{value} geht nicht bei {setting}",
+        "Keep colors": "Farben behalten",
+    }
+    monkeypatch.setattr(texts, "_Chosen", type("Chosen", (), {"key": "de", "texts": german}))
+    with pytest.raises(LookError, match=r"^'maybe' geht nicht bei Farben behalten$"):
+        parse_look(stored)
 
 
 def test_a_look_comes_back_and_changes_nothing_else():

@@ -15,6 +15,7 @@ from app.styles.library import Library
 from app.styles.pack import StyleError
 from app.styles.style_file import MAX_WEIGHTS, SPEC, unpacked
 from models import checkpoints
+from utils.translation import texts
 
 
 @pytest.fixture
@@ -194,3 +195,14 @@ def test_nothing_is_unpacked_outside_of_its_folder(file, tmp_path):
 
 def test_the_largest_weights_are_those_of_checkpoints():
     assert MAX_WEIGHTS == checkpoints.MAX_BYTES
+
+
+def test_a_fault_that_names_its_file_in_another_language_names_it_once(
+    library, tmp_path, monkeypatch
+):
+    (tmp_path / "udnie.styleforge").write_bytes(b"nothing")
+    english = "'{file}' is not a file of a style: it is no ZIP archive, or cut short"
+    german = {english: "Kein Stil ist „{file}“"}
+    monkeypatch.setattr(texts, "_Chosen", type("Chosen", (), {"key": "de", "texts": german}))
+    with pytest.raises(StyleError, match=r"^Kein Stil ist „udnie\.styleforge“$"):
+        library.install(tmp_path / "udnie.styleforge")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.virtual_camera.choice import CameraChoice, VirtualCameraError
-from app.virtual_camera.device import INSTALL, open_camera, readers_of, why_not
+from app.virtual_camera.device import INSTALL, MODPROBE, open_camera, readers_of, why_not
 from tests.helpers.virtual_cameras import fake_cameras
 
 NONE_FOUND = (
@@ -44,7 +44,7 @@ def test_a_library_that_does_not_load_is_told_from_one_that_is_missing(monkeypat
 
 def test_on_linux_without_a_device_the_package_and_the_line_are_named(tmp_path):
     said = why_not(NONE_FOUND, "linux", tmp_path)
-    assert said == f"there is no virtual camera: {INSTALL['linux']}"
+    assert said == f"there is no virtual camera: {INSTALL['linux'].format(command=MODPROBE)}"
     assert "v4l2loopback-dkms" in said
     assert "`sudo modprobe v4l2loopback exclusive_caps=1" in said
 

@@ -76,7 +76,7 @@ MUTANTS = (
     Mutant(
         "without a virtual camera it is not said what to install",
         "app/virtual_camera/device.py",
-        'return f"there is no virtual camera: {INSTALL[system]}"',
+        'return tr("there is no virtual camera: {advice}", advice=advice)',
         'return "there is no virtual camera"',
         (
             "tests/app/virtual_camera/test_device.py::"

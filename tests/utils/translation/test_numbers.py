@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from utils.translation import numbers
-from utils.translation.lists import listed
+from utils.translation.lists import either, listed
 from utils.translation.numbers import number, significant
 
 
@@ -43,3 +43,11 @@ def test_a_large_number_is_written_out():
 )
 def test_things_are_listed_in_one_sentence(words, said):
     assert listed(words) == said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [([], ""), (["a"], "a"), (["a", "b"], "a or b"), ([*"abc"], "a or b or c")],
+)
+def test_what_can_be_chosen_is_listed_in_one_sentence(words, said):
+    assert either(words) == said
