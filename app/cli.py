@@ -16,6 +16,7 @@ from typing import Any, NoReturn, TextIO
 from app.commands.style_flags import add_style_options
 from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError, advice_for
 from app.exit_status import EXIT_STATUSES, FAILED, INTERRUPTED, WRONG_USAGE
+from app.processes.language import adopt
 from app.version import styleforge_version
 from utils.text import printable
 from utils.threads import limit_openmp_spin
@@ -73,6 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(argv: list[str]) -> int:
     limit_openmp_spin()
+    adopt()
     # The window and the commands prepare the kernels and report missing ones themselves.
     warnings.filterwarnings("ignore", "StyleForge's native kernels")
     # PyTorch 2.9 says this of settings that every version from it on has.

@@ -17,6 +17,8 @@ from app.sound.device import Heard
 from utils.files.atomic import temporary_name
 from utils.opencv import cv2
 from utils.pyav import av
+from utils.translation.joints import clauses
+from utils.translation.texts import tr
 
 Pixels = NDArray[np.uint8]
 
@@ -169,7 +171,7 @@ class Recording:
 
     def _end(self) -> None:
         if self._file is None:
-            self._fault = self._fault_message("there was no picture to record")
+            self._fault = self._fault_message(tr("there was no picture to record"))
             return
         try:
             self._write_sound(self._before + 1 / FPS)
@@ -190,13 +192,16 @@ class Recording:
         with suppress(OSError):  # its folder may be missing
             if _readable(self._part):
                 self._part.replace(self.path)
-                message += f"; what was recorded until then is kept in {self.path}"
+                kept = tr("what was recorded until then is kept in {path}", path=self.path)
+                message = clauses((message, kept))
             else:
                 self._part.unlink()
         self._fault = message
 
     def _fault_message(self, fault: str) -> str:
-        return f"the video '{self.path.name}' could not be written: {fault}"
+        return tr(
+            "the video '{file}' could not be written: {fault}", file=self.path.name, fault=fault
+        )
 
 
 def _readable(path: Path) -> bool:

@@ -16,6 +16,7 @@ import psutil
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
 import app
+from app.processes import language
 from utils.translation.texts import tr
 
 log = logging.getLogger(__name__)
@@ -82,6 +83,8 @@ class CommandProcess(QObject):
         process.setWorkingDirectory(str(ROOT))
         environment = QProcessEnvironment.systemEnvironment()
         environment.insert("PYTHONUTF8", "1")  # its output is read as UTF-8, whatever the locale
+        for name, value in language.told().items():  # what it says of an error is shown here
+            environment.insert(name, value)
         process.setProcessEnvironment(environment)
         process.started.connect(self._lower_priority)
         process.readyReadStandardOutput.connect(self._read_events)

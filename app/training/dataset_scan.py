@@ -9,6 +9,7 @@ from pathlib import Path
 from app.training.request import OWN_RESULTS
 from models.training.data import find_photographs, load_photographs
 from models.training.errors import TrainingError
+from utils.translation.texts import tr
 
 MAX_DECODED = 200  # photographs to decode, sampled from a larger folder
 SIDE = 48  # pixels; enough to detect a single-color picture
@@ -52,7 +53,7 @@ def scan_dataset(folder: Path, wanted: Callable[[], bool] = lambda: True) -> Dat
         check_wanted(0, 0)
         seen = load_photographs(paths, SIDE, MAX_DECODED, progress=check_wanted)
     except _AbandonedError:
-        return DatasetScan(problem="not scanned")
+        return DatasetScan(problem=tr("not scanned"))
     except (TrainingError, OSError) as exc:
         return DatasetScan(problem=str(exc))
     return DatasetScan(len(paths), len(seen) + len(seen.skipped), seen.skipped)

@@ -28,6 +28,7 @@ from utils.files.regular import read_regular
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
 from utils.text import printable
+from utils.translation.texts import tr
 
 FORMAT = 1
 PICTURE_SIDE = 1536  # pixels; twice the largest style size of the presets
@@ -221,7 +222,9 @@ class RunStore:
             if folder is not None:
                 shutil.rmtree(folder, ignore_errors=True)
             reason = getattr(exc, "strerror", None) or exc
-            raise RunError(f"the training run could not be written: {reason}") from exc
+            raise RunError(
+                tr("the training run could not be written: {reason}", reason=reason)
+            ) from exc
         return replace(run, path=path)
 
     def all(self) -> tuple[RunDirectory, ...]:
@@ -269,7 +272,7 @@ class RunStore:
     def delete(self, run: RunDirectory) -> None:
         """Delete a run with its checkpoint. Raises RunError."""
         if run.path.parent != self._root:
-            raise RunError(f"'{run.path}' is not a training run of this library")
+            raise RunError(tr("'{path}' is not a training run of this library", path=run.path))
         discarded = run.path.with_name(f"{DELETING_PREFIX}{run.path.name}")
         try:
             run.path.rename(discarded)  # so that a partly deleted run is never listed
@@ -277,7 +280,9 @@ class RunStore:
         except FileNotFoundError:
             return
         except OSError as exc:
-            raise RunError(f"the run of '{run.title}' could not be deleted: {exc}") from exc
+            raise RunError(
+                tr("the run of '{title}' could not be deleted: {error}", title=run.title, error=exc)
+            ) from exc
 
 
 def read_run(path: Path) -> RunDirectory:
@@ -291,7 +296,12 @@ def read_run(path: Path) -> RunDirectory:
     try:
         values: Any = json.loads(read_regular(description, MAX_DESCRIPTION_BYTES).decode("utf-8"))
         if values["format"] != FORMAT:
-            raise RunError(f"'{printable(path.name)}' was written by another version of StyleForge")
+            raise RunError(
+                tr(
+                    "'{name}' was written by another version of StyleForge",
+                    name=printable(path.name),
+                )
+            )
         title, picture, flags = values["title"], values["picture"], values["flags"]
         iterations, lite_init = values["iterations"], values.get("lite_init", "")
         if not (isinstance(flags, list) and type(iterations) is int and iterations > 0):
@@ -306,11 +316,15 @@ def read_run(path: Path) -> RunDirectory:
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as exc:
         remains = RunDirectory(path, "", "", (), 0)
         if not remains.worth_keeping:
-            raise RunError(f"'{printable(path.name)}' is not a training run") from exc
+            raise RunError(tr("'{name}' is not a training run", name=printable(path.name))) from exc
         rest = remains.pack if remains.pack.is_dir() else remains.checkpoint
         raise DamagedRunError(
-            f"the training in '{path}' cannot be resumed: its 'run.json' is missing or damaged; "
-            f"'{rest}' can be installed as a style, or the folder be deleted"
+            tr(
+                "the training in '{folder}' cannot be resumed: its 'run.json' is missing or "
+                "damaged; '{rest}' can be installed as a style, or the folder be deleted",
+                folder=path,
+                rest=rest,
+            )
         ) from exc
     return run.with_history(_valid_history(values.get("history")))
 

@@ -18,6 +18,9 @@ import torch
 from models.safe_load import is_dict, load_tensors
 from models.training.errors import TrainingError
 from utils.text import printable
+from utils.translation.joints import clauses, enumerated
+from utils.translation.numbers import number
+from utils.translation.texts import tr
 
 PATH = 1000  # characters of a full path in a message
 
@@ -77,12 +80,14 @@ def save_run(path: Path, run: SavedRun) -> None:
         fresh.replace(path)
     except OSError as exc:
         fresh.unlink(missing_ok=True)
-        kept = "; the one written before is kept" if path.is_file() else ""
-        shown = printable(str(path), PATH)
-        raise TrainingError(
-            f"the checkpoint '{shown}' of iteration {run.iteration} could not be written "
-            f"({exc.strerror or exc}){kept}"
-        ) from exc
+        kept = tr("the one written before is kept") if path.is_file() else ""
+        unwritten = tr(
+            "the checkpoint '{file}' of iteration {n} could not be written ({error})",
+            file=printable(str(path), PATH),
+            n=number(run.iteration),
+            error=exc.strerror or exc,
+        )
+        raise TrainingError(clauses((unwritten, kept))) from exc
 
 
 def resume_run(path: Path, run: SavedRun) -> str:
@@ -100,7 +105,7 @@ def resume_run(path: Path, run: SavedRun) -> str:
     """
     if not path.is_file():
         shown = printable(str(path), PATH)
-        raise TrainingError(f"there is no run to resume: '{shown}' does not exist")
+        raise TrainingError(tr("there is no run to resume: '{file}' does not exist", file=shown))
     try:
         _resume(path, run)
         return ""
@@ -114,7 +119,7 @@ def resume_run(path: Path, run: SavedRun) -> str:
             raise damaged from None
     # Immediately: the next save would keep the damaged file as the previous checkpoint.
     previous.replace(path)
-    return f"'{printable(path.name)}' was damaged; the checkpoint before it is used"
+    return tr("'{file}' was damaged; the checkpoint before it is used", file=printable(path.name))
 
 
 def forget_run(path: Path) -> None:
@@ -169,16 +174,22 @@ def _resume(path: Path, run: SavedRun) -> None:
     try:
         differences = run.differences(state)
     except (LookupError, ValueError, TypeError, AttributeError, RecursionError) as exc:
-        raise _DamagedError(f"'{shown}' is not a training checkpoint, or is damaged") from exc
+        raise _DamagedError(
+            tr("'{file}' is not a training checkpoint, or is damaged", file=shown)
+        ) from exc
     if differences:
         raise TrainingError(
-            f"the run in '{shown}' cannot be resumed with other settings: it was started with "
-            + printable(", ".join(differences))
+            tr(
+                "the run in '{file}' cannot be resumed with other settings: it was started with "
+                "{settings}",
+                file=shown,
+                settings=printable(enumerated(differences)),
+            )
         )
     try:
         run.restore(state)
     except (LookupError, ValueError, TypeError, AttributeError, RuntimeError, OverflowError) as exc:
-        raise _DamagedError(f"'{shown}' is a damaged training checkpoint") from exc
+        raise _DamagedError(tr("'{file}' is a damaged training checkpoint", file=shown)) from exc
 
 
 def _read(path: Path, expected: str) -> dict[str, Any]:
@@ -189,9 +200,11 @@ def _read(path: Path, expected: str) -> dict[str, Any]:
             file.seek(0)
             state = load_tensors(file)
     except (OSError, ValueError) as exc:
-        raise _DamagedError(f"'{shown}' is not a training checkpoint, or is damaged") from exc
+        raise _DamagedError(
+            tr("'{file}' is not a training checkpoint, or is damaged", file=shown)
+        ) from exc
     if not is_dict(state) or state.get("format") != expected:
-        raise _DamagedError(f"'{shown}' is not a training checkpoint")
+        raise _DamagedError(tr("'{file}' is not a training checkpoint", file=shown))
     return state
 
 

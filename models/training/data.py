@@ -20,6 +20,8 @@ from models.training.errors import TrainingError
 from utils.images.opening import ImageError, picture_endings
 from utils.images.reading import read_pixels
 from utils.text import printable
+from utils.translation.numbers import number
+from utils.translation.texts import tr, trn
 
 PORTION = 0.4  # of a GPU's free memory that photographs may fill
 DECODERS = 8  # threads
@@ -66,7 +68,7 @@ def find_photographs(
     """
     shown = printable(str(folder))
     if not folder.is_dir():
-        raise TrainingError(f"the folder of photographs '{shown}' does not exist")
+        raise TrainingError(tr("the folder of photographs '{folder}' does not exist", folder=shown))
     endings = picture_endings()
     found = [
         path
@@ -76,12 +78,16 @@ def find_photographs(
         and path.is_file()
     ]
     if not found:
-        raise TrainingError(f"the folder '{shown}' holds no photographs")
+        raise TrainingError(tr("the folder '{folder}' holds no photographs", folder=shown))
     known = {name for path in found for name in (path.name, path.relative_to(folder).as_posix())}
     absent = [name for name in exclude if name not in known]
     if absent:
         raise TrainingError(
-            f"a photograph to leave out is not in '{shown}': {printable(absent[0])}"
+            tr(
+                "a photograph to leave out is not in '{folder}': {name}",
+                folder=shown,
+                name=printable(absent[0]),
+            )
         )
     left_out = set(exclude)
     kept = [
@@ -90,7 +96,7 @@ def find_photographs(
         if path.name not in left_out and path.relative_to(folder).as_posix() not in left_out
     ]
     if not kept:
-        raise TrainingError(f"every photograph of '{shown}' is left out")
+        raise TrainingError(tr("every photograph of '{folder}' is left out", folder=shown))
     return kept
 
 
@@ -117,7 +123,9 @@ def load_photographs(
         TrainingError: No photograph can be used, or the limit is less than 1.
     """
     if limit < 1:
-        raise TrainingError(f"the number of photographs to keep should be 1 or more, not {limit}")
+        raise TrainingError(
+            tr("the number of photographs to keep should be 1 or more, not {n}", n=limit)
+        )
     if len(paths) > limit:
         chosen = np.random.default_rng(seed).choice(len(paths), limit, replace=False)
         paths = [paths[int(n)] for n in sorted(chosen)]
@@ -129,7 +137,7 @@ def load_photographs(
         except (ImageError, OSError) as exc:
             return str(exc)
         name = printable(paths[place].name)
-        return f"'{name}' is of one color" if _plain(squares[place]) else ""
+        return tr("'{file}' is of one color", file=name) if _plain(squares[place]) else ""
 
     faults: list[str] = []
     pool = ThreadPoolExecutor(DECODERS)
@@ -141,7 +149,15 @@ def load_photographs(
         pool.shutdown(cancel_futures=True)
     skipped = tuple(fault for fault in faults if fault)
     if len(skipped) == len(paths):
-        raise TrainingError(f"none of the {len(paths)} photographs can be used: {skipped[0]}")
+        raise TrainingError(
+            trn(
+                "none of the {n} photographs can be used: {fault}",
+                "none of the {n} photographs can be used: {fault}",
+                len(paths),
+                n=number(len(paths)),
+                fault=skipped[0],
+            )
+        )
     if skipped:
         squares = squares[[not fault for fault in faults]]
     names = tuple(path.name for path, fault in zip(paths, faults, strict=True) if not fault)

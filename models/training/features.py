@@ -18,6 +18,8 @@ from models.training.download.published import TORCHVISION_PREFIX
 from models.training.errors import TrainingError
 from models.training.vgg_layers import CHANNELS, KINDS, LAYERS, layer_shapes
 from utils.text import printable
+from utils.translation.joints import enumerated
+from utils.translation.texts import tr
 
 NAME = 100  # characters of a file's name in a message
 POOLED = ("relu2_1", "relu3_1")  # preceded by a 2x2 max pooling
@@ -120,12 +122,16 @@ def load_vgg(path: Path, expects: str | None = None) -> Vgg19Features:
     """
     name = printable(path.name, NAME)
     if not path.is_file():
-        raise TrainingError(f"the VGG-19 file '{printable(str(path))}' does not exist")
+        raise TrainingError(
+            tr("the VGG-19 file '{file}' does not exist", file=printable(str(path)))
+        )
     try:
         state, declared = _read(path)
     except OSError as exc:
         reason = exc.strerror or exc
-        raise TrainingError(f"the VGG-19 file '{name}' cannot be read: {reason}") from exc
+        raise TrainingError(
+            tr("the VGG-19 file '{file}' cannot be read: {reason}", file=name, reason=reason)
+        ) from exc
     shapes = layer_shapes()
     wrong = [
         key
@@ -134,16 +140,28 @@ def load_vgg(path: Path, expects: str | None = None) -> Vgg19Features:
     ]
     if wrong:
         raise TrainingError(
-            f"'{name}' is not VGG-19: missing or of another kind or shape: {', '.join(wrong)}"
+            tr(
+                "'{file}' is not VGG-19: missing or of another kind or shape: {layers}",
+                file=name,
+                layers=enumerated(wrong),
+            )
         )
     broken = [key for key in shapes if not bool(torch.isfinite(state[key].float()).all())]
     if broken:
-        raise TrainingError(f"'{name}' holds numbers that are not finite: {broken[0]}")
+        raise TrainingError(
+            tr("'{file}' holds numbers that are not finite: {layer}", file=name, layer=broken[0])
+        )
     expects = expects or declared
     if expects is None:
+        one, other = INPUTS
         raise TrainingError(
-            f"'{name}' does not say which input it was trained on; "
-            f"pass --vgg-input {' or '.join(INPUTS)}"
+            tr(
+                "'{file}' does not say which input it was trained on; pass --vgg-input {one} or "
+                "{other}",
+                file=name,
+                one=one,
+                other=other,
+            )
         )
     return Vgg19Features(state, expects)
 
@@ -172,15 +190,19 @@ def _read(path: Path) -> tuple[dict[str, Tensor], str | None]:
                 state = {key: tensors.get_tensor(key) for key in tensors.keys()}  # noqa: SIM118
         except SafetensorError as exc:
             why = printable(str(exc), 3 * NAME)
-            raise TrainingError(f"'{name}' is a damaged safetensors file: {why}") from exc
+            raise TrainingError(
+                tr("'{file}' is a damaged safetensors file: {reason}", file=name, reason=why)
+            ) from exc
         return state, "caffe" if "BGR" in order else "torchvision" if "RGB" in order else None
     try:
         with path.open("rb") as file:
             state = load_tensors(file)
     except UnsafeFileError as exc:
-        raise TrainingError(f"'{name}' is not a file of weights, or {exc}") from exc
+        raise TrainingError(
+            tr("'{file}' is not a file of weights, or {fault}", file=name, fault=exc)
+        ) from exc
     if not is_dict(state):
-        raise TrainingError(f"'{name}' is not VGG-19: it holds no table of weights")
+        raise TrainingError(tr("'{file}' is not VGG-19: it holds no table of weights", file=name))
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return state, "torchvision" if digest.startswith(TORCHVISION_PREFIX) else None

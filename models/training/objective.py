@@ -11,6 +11,7 @@ from models.training.config import TILE, TrainingConfig
 from models.training.errors import TrainingError
 from models.training.features import Vgg19Features
 from models.training.losses import content_loss, gram, style_loss, total_variation
+from utils.translation.texts import tr
 
 CONTENT = "relu3_2"
 STYLE = ("relu1_1", "relu2_1", "relu3_1", "relu3_4")
@@ -35,8 +36,12 @@ class Objective:
         short = round(min(style.shape[2:]) * min(config.style_scales))
         if short < TILE:
             raise TrainingError(
-                f"the style picture's short side is {short} pixels at the smallest scale; "
-                f"it needs {TILE}: choose a larger style size or scale"
+                tr(
+                    "the style picture's short side is {short} pixels at the smallest scale; it "
+                    "needs {n}: choose a larger style size or scale",
+                    short=short,
+                    n=TILE,
+                )
             )
         self._config = config
         self._features = features

@@ -28,6 +28,7 @@ from models.training.objective import Objective
 from models.training.projected_clamp import projected_clamp
 from models.training.stability import Disturbance, disturb, inside, stability_loss
 from models.transformer_net import TransformerNetBaseline
+from utils.translation.texts import tr
 
 
 class StepLosses(NamedTuple):
@@ -296,12 +297,18 @@ class Run:
         """
         theirs = {"weave_weight": 0.0} | json.loads(state["identity"])  # older ones lack it
         words = {
-            "style picture": "another style picture",
-            "photographs": "other photographs",
-            "clamped": "pictures judged before they were clamped",
+            "style picture": tr("another style picture"),
+            "photographs": tr("other photographs"),
+            "clamped": tr("pictures judged before they were clamped"),
         }
         return [
-            words.get(name, f"{name.replace('_', ' ')} {theirs.get(name)} rather than {value}")
+            words.get(name)
+            or tr(
+                "{setting} {stored} rather than {wanted}",
+                setting=name.replace("_", " "),
+                stored=theirs.get(name),
+                wanted=value,
+            )
             for name, value in self._identity.items()
             if theirs.get(name) != value
         ]

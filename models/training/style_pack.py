@@ -23,6 +23,7 @@ from utils.files import toml
 from utils.files.atomic import sync
 from utils.images.opening import ImageError
 from utils.images.writing import write_pixels
+from utils.translation.texts import tr
 
 # A pack "wave" is written to ".wave.new-x1y2z3ab" next to it; an older pack is called
 # ".wave.replaced" until the new one has its name. Libraries ignore names that begin with a dot.
@@ -54,10 +55,15 @@ def check_free(folder: Path, *, overwrite: bool) -> None:
     if not folder.exists():
         return
     if not (folder / "style.toml").is_file():
-        raise TrainingError(f"'{folder}' exists and is not a style pack; choose another --name")
+        raise TrainingError(
+            tr("'{folder}' exists and is not a style pack; choose another --name", folder=folder)
+        )
     if not overwrite:
         raise TrainingError(
-            f"the style pack '{folder}' exists; choose another --name, or pass --overwrite"
+            tr(
+                "the style pack '{folder}' exists; choose another --name, or pass --overwrite",
+                folder=folder,
+            )
         )
 
 
@@ -108,7 +114,9 @@ def check_lite_free(folder: Path, *, overwrite: bool) -> None:
         TrainingError: There is no such pack, or it has a lite network that must not be replaced.
     """
     if "lite_weights" in _read_spec(folder) and not overwrite:
-        raise TrainingError(f"the style pack '{folder}' has a lite network; pass --overwrite")
+        raise TrainingError(
+            tr("the style pack '{folder}' has a lite network; pass --overwrite", folder=folder)
+        )
 
 
 def add_lite(folder: Path, state: Mapping[str, Tensor], training: Mapping[str, toml.Value]) -> None:
@@ -137,7 +145,9 @@ def _read_spec(folder: Path) -> dict[str, Any]:
     try:
         return toml.load(folder / "style.toml")
     except (OSError, ValueError) as exc:
-        raise TrainingError(f"'{folder}/style.toml' cannot be read ({exc})") from exc
+        raise TrainingError(
+            tr("'{file}' cannot be read ({error})", file=f"{folder}/style.toml", error=exc)
+        ) from exc
 
 
 def _write_spec(folder: Path, spec: Spec) -> None:
@@ -198,7 +208,13 @@ def _staged(folder: Path) -> Generator[Path]:
             sync(folder.parent)
     except (OSError, ImageError) as exc:
         reason = getattr(exc, "strerror", None) or exc
-        raise TrainingError(f"the style pack '{folder}' could not be written ({reason})") from exc
+        raise TrainingError(
+            tr(
+                "the style pack '{folder}' could not be written ({reason})",
+                folder=folder,
+                reason=reason,
+            )
+        ) from exc
     finally:
         if staging is not None:
             shutil.rmtree(staging, ignore_errors=True)

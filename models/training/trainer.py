@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from models.training.checkpoint import save_run
 from models.training.errors import TrainingError
 from models.training.run import Run
+from utils.translation.joints import clauses
+from utils.translation.numbers import number
+from utils.translation.texts import tr
 
 READ_EVERY = 20  # iterations between reading the losses from a GPU, which waits for it
 PREVIEW_SHARE = 0.04  # of the time that previews may take
@@ -132,12 +135,17 @@ def _broken(run: Run, good: dict[str, object], checkpoint: Path) -> TrainingErro
     """The error after a step that was not finite; restores and saves the last good state."""
     failed = run.iteration
     run.restore(good)
-    kept = f"the weights of iteration {run.iteration} are kept in '{checkpoint}'"
     if run.iteration == 0:
-        kept = "no checkpoint was written yet"
+        kept = tr("no checkpoint was written yet")
     else:
         save_run(checkpoint, run)
-    return TrainingError(
-        f"training stopped at iteration {failed}: the loss is no longer a finite number; "
-        f"{kept}; try a smaller --lr"
+        kept = tr(
+            "the weights of iteration {n} are kept in '{file}'",
+            n=number(run.iteration),
+            file=checkpoint,
+        )
+    stopped = tr(
+        "training stopped at iteration {n}: the loss is no longer a finite number",
+        n=number(failed),
     )
+    return TrainingError(clauses((stopped, kept, tr("try a smaller --lr"))))

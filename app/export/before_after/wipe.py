@@ -14,6 +14,7 @@ from app.export.recording_file import RecordingFile
 from utils.files.atomic import replacing
 from utils.opencv import cv2
 from utils.pyav import av
+from utils.translation.texts import tr
 
 FILM, ANIMATION = ".mp4", ".gif"
 SECONDS = 4.0
@@ -57,7 +58,13 @@ def write_wipe(path: Path, before: Pixels, after: Pixels) -> None:
     """
     write = {FILM: _write_film, ANIMATION: _write_animation}.get(path.suffix.lower())
     if write is None:
-        raise WipeError(f"a wipe is a film ({FILM}) or an animation ({ANIMATION})")
+        raise WipeError(
+            tr(
+                "a wipe is a film ({film}) or an animation ({animation})",
+                film=FILM,
+                animation=ANIMATION,
+            )
+        )
     with replacing(path) as temporary:
         write(temporary, before, after)
 
@@ -73,7 +80,7 @@ def _write_film(path: Path, before: Pixels, after: Pixels) -> None:
         finally:
             file.close()
     except av.error.FFmpegError as exc:
-        raise WipeError(f"the film could not be encoded: {exc.strerror}") from exc
+        raise WipeError(tr("the film could not be encoded: {error}", error=exc.strerror)) from exc
 
 
 def _write_animation(path: Path, before: Pixels, after: Pixels) -> None:

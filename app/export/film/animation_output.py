@@ -20,9 +20,18 @@ from app.export.film.segment import Encoding
 from app.export.film.store import SegmentStore
 from utils.files.atomic import replacing, sync
 from utils.images.animation import GIF_UNIT, WEBP_UNIT
+from utils.translation.numbers import number
+from utils.translation.texts import mark, tr
 
 _Write = Callable[[BinaryIO, tuple[int, int], int, Iterable[tuple[bytes, int]]], None]
-_KINDS = {"audio": "sound", "subtitle": "subtitles"}
+# What an animation leaves out, by the kinds of streams that the film has.
+_LEFT_OUT = {
+    ("audio",): mark("its sound is left out, since {format} files hold pictures alone"),
+    ("subtitle",): mark("its subtitles are left out, since {format} files hold pictures alone"),
+    ("audio", "subtitle"): mark(
+        "its sound and subtitles are left out, since {format} files hold pictures alone"
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +102,12 @@ class AnimationOutput:
         self._soft = False  # whether a frame has soft edges
         if max(encoding.width, encoding.height) > self._format.most_side:
             raise FilmError(
-                f"{named(info.path)} is too large for {self._format.title}, which holds "
-                f"{self._format.most_side} pixels a side"
+                tr(
+                    "{file} is too large for {format}, which holds {n} pixels a side",
+                    file=named(info.path),
+                    format=self._format.title,
+                    n=self._format.most_side,
+                )
             )
 
     def coded(self, frame: StyledFilmFrame) -> bytes:
@@ -150,17 +163,23 @@ class AnimationOutput:
         info, title = self._info, self._format.title
         if lost := delays.count(None):
             most = 1 / (self._format.least * self._format.unit)
-            yield (
-                f"{lost} of its {len(delays)} frames are left out, since {title} files show at "
-                f"most {int(most)} a second"
+            yield tr(
+                "{lost} of its {n} frames are left out, since {format} files show at most {most} a "
+                "second",
+                lost=number(lost),
+                n=number(len(delays)),
+                format=title,
+                most=int(most),
             )
         if self._soft and not self._format.soft:
-            yield f"its half transparent pixels are wholly so or not at all, as in any {title} file"
+            yield tr(
+                "its half transparent pixels are wholly so or not at all, as in any {format} file",
+                format=title,
+            )
         if info.aspect != 1:
-            yield f"its pixels became square, since {title} files have no others"
+            yield tr("its pixels became square, since {format} files have no others", format=title)
         if info.animation is None:
             with open_film(info.path) as (film, _):
-                kinds = dict.fromkeys(stream.type for stream in film.streams)
-            if lost_kinds := [name for kind, name in _KINDS.items() if kind in kinds]:
-                what, verb = " and ".join(lost_kinds), "is" if lost_kinds == ["sound"] else "are"
-                yield f"its {what} {verb} left out, since {title} files hold pictures alone"
+                kinds = {stream.type for stream in film.streams}
+            if kept_out := tuple(kind for kind in ("audio", "subtitle") if kind in kinds):
+                yield tr(_LEFT_OUT[kept_out], format=title)

@@ -21,6 +21,7 @@ from app.export.film.store import SegmentStore
 from app.film_frames.converter import Converter
 from utils.files.atomic import replacing, sync
 from utils.pyav import av
+from utils.translation.texts import tr
 
 
 class FilmOutput:
@@ -66,8 +67,11 @@ class FilmOutput:
         encoding = self._encoding
         lost = assemble(self._info, store, encoding, target, self._container)
         if self._transparent:
-            title = encoding.codec.title
-            lost = (*lost, f"its transparent parts became white, since {title} has no transparency")
+            white = tr(
+                "its transparent parts became white, since {format} has no transparency",
+                format=encoding.codec.title,
+            )
+            lost = (*lost, white)
         return lost
 
 
@@ -147,7 +151,9 @@ def _pictures(
         with open_segment(store.folder / segment.name) as part:
             packets = [packet for packet in part.demux(part.streams.video[0]) if packet.size]
             if len(packets) != len(segment.times):
-                raise FilmError(f"a finished part of it ('{segment.name}') is damaged")
+                raise FilmError(
+                    tr("a finished part of it ('{file}') is damaged", file=segment.name)
+                )
             for packet in packets:
                 packet.time_base = time_base
                 packet.pts, packet.dts = shown[number], decoded[number]

@@ -8,6 +8,8 @@ from fractions import Fraction
 
 from app.export.film.fault import FilmError
 from utils.pyav import av
+from utils.translation.joints import clauses
+from utils.translation.texts import tr
 
 QUALITIES = ("small", "good", "best")
 CONTAINERS = {  # FFmpeg's formats
@@ -211,8 +213,15 @@ def choose_encoder(codec: Codec, where: str, size: tuple[int, int]) -> ChosenEnc
         if not fault:
             return ChosenEncoder(encoder, tuple(refused))
         refused.append(fault)
-    why = "; ".join(refused) or "it is encoded by the CPU alone"
-    raise FilmError(f"{codec.title} cannot be encoded by {where}: {why}")
+    why = clauses(refused) or tr("it is encoded by the CPU alone")
+    raise FilmError(
+        tr(
+            "{codec} cannot be encoded by {where}: {reason}",
+            codec=codec.title,
+            where=where,
+            reason=why,
+        )
+    )
 
 
 def encoder_fault(encoder: Encoder, size: tuple[int, int]) -> str:
@@ -225,7 +234,11 @@ def encoder_fault(encoder: Encoder, size: tuple[int, int]) -> str:
             try:
                 context = av.CodecContext.create(encoder.name, "w")
             except av.codec.codec.UnknownCodecError:
-                return f"{encoder.device} ({encoder.name}): not in this build of FFmpeg"
+                return tr(
+                    "{device} ({encoder}): not in this build of FFmpeg",
+                    device=encoder.device,
+                    encoder=encoder.name,
+                )
             assert isinstance(context, av.video.codeccontext.VideoCodecContext)
             context.width, context.height = size
             context.pix_fmt = encoder.pixels

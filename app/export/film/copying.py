@@ -14,6 +14,8 @@ from typing import Any
 from app.export.film.fault import FAULTS, FilmError
 from app.export.film.reader import open_film
 from utils.pyav import av
+from utils.translation.numbers import number
+from utils.translation.texts import mark, tr, trn
 
 # Metadata that the container writes by itself.
 _OF_THE_FILE = {
@@ -30,7 +32,12 @@ _KNOWN = {
 }  # fmt: skip
 _FASTEST_CLOCK = 2**31 - 1  # ticks a second of an MP4 file
 _TITLES = {"mp4": "MP4", "mov": "QuickTime", "matroska": "Matroska"}
-_KINDS = {"audio": "sound", "subtitle": "subtitles", "video": "a second picture", "data": "data"}
+_KINDS = {
+    "audio": mark("sound"),
+    "subtitle": mark("subtitles"),
+    "video": mark("a second picture"),
+    "data": mark("data"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,16 @@ class Copied:
     @property
     def all_remarks(self) -> tuple[str, ...]:
         """What cannot be kept, and what was lost, one clause each."""
-        lost = (f"{count} packets of its {kind} have no time" for kind, count in self.lost.items())
+        lost = (
+            trn(
+                "{n} packets of its {kind} have no time",
+                "{n} packets of its {kind} have no time",
+                count,
+                n=number(count),
+                kind=tr(kind),
+            )
+            for kind, count in self.lost.items()
+        )
         return (*self.remarks, *lost)
 
 
@@ -129,7 +145,7 @@ def add_copied_streams(
         if isinstance(stream, av.stream.AttachmentStream):
             _attach(stream, result, remarks)
         elif stream.type == "video" and not cover:
-            remarks.append("its other pictures are left out")
+            remarks.append(tr("its other pictures are left out"))
         elif cover and result.format.name == "matroska":
             _attach_cover(source, stream, result)
         elif stream.type == "data" and (chapters or stream.metadata.get("timecode")):
@@ -201,7 +217,7 @@ def _added(
 ) -> av.stream.Stream | None:
     context: Any = stream.codec_context
     kind = _KINDS.get(stream.type, stream.type)
-    codec = context.codec.canonical_name if context is not None else "of an unknown kind"
+    codec = context.codec.canonical_name if context is not None else tr("of an unknown kind")
     try:
         if context is None:
             raise ValueError("of an unknown kind")
@@ -211,10 +227,21 @@ def _added(
         where = _TITLES[result.format.name]
         if stream.type == "audio":
             raise FilmError(
-                f"{where} files cannot hold its sound ({codec}); Matroska files (.mkv) hold any"
+                tr(
+                    "{container} files cannot hold its sound ({codec}); Matroska files (.mkv) hold "
+                    "any",
+                    container=where,
+                    codec=codec,
+                )
             ) from exc
-        left = f"its {kind} ({codec}) are left out, since {where} files cannot hold them"
-        remarks.append(left)
+        remarks.append(
+            tr(
+                "its {kind} ({codec}) are left out, since {container} files cannot hold them",
+                kind=tr(kind),
+                codec=codec,
+                container=where,
+            )
+        )
         return None
     about_stream(stream, target)
     return target
@@ -234,7 +261,7 @@ def _attach(
     stream: av.stream.AttachmentStream, result: av.container.OutputContainer, remarks: list[str]
 ) -> None:
     if result.format.name != "matroska":
-        remarks.append("its attached files are left out, since only Matroska files hold them")
+        remarks.append(tr("its attached files are left out, since only Matroska files hold them"))
         return
     name = stream.metadata.get("filename", "attachment")
     result.add_attachment(name, stream.mimetype or "application/octet-stream", stream.data)

@@ -7,6 +7,7 @@ from pathlib import Path
 from app.errors import StyleForgeError
 from app.film_frames.decoding import FAULTS, reason
 from utils.text import printable
+from utils.translation.texts import tr
 
 __all__ = ["FAULTS", "FilmError", "named", "reason", "unmade"]
 
@@ -22,4 +23,11 @@ def named(path: Path) -> str:
 
 def unmade(target: Path, source: Path, fault: str) -> FilmError:
     """The error that a film cannot be made of another one; `fault` is a clause."""
-    return FilmError(f"{named(target)} cannot be made of {named(source)}: {fault}")
+    return FilmError(
+        tr(
+            "{file} cannot be made of {source}: {fault}",
+            file=named(target),
+            source=named(source),
+            fault=fault,
+        )
+    )

@@ -23,6 +23,8 @@ from app.export.film.parts.whole import finished
 from app.export.film.reader import read_frames
 from app.export.film.report import FilmReport
 from app.export.film.store import History, SegmentStore
+from utils.translation.joints import clauses
+from utils.translation.texts import tr
 
 
 class FilmJob:
@@ -91,7 +93,8 @@ class FilmJob:
 
         line.run(self._frames(store, after), _StoredParts(request, store, self._styling), told)
         if line.cancelled:
-            raise FilmCancelled(f"{named(request.target)} was cancelled; {kept_of(store)}")
+            cancelled = tr("{file} was cancelled", file=named(request.target))
+            raise FilmCancelled(clauses((cancelled, kept_of(store))))
         seconds = time.perf_counter() - begun - line.paused_s
         shares = line.clock.shares(seconds)
         return finished(request, store, self._reading, resumed, seconds, shares, line.running)
@@ -120,8 +123,12 @@ class FilmJob:
             self._styling.restore(store.history.kept)
         except StyleForgeError as exc:
             raise FilmError(
-                f"{named(self._request.target)} cannot go on: {exc}; without the folder "
-                f"{named(store.folder)} it begins anew"
+                tr(
+                    "{file} cannot go on: {error}; without the folder {folder} it begins anew",
+                    file=named(self._request.target),
+                    error=exc,
+                    folder=named(store.folder),
+                )
             ) from exc
         return store.history.after
 
@@ -155,5 +162,5 @@ class _StoredParts:
 
     def unwritable(self, fault: str) -> FilmError:
         """The error that a part cannot be written."""
-        request = self._request
-        return unmade(request.target, request.info.path, f"{fault}; {kept_of(self._store)}")
+        request, said = self._request, clauses((fault, kept_of(self._store)))
+        return unmade(request.target, request.info.path, said)

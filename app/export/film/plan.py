@@ -14,6 +14,8 @@ from app.export.film.info import FilmInfo
 from app.export.film.parts.output import Output
 from app.export.film.parts.request import PART, FilmRequest
 from app.export.film.segment import Encoding
+from utils.translation.joints import enumerated
+from utils.translation.texts import tr
 
 
 def film_request(
@@ -46,8 +48,12 @@ def film_request(
     chosen = CODECS[key]
     if ending not in chosen.containers:
         raise FilmError(
-            f"{named(target)} cannot hold {chosen.title}, whose files end in "
-            f"{_any(chosen.containers)}"
+            tr(
+                "{file} cannot hold {codec}, whose files end in {endings}",
+                file=named(target),
+                codec=chosen.title,
+                endings=_any(chosen.containers),
+            )
         )
     if info.animation is None and not chosen.animation:
         try:
@@ -58,7 +64,9 @@ def film_request(
             raise unmade(target, info.path, str(exc)) from exc
     width, height = chosen.size(info.width, info.height)
     if not width or not height:
-        raise FilmError(f"{named(info.path)} is too small for {chosen.title}")
+        raise FilmError(
+            tr("{file} is too small for {codec}", file=named(info.path), codec=chosen.title)
+        )
     found = choose_encoder(chosen, where, (width, height))
     encoding = Encoding(
         chosen,
@@ -81,9 +89,17 @@ def film_request(
 def check_name(target: Path) -> None:
     """FilmError if the ending of a file is not that of a film."""
     if target.suffix.lower() not in CONTAINERS:
-        raise FilmError(f"{named(target)} is no name of a film: it must end in {_any(CONTAINERS)}")
+        raise FilmError(
+            tr(
+                "{file} is no name of a film: it must end in {endings}",
+                file=named(target),
+                endings=_any(tuple(CONTAINERS)),
+            )
+        )
 
 
-def _any(endings: Mapping[str, str] | tuple[str, ...]) -> str:
+def _any(endings: tuple[str, ...]) -> str:
     *others, last = endings
-    return f"{', '.join(others)} or {last}" if others else last
+    if not others:
+        return last
+    return tr("{several} or {last}", several=enumerated(others), last=last)

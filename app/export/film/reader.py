@@ -28,6 +28,7 @@ from app.frame import Frame
 from utils.files.regular import check_regular
 from utils.images.animation import read_animation
 from utils.pyav import av
+from utils.translation.texts import tr
 
 
 @contextmanager
@@ -58,19 +59,29 @@ def film_info(path: Path) -> FilmInfo:
         with open_film(path) as (container, stream):
             frame = next(decoded(container, stream, FilmReading()), None)
             if frame is None:
-                raise FilmError(f"{named(path)} is damaged: no frame of it can be decoded")
+                raise FilmError(
+                    tr("{file} is damaged: no frame of it can be decoded", file=named(path))
+                )
             if frame.width * frame.height > MOST_PIXELS:
                 raise FilmError(
-                    f"{named(path)} has frames of {frame.width}x{frame.height} pixels, more than "
-                    "any film"
+                    tr(
+                        "{file} has frames of {width}x{height} pixels, more than any film",
+                        file=named(path),
+                        width=frame.width,
+                        height=frame.height,
+                    )
                 )
             try:
                 colors = colors_of(frame)
             except ColorError as exc:
-                raise FilmError(f"{named(path)} cannot be read: {exc}") from exc
+                raise FilmError(
+                    tr("{file} cannot be read: {fault}", file=named(path), fault=exc)
+                ) from exc
             return _info(path, container, stream, frame, colors)
     except FAULTS as exc:
-        raise FilmError(f"{named(path)} cannot be read as a film: {reason(exc)}") from exc
+        raise FilmError(
+            tr("{file} cannot be read as a film: {fault}", file=named(path), fault=reason(exc))
+        ) from exc
 
 
 def _info(
@@ -93,11 +104,11 @@ def _info(
         aspect = 1 / aspect
     remarks: list[str] = []
     if colors.hdr:
-        remarks.append("it is HDR: its colors are painted as they are stored, in 8 bits")
+        remarks.append(tr("it is HDR: its colors are painted as they are stored, in 8 bits"))
     if any(component.is_alpha for component in frame.format.components):
-        remarks.append("its transparency is not kept")
+        remarks.append(tr("its transparency is not kept"))
     if frame.interlaced_frame:
-        remarks.append("it is interlaced: both fields of a frame are painted together")
+        remarks.append(tr("it is interlaced: both fields of a frame are painted together"))
     return FilmInfo(
         path,
         *turn.size(frame.width, frame.height),
@@ -155,7 +166,9 @@ def read_frames(
             frames = decoded(container, stream, reading)
             yield from _converted(info, frames, reading, after, until)
     except FAULTS as exc:
-        raise FilmError(f"{named(info.path)} cannot be read: {reason(exc)}") from exc
+        raise FilmError(
+            tr("{file} cannot be read: {fault}", file=named(info.path), fault=reason(exc))
+        ) from exc
 
 
 def _from(
@@ -221,5 +234,5 @@ def _converted(
 def _video(container: av.container.InputContainer, path: Path) -> av.VideoStream:
     stream = moving_picture(container)
     if stream is None:
-        raise FilmError(f"{named(path)} has no moving picture")
+        raise FilmError(tr("{file} has no moving picture", file=named(path)))
     return stream

@@ -15,6 +15,8 @@ from app.export.film.fault import FAULTS, FilmError, reason
 from app.film_frames.color import FULL, LIMITED, Colors
 from app.film_frames.converter import Converter
 from utils.pyav import av
+from utils.translation.numbers import number
+from utils.translation.texts import tr
 
 MOST_REORDERED = 16  # frames that a codec decodes before one that is shown earlier
 
@@ -115,7 +117,13 @@ class SegmentWriter:
             self._container = av.open(str(path.absolute()), "w", format=encoding.codec.segments)
             self._stream = add_picture(self._container, encoding)
         except FAULTS as exc:
-            raise FilmError(f"the encoder {encoder.name} cannot be used: {reason(exc)}") from exc
+            raise FilmError(
+                tr(
+                    "the encoder {encoder} cannot be used: {fault}",
+                    encoder=encoder.name,
+                    fault=reason(exc),
+                )
+            ) from exc
 
     def write(self, frame: av.VideoFrame, pts: int, duration: int) -> None:
         """Encode a frame.
@@ -135,7 +143,9 @@ class SegmentWriter:
         try:
             self._mux(frame)
         except FAULTS as exc:
-            raise FilmError(f"a part of it cannot be written: {reason(exc)}") from exc
+            raise FilmError(
+                tr("a part of it cannot be written: {fault}", fault=reason(exc))
+            ) from exc
         self.frames += 1
         self.duration = duration
 
@@ -149,10 +159,16 @@ class SegmentWriter:
             self._mux(None)
             self._container.close()
         except FAULTS as exc:
-            raise FilmError(f"a part of it cannot be written: {reason(exc)}") from exc
+            raise FilmError(
+                tr("a part of it cannot be written: {fault}", fault=reason(exc))
+            ) from exc
         if len(self.times) != self.frames:
             raise FilmError(
-                f"the encoder made {len(self.times)} frames of {self.frames} of a part of it"
+                tr(
+                    "the encoder made {made} frames of {n} of a part of it",
+                    made=number(len(self.times)),
+                    n=number(self.frames),
+                )
             )
 
     def discard(self) -> None:
@@ -183,4 +199,10 @@ def open_segment(path: Path) -> av.container.InputContainer:
     try:
         return av.open(str(path.absolute()))
     except FAULTS as exc:
-        raise FilmError(f"a finished part of it ('{path.name}') is damaged: {reason(exc)}") from exc
+        raise FilmError(
+            tr(
+                "a finished part of it ('{file}') is damaged: {fault}",
+                file=path.name,
+                fault=reason(exc),
+            )
+        ) from exc

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from app.export.film.fault import FilmError, named
 from utils.files.atomic import LETTERS, atomic_write, replacing, sync
 from utils.files.regular import check_regular, read_regular
+from utils.translation.texts import tr
 
 FORMAT = 2
 _DESCRIPTION = "film.json"
@@ -100,7 +101,9 @@ class SegmentStore:
         try:
             self._lock.acquire()
         except Timeout:
-            raise FilmError(f"{named(self._target)} is being made by another process") from None
+            raise FilmError(
+                tr("{file} is being made by another process", file=named(self._target))
+            ) from None
         self._read()
         return self
 

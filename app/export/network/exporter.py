@@ -26,6 +26,8 @@ from models.runtimes.program import SMALLEST, Pictures
 from models.runtimes.runtime import RuntimeFault
 from utils.files.atomic import sync
 from utils.text import printable
+from utils.translation.joints import enumerated
+from utils.translation.texts import tr
 
 PRECISIONS = (Precision.fp32, Precision.fp16)
 
@@ -103,7 +105,10 @@ def export_network(
         for file in files:
             if file.exists():
                 raise ExportError(
-                    f"'{printable(str(file))}' exists already; --overwrite replaces it"
+                    tr(
+                        "'{file}' exists already; --overwrite replaces it",
+                        file=printable(str(file)),
+                    )
                 )
     progress("Reading the style")
     loaded = _load(library, style, family, lite=wanted.lite)
@@ -135,7 +140,11 @@ def _format(path: Path) -> FileFormat:
     kind = FORMATS.get(path.suffix.lower())
     if kind is None:
         raise ExportError(
-            f"'{printable(path.name)}' has none of the endings that are known: {', '.join(FORMATS)}"
+            tr(
+                "'{file}' has none of the endings that are known: {endings}",
+                file=printable(path.name),
+                endings=enumerated(FORMATS),
+            )
         )
     if kind.missing:
         raise ExportError(kind.missing)
@@ -145,16 +154,22 @@ def _format(path: Path) -> FileFormat:
 def _check(family: NetworkFamily[Any], style: Style, wanted: Wanted) -> None:
     if wanted.size is None:
         if reason := family.one_size:
-            raise ExportError(f"{style.title} needs a size, as in --size 1280x720: {reason}")
+            raise ExportError(
+                tr(
+                    "{style} needs a size, as in --size 1280x720: {reason}",
+                    style=style.title,
+                    reason=tr(reason),
+                )
+            )
     elif min(wanted.size) < SMALLEST:
-        raise ExportError(f"a picture has at least {SMALLEST}x{SMALLEST} pixels")
+        raise ExportError(tr("a picture has at least {size} pixels", size=f"{SMALLEST}x{SMALLEST}"))
 
 
 def _load(library: Library, style: Style, family: NetworkFamily[Any], *, lite: bool) -> LoadedStyle:
     files = StyleFiles(style.weights, style.lite, style.picture)
     try:
         if lite and not family.has_lite(files, library.networks):
-            raise ExportError(f"{style.title} has no lite network")
+            raise ExportError(tr("{style} has no lite network", style=style.title))
         check_weights(style, lite=lite and style.lite is not None)
         return family.load(files, library.networks, lite=lite)
     except CheckpointError as exc:
@@ -172,12 +187,17 @@ def _verified(kind: FileFormat, path: Path, ours: nn.Module, wanted: Wanted) -> 
     try:
         run = kind.load(path)
     except RuntimeFault as exc:
-        raise ExportError(f"the file was not kept: {exc}") from exc
+        raise ExportError(tr("the file was not kept: {error}", error=exc)) from exc
     verified = verify(run, ours, wanted.pictures, wanted.precision, sizes)
     if not verified.agrees:
         raise ExportError(
-            f"the file was not kept: what {kind.runtime} paints with it differs from our own by "
-            f"{verified.figures}, outside the bound: {verified.bound}"
+            tr(
+                "the file was not kept: what {runtime} paints with it differs from our own by "
+                "{figures}, outside the bound: {bound}",
+                runtime=kind.runtime,
+                figures=verified.figures,
+                bound=verified.bound,
+            )
         )
     return verified
 

@@ -14,6 +14,8 @@ from app.sources.scene import render
 from models.precision import Precision
 from models.runtimes.program import Pictures
 from models.runtimes.runtime import Compiled
+from utils.translation.numbers import number
+from utils.translation.texts import tr
 
 SIZES = ((160, 112), (88, 136))  # (width, height) of the pictures that are compared
 ROUNDING = 0.5  # of 255, of a result in integers
@@ -40,7 +42,11 @@ class Verified:
     @property
     def figures(self) -> str:
         """The difference in words."""
-        return f"{self.difference:.2g} of 255 at most, PSNR {self.psnr:.1f} dB"
+        return tr(
+            "{difference} of 255 at most, PSNR {psnr} dB",
+            difference=f"{self.difference:.2g}",
+            psnr=number(self.psnr, 1),
+        )
 
 
 def verify(
@@ -64,7 +70,7 @@ def verify(
     rounding = 0.0 if pictures.planes else ROUNDING
     agrees, bound = precision.agree(difference - rounding, psnr)
     if rounding and precision.value.max_difference is not None:
-        bound += ", and that of rounding"
+        bound = tr("{bound}, and that of rounding", bound=bound)
     finite = all(np.isfinite(d) for d, _ in apart)
     return Verified(difference, psnr, bound, agrees and finite, tuple(sizes))
 

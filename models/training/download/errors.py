@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from models.training.errors import TrainingError
+from utils.translation.texts import tr
 
 
 class LayoutError(ValueError):
-    """A file is not laid out as `torch.save` does; the message completes "the file ..."."""
+    """A file on the server is not laid out as `torch.save` does; the message is a clause."""
 
 
 class NoRangesError(OSError):
@@ -21,5 +22,11 @@ class WholeFileNeededError(TrainingError):
     """
 
     def __init__(self, reason: str, advice: str) -> None:
-        super().__init__(f"VGG-19's first layers cannot be downloaded alone: {reason}; {advice}")
+        super().__init__(
+            tr(
+                "VGG-19's first layers cannot be downloaded alone: {reason}; {advice}",
+                reason=reason,
+                advice=advice,
+            )
+        )
         self.reason = reason

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from models.training.download.errors import LayoutError
+from utils.translation.texts import tr
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def described(file: BinaryIO) -> Any:
     except OSError:
         raise
     except (ValueError, LookupError, TypeError, AttributeError) as exc:
-        raise LayoutError("has another format than PyTorch's") from exc
+        raise LayoutError(tr("the file on the server has another format than PyTorch's")) from exc
 
 
 class _Machine:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from models.training.download.errors import NoRangesError
+from utils.translation.numbers import number
+from utils.translation.texts import tr
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -104,7 +106,7 @@ class RemoteFile(io.RawIOBase):
         if count <= 0:
             return 0
         if self.received + count > self._limit:
-            raise OSError(f"more than {self._limit:,} bytes would have to be read")
+            raise OSError(tr("more than {n} bytes would have to be read", n=number(self._limit)))
         done = self._request(view[:count])
         self._position += done
         return done
@@ -122,28 +124,28 @@ class RemoteFile(io.RawIOBase):
         except urllib.error.HTTPError as exc:
             exc.close()
             if exc.code == PRECONDITION_FAILED:
-                raise OSError("the file was changed on the server meanwhile") from exc
+                raise OSError(tr("the file was changed on the server meanwhile")) from exc
             raise
 
     def _check(self, answer: _Answer, last: int) -> int:
         """Check that the answer is the range asked for, of the same version; return its length."""
         if urlsplit(answer.url).scheme != urlsplit(self._address).scheme:
-            raise OSError("the server leads to an address of another kind")
+            raise OSError(tr("the server leads to an address of another kind"))
         if answer.status != PARTIAL:
-            raise NoRangesError("the server sends no parts of files")
+            raise NoRangesError(tr("the server sends no parts of files"))
         found = _CONTENT_RANGE.fullmatch(answer.headers.get("Content-Range", ""))
         if found is None:
-            raise NoRangesError("the server does not say which part of the file it sends")
+            raise NoRangesError(tr("the server does not say which part of the file it sends"))
         start, end, size = (int(number) for number in found.groups())
         version = answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""
         if not version:
-            raise NoRangesError("the server does not say which version of the file it sends")
+            raise NoRangesError(tr("the server does not say which version of the file it sends"))
         if self._size is None:
             self._size, self._version = size, version
         if (size, version) != (self._size, self._version):
-            raise OSError("the file was changed on the server meanwhile")
+            raise OSError(tr("the file was changed on the server meanwhile"))
         if start != self._position or end != min(last, size - 1):
-            raise OSError("the server sent another part of the file than asked for")
+            raise OSError(tr("the server sent another part of the file than asked for"))
         return end - start + 1
 
     def _receive(self, answer: _Answer, view: memoryview) -> int:
@@ -151,7 +153,7 @@ class RemoteFile(io.RawIOBase):
         while done < len(view):
             chunk = answer.read(min(CHUNK_BYTES, len(view) - done))
             if not chunk:
-                raise OSError("the connection broke off")
+                raise OSError(tr("the connection broke off"))
             view[done : done + len(chunk)] = chunk
             done += len(chunk)
             self.received += len(chunk)

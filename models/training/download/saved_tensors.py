@@ -12,6 +12,7 @@ from typing import Any, TypeGuard, cast
 from models.safe_load import is_dict
 from models.training.download.errors import LayoutError
 from models.training.download.pickled import Call, Name, Reference, described
+from utils.translation.texts import tr
 
 HEAD_BYTES = 1 << 14  # of one read of the head
 MAGIC, PROTOCOL = 0x1950A86A20F9469CFC6C, 1001  # of the layout before ZIP
@@ -96,24 +97,28 @@ class _Legacy(SavedTensors):
         if (described(head), described(head)) == (MAGIC, PROTOCOL):
             system = described(head)
         if not is_dict(system) or system.get("little_endian") is not True:
-            raise LayoutError("has another format than PyTorch's")
+            raise LayoutError(tr("the file on the server has another format than PyTorch's"))
         self.tensors, storages = _tensors(described(head))
         keys: Any = described(head)
         if not _texts(keys) or set(keys) != set(storages):
-            raise LayoutError("lists other storages than it uses")
+            raise LayoutError(tr("the file on the server lists other storages than it uses"))
         self._starts: dict[str, int] = {}
         position = head.tell()
         for key in keys:
             self._starts[key] = position
             position += COUNT_BYTES + storages[key].bytes
         if position != file.seek(0, io.SEEK_END):
-            raise LayoutError("is longer or shorter than the tensors it lists")
+            raise LayoutError(
+                tr("the file on the server is longer or shorter than the tensors it lists")
+            )
 
     def read(self, storage: Storage) -> bytes:
         self._file.seek(self._starts[storage.key])
         data = self._file.read(COUNT_BYTES + storage.bytes) or b""
         if int.from_bytes(data[:COUNT_BYTES], "little") != storage.count:
-            raise LayoutError("has a storage of another size than it says")
+            raise LayoutError(
+                tr("the file on the server has a storage of another size than it says")
+            )
         return data[COUNT_BYTES:]
 
 
@@ -124,29 +129,31 @@ class _Zip(SavedTensors):
         try:
             self._archive = zipfile.ZipFile(file)
         except (zipfile.BadZipFile, NotImplementedError) as exc:
-            raise LayoutError("is a damaged ZIP archive") from exc
+            raise LayoutError(tr("the file on the server is a damaged ZIP archive")) from exc
         names = self._archive.namelist()
         self._folder = next((n[:-8] for n in names if n.endswith("/data.pkl")), None)
         if self._folder is None:
-            raise LayoutError("is a ZIP archive without weights")
+            raise LayoutError(tr("the file on the server is a ZIP archive without weights"))
         if f"{self._folder}byteorder" in names and self._member("byteorder") != b"little":
-            raise LayoutError("is not little-endian")
+            raise LayoutError(tr("the file on the server is not little-endian"))
         self.tensors, _ = _tensors(described(io.BytesIO(self._member("data.pkl"))))
 
     def read(self, storage: Storage) -> bytes:
         data = self._member(f"data/{storage.key}")
         if len(data) != storage.bytes:
-            raise LayoutError("has a storage of another size than it says")
+            raise LayoutError(
+                tr("the file on the server has a storage of another size than it says")
+            )
         return data
 
     def _member(self, name: str) -> bytes:
         try:
             member = self._archive.getinfo(f"{self._folder}{name}")
             if member.compress_type != zipfile.ZIP_STORED:
-                raise LayoutError("is compressed")
+                raise LayoutError(tr("the file on the server is compressed"))
             return self._archive.read(member)  # compares the member's CRC
         except (KeyError, zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as exc:
-            raise LayoutError("is a damaged ZIP archive") from exc
+            raise LayoutError(tr("the file on the server is a damaged ZIP archive")) from exc
 
 
 def _tensors(state: Any) -> tuple[dict[str, SavedTensor], dict[str, Storage]]:
@@ -157,17 +164,19 @@ def _tensors(state: Any) -> tuple[dict[str, SavedTensor], dict[str, Storage]]:
     elif is_dict(state):
         pairs = list(state.items())
     else:
-        raise LayoutError("holds no table of weights")
+        raise LayoutError(tr("the file on the server holds no table of weights"))
     try:
         tensors = {name: _tensor(value) for name, value in pairs}
     except (TypeError, ValueError, LookupError, AttributeError) as exc:
-        raise LayoutError("holds other things than plain weights") from exc
+        raise LayoutError(
+            tr("the file on the server holds other things than plain weights")
+        ) from exc
     if not _texts(list(tensors)):
-        raise LayoutError("has weights without names")
+        raise LayoutError(tr("the file on the server has weights without names"))
     storages: dict[str, Storage] = {}
     for tensor in tensors.values():
         if storages.setdefault(tensor.storage.key, tensor.storage) != tensor.storage:
-            raise LayoutError("gives one storage two sizes")
+            raise LayoutError(tr("the file on the server gives one storage two sizes"))
     return tensors, storages
 
 

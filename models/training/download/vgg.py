@@ -17,6 +17,7 @@ from models.training.download.published import (
 from models.training.download.vgg_part import check_part, fetch_part, part_of
 from models.training.download.whole_file import fetch
 from models.training.vgg_layers import layer_shapes
+from utils.translation.texts import mark, tr
 
 DOWNLOADS = ("layers", "whole")
 
@@ -47,16 +48,16 @@ def cached_vgg(
     part = part_of(whole)
     if not part.is_file():
         proven = fetch_part(ADDRESS, part, layer_hashes(), progress)
-        note(PROVEN if proven else UNPROVEN)
+        note(tr(PROVEN) if proven else tr(UNPROVEN, part=PART_MB, whole=WHOLE_MB, host=HOST))
     check_part(part)
     return part
 
 
-PROVEN = "The layers of VGG-19 have the checksums that StyleForge knows"
-UNPROVEN = (
-    f"The layers of VGG-19 ({PART_MB} MB) came from {HOST}, whose identity was checked (TLS), and "
+PROVEN = mark("The layers of VGG-19 have the checksums that StyleForge knows")
+UNPROVEN = mark(
+    "The layers of VGG-19 ({part} MB) came from {host}, whose identity was checked (TLS), and "
     "have the right shapes. No checksum is published for a part of the file; there is one for the "
-    f"whole file ({WHOLE_MB} MB), which --vgg-download whole downloads and compares"
+    "whole file ({whole} MB), which --vgg-download whole downloads and compares"
 )
 
 

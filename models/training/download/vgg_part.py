@@ -19,12 +19,14 @@ from models.training.download.whole_file import downloading
 from models.training.errors import TrainingError
 from models.training.vgg_layers import layer_shapes
 from utils.files.atomic import atomic_write
+from utils.translation.joints import enumerated
+from utils.translation.texts import mark, tr
 
 PART = "conv1_1-conv3_4.safetensors"  # the end of the name of the part's file
 HEAD_LIMIT = 1 << 20  # bytes that may be read beside the layers
 PART_BYTES = 4 * sum(math.prod(shape) for shape in layer_shapes().values())
 INPUT = "RGB / 255, normalized as torchvision does"  # as models.training.features understands it
-_ADVICE = f"download the whole file ({WHOLE_MB} MB) with --vgg-download whole, or pass one as --vgg"
+_ADVICE = mark("download the whole file ({n} MB) with --vgg-download whole, or pass one as --vgg")
 
 
 def part_of(whole: Path) -> Path:
@@ -64,10 +66,8 @@ def fetch_part(
         )
         try:
             layers = _layers(open_saved(remote), hashes)
-        except NoRangesError as exc:
-            raise WholeFileNeededError(str(exc), _ADVICE) from exc
-        except LayoutError as exc:
-            raise WholeFileNeededError(f"the file on the server {exc}", _ADVICE) from exc
+        except (NoRangesError, LayoutError) as exc:
+            raise WholeFileNeededError(str(exc), tr(_ADVICE, n=WHOLE_MB)) from exc
         metadata = {"input": INPUT, "source": address, "version": remote.version}
         data = safetensors.torch.save(layers, metadata)
         # The checksum first: without its file it means nothing, and is replaced.
@@ -87,13 +87,16 @@ def check_part(path: Path) -> None:
     except FileNotFoundError:
         stated, data = "absent", b""
     except (OSError, UnicodeDecodeError) as exc:
-        raise TrainingError(f"'{path}' cannot be read ({exc})") from exc
+        raise TrainingError(tr("'{file}' cannot be read ({error})", file=path, error=exc)) from exc
     if hashlib.sha256(data).hexdigest() == stated:
         return
     path.unlink(missing_ok=True)
     raise TrainingError(
-        f"'{path.name}' was damaged since it was downloaded, and is deleted; "
-        "start again to download it anew"
+        tr(
+            "'{file}' was damaged since it was downloaded, and is deleted; start again to "
+            "download it anew",
+            file=path.name,
+        )
     )
 
 
@@ -110,7 +113,9 @@ def _layers(saved: SavedTensors, hashes: Mapping[str, str]) -> dict[str, Tensor]
     shapes = layer_shapes()
     wrong = [key for key, shape in shapes.items() if not _fits(saved.tensors.get(key), shape)]
     if wrong:
-        raise TrainingError(f"the file on the server is not VGG-19: {', '.join(wrong)}")
+        raise TrainingError(
+            tr("the file on the server is not VGG-19: {layers}", layers=enumerated(wrong))
+        )
     return {key: _layer(key, saved, hashes.get(key)) for key in shapes}
 
 
@@ -127,8 +132,12 @@ def _layer(key: str, saved: SavedTensors, sha256: str | None) -> Tensor:
     place = saved.tensors[key]
     data = saved.read(place.storage)
     if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
-        raise TrainingError(f"the download of VGG-19 is damaged: {key} has another checksum")
+        raise TrainingError(
+            tr("the download of VGG-19 is damaged: {layer} has another checksum", layer=key)
+        )
     numbers = torch.frombuffer(bytearray(data), dtype=torch.float32).reshape(place.shape)
     if not bool(numbers.isfinite().all()):
-        raise TrainingError(f"the download of VGG-19 is damaged: {key} is not finite; try again")
+        raise TrainingError(
+            tr("the download of VGG-19 is damaged: {layer} is not finite; try again", layer=key)
+        )
     return numbers

@@ -13,6 +13,7 @@ from pathlib import Path
 from models.training.errors import TrainingError
 from utils.files.atomic import remove_leftovers, temporary_name
 from utils.files.locks import LockedError, locked
+from utils.translation.texts import tr
 
 CHUNK_BYTES = 1 << 20
 TIMEOUT_S = 30.0  # without a byte from the server, or for another process's download
@@ -63,12 +64,18 @@ def downloading(address: str, path: Path) -> Generator[None]:
             remove_leftovers(path)
             yield
     except LockedError:
-        raise TrainingError(f"another process is downloading '{path.name}'; try again") from None
+        raise TrainingError(
+            tr("another process is downloading '{file}'; try again", file=path.name)
+        ) from None
     except (OSError, http.client.HTTPException) as exc:
         reason = getattr(exc, "reason", None) or exc
         raise TrainingError(
-            f"VGG-19 could not be downloaded from {address} ({reason}); "
-            "pass a file of its weights with --vgg"
+            tr(
+                "VGG-19 could not be downloaded from {address} ({reason}); pass a file of its "
+                "weights with --vgg",
+                address=address,
+                reason=reason,
+            )
         ) from exc
 
 
@@ -91,10 +98,13 @@ def _download(
             file.flush()
             os.fsync(file.fileno())
         if total and done < total:
-            raise TrainingError(f"the download of '{path.name}' broke off; try again")
+            raise TrainingError(tr("the download of '{file}' broke off; try again", file=path.name))
         if not digest.hexdigest().startswith(sha256_prefix):
             raise TrainingError(
-                f"the download of '{path.name}' is damaged: its checksum is wrong; try again"
+                tr(
+                    "the download of '{file}' is damaged: its checksum is wrong; try again",
+                    file=path.name,
+                )
             )
         temporary.replace(path)
     finally:

@@ -9,6 +9,7 @@ from pathlib import Path
 from models.training.errors import TrainingError
 from utils.files.regular import read_regular
 from utils.text import printable
+from utils.translation.texts import tr
 
 MAX_BYTES = 1 << 20
 
@@ -39,12 +40,16 @@ def read_held_out(path: Path) -> HeldOut:
     try:
         table = tomllib.loads(read_regular(path, MAX_BYTES).decode("utf-8"))
     except OSError as exc:
-        raise TrainingError(f"'{shown}' cannot be read: {exc.strerror or exc}") from exc
+        raise TrainingError(
+            tr("'{file}' cannot be read: {error}", file=shown, error=exc.strerror or exc)
+        ) from exc
     except ValueError as exc:
-        raise TrainingError(f"'{shown}' is not a TOML file of two lists") from exc
+        raise TrainingError(tr("'{file}' is not a TOML file of two lists", file=shown)) from exc
     lists = [table.pop(name, []) for name in ("photographs", "paintings")]
     if table or not all(isinstance(names, list) for names in lists):
-        raise TrainingError(f"'{shown}' is not a TOML file of the lists photographs and paintings")
+        raise TrainingError(
+            tr("'{file}' is not a TOML file of the lists photographs and paintings", file=shown)
+        )
     if not all(isinstance(name, str) for names in lists for name in names):
-        raise TrainingError(f"'{shown}' has an entry that is not the name of a file")
+        raise TrainingError(tr("'{file}' has an entry that is not the name of a file", file=shown))
     return HeldOut(*(tuple(names) for names in lists))

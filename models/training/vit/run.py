@@ -24,6 +24,7 @@ from models.training.vit.distributed import Team
 from models.training.vit.objective import VitObjective
 from models.training.vit.sampling import Batch, Sampler
 from models.vit_style_transfer import StyleForgeTransformer
+from utils.translation.texts import tr
 
 CLIP = 1.0  # largest norm of the gradient
 BETAS = (0.9, 0.99)
@@ -247,9 +248,15 @@ class VitRun:
         """
         theirs = json.loads(state["identity"])
         ours = json.loads(json.dumps(self._identity))
-        words = {"pictures": "other pictures", "network": "another network"}
+        words = {"pictures": tr("other pictures"), "network": tr("another network")}
         return [
-            words.get(name, f"{name.replace('_', ' ')} {theirs.get(name)} rather than {value}")
+            words.get(name)
+            or tr(
+                "{setting} {stored} rather than {wanted}",
+                setting=name.replace("_", " "),
+                stored=theirs.get(name),
+                wanted=value,
+            )
             for name, value in ours.items()
             if theirs.get(name) != value
         ]

@@ -10,6 +10,8 @@ from pathlib import Path
 from models.training.checkpoint import save_run
 from models.training.errors import TrainingError
 from models.training.vit.run import VitLosses, VitRun
+from utils.translation.numbers import number
+from utils.translation.texts import tr
 
 READ_EVERY = 20  # steps between readings of the losses from a GPU, which wait for it
 
@@ -55,8 +57,11 @@ def train_vit(
         save = ends or run.iteration >= due
         if not math.isfinite(read.loss) or (save and not run.healthy()):
             raise TrainingError(
-                f"training stopped at step {run.iteration}: the loss is no longer a finite "
-                "number; --resume continues from the last checkpoint; try a smaller --lr"
+                tr(
+                    "training stopped at step {n}: the loss is no longer a finite number; "
+                    "--resume continues from the last checkpoint; try a smaller --lr",
+                    n=number(run.iteration),
+                )
             )
         if save:
             due = run.iteration + checkpoint_interval

@@ -35,6 +35,7 @@ from app.export.film.job import FilmCancelled, FilmJob, FilmProgress
 from app.export.film.parts.work import make_parts
 from app.export.film.styling import FilmStyling
 from app.frame import Frame
+from app.processes.language import adopt
 from kernels.ops.registry import prepare
 from utils.devices import resolve
 from utils.free_memory import free_bytes
@@ -49,6 +50,7 @@ def work(pipe: Connection, setup: Setup) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the process that gives out work
     # As app/cli.py has it, in the process that began this one.
+    adopt()
     warnings.filterwarnings("ignore", "StyleForge's native kernels")
     warnings.filterwarnings("ignore", "Please use the new API settings to control TF32")
     torch.set_num_threads(max(1, torch.get_num_threads() // setup.sharing))

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from app.export.film.fault import FilmError, reason
+from utils.translation.texts import tr
 
 _LENGTH = struct.Struct("<I")  # of a frame, before it
 
@@ -87,9 +88,9 @@ def frames_in(path: Path) -> Iterator[bytes]:
             length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else -1
             frame = file.read(max(0, length))
             if len(frame) != length:
-                raise FilmError(f"a finished part of it ('{path.name}') is damaged")
+                raise FilmError(tr("a finished part of it ('{file}') is damaged", file=path.name))
             yield frame
 
 
 def _unwritable(exc: OSError) -> FilmError:
-    return FilmError(f"a part of it cannot be written: {reason(exc)}")
+    return FilmError(tr("a part of it cannot be written: {fault}", fault=reason(exc)))

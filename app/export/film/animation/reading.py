@@ -15,6 +15,7 @@ from app.frame import Frame
 from utils.images.animation import Animation
 from utils.images.conversion import alpha_of, to_rgb
 from utils.images.opening import MALFORMED, ImageError, opened
+from utils.translation.texts import tr
 
 USUAL_DELAY = Fraction(1, 10)  # seconds, what browsers make of a frame that gives no delay
 
@@ -37,7 +38,12 @@ def animation_info(path: Path, animation: Animation) -> FilmInfo:
         raise FilmError(str(exc)) from exc
     if width * height > MOST_PIXELS:
         raise FilmError(
-            f"{named(path)} has frames of {width}x{height} pixels, more than any animation"
+            tr(
+                "{file} has frames of {width}x{height} pixels, more than any animation",
+                file=named(path),
+                width=width,
+                height=height,
+            )
         )
     durations = _durations(animation)
     seconds = sum(durations) * animation.unit
@@ -84,7 +90,7 @@ def animation_frames(
                     image.load()
                     pixels, alpha = to_rgb(image), alpha_of(image)
                 except (*MALFORMED, MemoryError):
-                    reading.fault = "the next one is damaged"
+                    reading.fault = tr("the next one is damaged")
                     return
                 if after is None or pts > after:
                     now = time.perf_counter()

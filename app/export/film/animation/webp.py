@@ -13,6 +13,7 @@ from PIL import Image
 from app.export.film.fault import FilmError
 from app.export.film.info import StyledFilmFrame
 from utils.images.writing import off_white
+from utils.translation.texts import tr
 
 MOST_SIDE = 16383  # pixels
 LONGEST = (1 << 24) - 1  # milliseconds of a frame
@@ -72,7 +73,7 @@ def write_file(
         file.write(struct.pack("<4sI", b"ANMF", len(picture)) + picture)
     length = file.tell()
     if length > MOST_BYTES:
-        raise FilmError("it takes more than the 4 GB that a WebP file holds")
+        raise FilmError(tr("it takes more than the 4 GB that a WebP file holds"))
     file.seek(0)
     file.write(_head(length, size, _TRANSPARENT if transparent else 0))
 

@@ -7,14 +7,19 @@ from collections.abc import Iterator
 from app.export.film.info import FilmInfo, FilmReading
 from app.export.film.parts.request import SHORT, FilmRequest
 from app.export.film.store import SegmentStore
+from utils.translation.numbers import number
+from utils.translation.texts import tr, trn
 
 
 def kept_of(store: SegmentStore) -> str:
     """What of a film is finished that was not made, as a clause."""
-    return (
-        f"{store.frames} frames are finished, and the same command goes on behind them"
-        if store.frames
-        else "nothing of it was finished"
+    if not store.frames:
+        return tr("nothing of it was finished")
+    return trn(
+        "{n} frames are finished, and the same command goes on behind them",
+        "{n} frames are finished, and the same command goes on behind them",
+        store.frames,
+        n=number(store.frames),
     )
 
 
@@ -22,12 +27,19 @@ def remarks_of(request: FilmRequest, reading: FilmReading) -> Iterator[str]:
     """What is not as in the source, one clause each."""
     info, encoding = request.info, request.encoding
     if (info.width, info.height) != (encoding.width, encoding.height):
-        yield (
-            f"it has {encoding.width}x{encoding.height} of {info.width}x{info.height} pixels, "
-            f"since {encoding.codec.title} needs even sizes"
+        yield tr(
+            "it has {size} of {whole} pixels, since {codec} needs even sizes",
+            size=f"{encoding.width}x{encoding.height}",
+            whole=f"{info.width}x{info.height}",
+            codec=encoding.codec.title,
         )
     if reading.scaled:
-        yield f"{reading.scaled} frames of another size were scaled to that of the first"
+        yield trn(
+            "{n} frames of another size were scaled to that of the first",
+            "{n} frames of another size were scaled to that of the first",
+            reading.scaled,
+            n=number(reading.scaled),
+        )
 
 
 def faults_of(info: FilmInfo, reading: FilmReading, store: SegmentStore) -> tuple[str, ...]:
@@ -42,12 +54,38 @@ def faults_of(info: FilmInfo, reading: FilmReading, store: SegmentStore) -> tupl
     seconds = float((last.last + last.duration - first.start) * info.time_base)
     faults: list[str] = []
     if reading.fault:
-        faults.append(f"it could be read for {frames} frames only: {reading.fault}")
+        faults.append(
+            trn(
+                "it could be read for {n} frames only: {fault}",
+                "it could be read for {n} frames only: {fault}",
+                frames,
+                n=number(frames),
+                fault=reading.fault,
+            )
+        )
     if reading.damaged:
-        faults.append(f"{reading.damaged} packets of it could not be decoded")
+        faults.append(
+            trn(
+                "{n} packets of it could not be decoded",
+                "{n} packets of it could not be decoded",
+                reading.damaged,
+                n=number(reading.damaged),
+            )
+        )
     if info.counted and frames < SHORT * info.count:
-        faults.append(f"{frames} of the {info.count} frames that it says to have could be read")
+        faults.append(
+            tr(
+                "{read} of the {n} frames that it says to have could be read",
+                read=number(frames),
+                n=number(info.count),
+            )
+        )
     elif info.timed and not info.counted and seconds < SHORT * info.seconds - 2 / info.rate:
-        said = f"{info.seconds:.1f} seconds that it says to have"
-        faults.append(f"{seconds:.1f} of the {said} could be read")
+        faults.append(
+            tr(
+                "{read} of the {n} seconds that it says to have could be read",
+                read=number(seconds, 1),
+                n=number(info.seconds, 1),
+            )
+        )
     return tuple(faults)

@@ -15,6 +15,8 @@ from app.export.film.parts.whole import finished
 from app.export.film.parts.work import FilmWork, LineCount, LineEnd, MadePart
 from app.export.film.report import FilmReport, shares_of
 from app.export.film.store import SegmentStore
+from utils.translation.joints import clauses
+from utils.translation.texts import tr
 
 # What becomes of the parts, as it does: a part and its file (None where no frame of it could be
 # read), how far a process is, and what one says at its end.
@@ -82,7 +84,8 @@ class SharedFilm:
             if made is not None:
                 store.add(part.number, made.path, made.start, made.times, made.duration)
         if answered < len(left):
-            raise FilmCancelled(f"{named(request.target)} was cancelled; {kept_of(store)}")
+            cancelled = tr("{file} was cancelled", file=named(request.target))
+            raise FilmCancelled(clauses((cancelled, kept_of(store))))
         seconds = time.perf_counter() - begun
         busy: Counter[str] = Counter()
         for end in ends:

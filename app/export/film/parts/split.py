@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from app.export.film.fault import FAULTS, FilmError, named, reason
 from app.export.film.info import FilmInfo
 from app.export.film.reader import open_film
+from utils.translation.texts import tr
 
 AT_MOST_PARTS = 32  # that a short film is split into
 SHORTEST = 48  # frames of a part: shorter ones take more time to begin than they share out
@@ -53,7 +54,9 @@ def split(info: FilmInfo, least: int | None = None) -> Split:
     try:
         times, keys = _times_of(info)
     except FAULTS as exc:
-        raise FilmError(f"{named(info.path)} cannot be read: {reason(exc)}") from exc
+        raise FilmError(
+            tr("{file} cannot be read: {fault}", file=named(info.path), fault=reason(exc))
+        ) from exc
     if not times or len(set(times)) < len(times):
         return Split((), "its frames have no times of their own")
     shown = sorted(times)

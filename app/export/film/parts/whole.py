@@ -10,6 +10,8 @@ from app.export.film.parts.remarks import faults_of, kept_of, remarks_of
 from app.export.film.parts.request import FilmRequest
 from app.export.film.report import FilmReport
 from app.export.film.store import SegmentStore
+from utils.translation.joints import clauses
+from utils.translation.texts import tr
 
 
 def finished(
@@ -36,11 +38,11 @@ def finished(
         FilmError: There is no part, or the file cannot be written; the parts are kept.
     """
     if not store.segments:
-        raise FilmError(f"no frame of {named(request.info.path)} can be decoded")
+        raise FilmError(tr("no frame of {file} can be decoded", file=named(request.info.path)))
     try:
         remarks = request.output.assemble(store, request.target)
     except FilmError as exc:
-        raise FilmError(f"{exc}; {kept_of(store)}") from exc
+        raise FilmError(clauses((str(exc), kept_of(store)))) from exc
     frames, faults = store.frames, faults_of(request.info, reading, store)
     store.remove()
     encoder = request.encoding.encoder

@@ -17,6 +17,8 @@ from app.export.film.parts.request import FilmCancelled, FilmRequest
 from app.export.film.parts.split import Part
 from app.export.film.reader import read_frames
 from app.export.film.store import part_file
+from utils.translation.joints import clauses
+from utils.translation.texts import tr
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ def make_parts(
     teller.on_stop = line.cancel
     line.run(frames(), _ToldParts(work, given, teller), told)
     if line.cancelled:
-        raise FilmCancelled("the film was cancelled")
+        raise FilmCancelled(tr("the film was cancelled"))
     return LineEnd(line.clock.seconds, line.running, reading)
 
 
@@ -143,4 +145,4 @@ class _ToldParts:
 
     def unwritable(self, fault: str) -> FilmError:
         """The error that a part cannot be written."""
-        return self._work.unmade(f"{fault}; its finished parts are kept")
+        return self._work.unmade(clauses((fault, tr("its finished parts are kept"))))

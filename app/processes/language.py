@@ -1,0 +1,45 @@
+"""Gives the window's language to the processes that it starts; without it they speak English."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+from utils.translation import numbers, texts
+from utils.translation.languages import LANGUAGES
+
+LANGUAGE, NUMBERS = "STYLEFORGE_LANGUAGE", "STYLEFORGE_NUMBERS"  # variables of the environment
+# How numbers are written is told by two examples, since a process of a command has no Qt: some
+# languages, as Spanish, group the digits of the second one alone.
+_SHORT, _LONG = 1234.5, 1234567.8
+# Of the examples: not where the digits, or how many of them are grouped, are others.
+_WRITTEN = re.compile(r"1(\D?)234\D5\|1(\D?)234(?:\2)567(\D)8")
+
+
+def told() -> dict[str, str]:
+    """Return the variables that tell a process the language, and how numbers are written in it."""
+    examples = f"{numbers.number(_SHORT, 1)}|{numbers.number(_LONG, 1)}"
+    return {LANGUAGE: texts.chosen(), NUMBERS: examples}
+
+
+def adopt(environment: Mapping[str, str] = os.environ) -> None:
+    """Speak the language that the environment names; one that is not known is ignored.
+
+    To be called at the start of a process.
+    """
+    language = environment.get(LANGUAGE, "")
+    if language not in LANGUAGES:
+        return
+    texts.use(language)
+    written = _WRITTEN.fullmatch(environment.get(NUMBERS, ""))
+    if written is None:
+        return
+    short, group, point = written.groups()
+
+    def write(value: float, decimals: int) -> str:
+        whole, _, rest = f"{value:,.{decimals}f}".partition(".")
+        sign = group if short or whole.count(",") > 1 or len(whole.lstrip("-")) > 5 else ""
+        return whole.replace(",", sign) + (f"{point}{rest}" if rest else "")
+
+    numbers.use(write)
