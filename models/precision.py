@@ -128,6 +128,8 @@ class Precision(Enum):
         return ""
 
 
+# What a network other than the fused one says of it on a GPU.
+INT8_NEEDS_FUSED = "INT8 needs the fused network; runs in FP16"
 _TF32_ON_CPU, _TF32_ON_GPU = "TF32 is FP32 on a CPU", "TF32 is FP32 on this GPU"
 _INT8_ON_CPU, _INT8_ON_GPU = "INT8 is FP16 on a CPU", "INT8 is FP16 on this GPU"
 _INT8_ON_HOPPER = "INT8 is slower than FP16 on this GPU"
@@ -137,11 +139,12 @@ _NO_BF16 = "{title} is slower than FP32 on this CPU: it has no BF16 instructions
 
 
 def sentences() -> tuple[str, ...]:
-    """Return all that `cost` and `remark` say on any device, for translations."""
+    """Return all that is said of precisions on any device, for translations."""
     emulated = (Precision.fp16, Precision.bf16, Precision.amp)
     return (
         *(each.cost for each in Precision if each.cost),
         *(_TF32_ON_CPU, _TF32_ON_GPU, _INT8_ON_CPU, _INT8_ON_GPU, _INT8_ON_HOPPER, _NO_FP16),
+        INT8_NEEDS_FUSED,
         *(_EMULATED.format(title=each.title) for each in emulated),
         *(_NO_BF16.format(title=each.title) for each in (Precision.bf16, Precision.amp)),
     )
