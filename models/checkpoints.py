@@ -334,9 +334,11 @@ def _conform(name: str, content: Mapping[Any, Any]) -> State:
         # Widths inferred from inconsistent weights would name the wrong keys in the message.
         expected = replace(FULL, num_residual_blocks=max(count, 1)).state_shapes()
         faults = _faults(found, usable, expected)
-    faults[mark("given twice")] = duplicates
+    faults[mark("given twice", "weights")] = duplicates
     if any(faults.values()):
-        text = clauses(labeled(tr(what), _listed(keys)) for what, keys in faults.items() if keys)
+        text = clauses(
+            labeled(tr(what, "weights"), _listed(keys)) for what, keys in faults.items() if keys
+        )
         raise CheckpointError(
             tr("'{file}' does not fit the network: {faults}", file=name, faults=printable(text))
         )
@@ -371,10 +373,12 @@ def _faults(
 ) -> dict[str, list[str]]:
     """Map each kind of fault, marked for translation, to the keys that have it."""
     return {
-        mark("missing"): [key for key in expected if key not in found],
-        mark("unexpected"): [key for key in found if key not in expected],
-        mark("not floating-point tensors"): [k for k in found if k in expected and k not in usable],
-        mark("wrongly shaped"): [
+        mark("missing", "weights"): [key for key in expected if key not in found],
+        mark("unexpected", "weights"): [key for key in found if key not in expected],
+        mark("not floating-point tensors", "weights"): [
+            k for k in found if k in expected and k not in usable
+        ],
+        mark("wrongly shaped", "weights"): [
             tr(
                 "{key} ({found} instead of {expected})",
                 key=key,

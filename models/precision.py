@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from utils.tf32 import tf32_allowed as tf32_allowed
+from utils.translation.texts import mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ class Precision(Enum):
 
 
 # What a network other than the fused one says of it on a GPU.
-INT8_NEEDS_FUSED = "INT8 needs the fused network; runs in FP16"
+INT8_NEEDS_FUSED = mark("INT8 needs the fused network; runs in FP16")
 _TF32_ON_CPU, _TF32_ON_GPU = "TF32 is FP32 on a CPU", "TF32 is FP32 on this GPU"
 _INT8_ON_CPU, _INT8_ON_GPU = "INT8 is FP16 on a CPU", "INT8 is FP16 on this GPU"
 _INT8_ON_HOPPER = "INT8 is slower than FP16 on this GPU"
@@ -139,12 +140,11 @@ _NO_BF16 = "{title} is slower than FP32 on this CPU: it has no BF16 instructions
 
 
 def sentences() -> tuple[str, ...]:
-    """Return all that is said of precisions on any device, for translations."""
+    """Return all that `cost` and `remark` say on any device, for translations."""
     emulated = (Precision.fp16, Precision.bf16, Precision.amp)
     return (
         *(each.cost for each in Precision if each.cost),
         *(_TF32_ON_CPU, _TF32_ON_GPU, _INT8_ON_CPU, _INT8_ON_GPU, _INT8_ON_HOPPER, _NO_FP16),
-        INT8_NEEDS_FUSED,
         *(_EMULATED.format(title=each.title) for each in emulated),
         *(_NO_BF16.format(title=each.title) for each in (Precision.bf16, Precision.amp)),
     )
