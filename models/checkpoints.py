@@ -22,6 +22,7 @@ from torch import Tensor
 from models.network_config import (
     FULL,
     MAX_RESIDUAL_BLOCKS,
+    NetworkConfig,
     network_config,
     num_residual_blocks,
 )
@@ -30,6 +31,9 @@ from utils.files.atomic import atomic_write
 from utils.files.byte_planes import MAGIC, unpack
 from utils.files.regular import open_regular
 from utils.text import printable
+from utils.translation.joints import clauses, enumerated, labeled
+from utils.translation.numbers import number
+from utils.translation.texts import mark, tr, trn
 
 State = dict[str, Tensor]  # a state dict by the published keys
 
@@ -69,16 +73,16 @@ _AFFINE_NAMES = {"gamma": "weight", "beta": "bias"}
 
 # Files of other kinds that users pass as checkpoints, by their first bytes.
 _FOREIGN = (
-    (b"\xff\xd8\xff", "a JPEG picture"),
-    (b"\x89PNG", "a PNG picture"),
-    (b"GIF8", "a GIF picture"),
-    (b"BM", "a BMP picture"),
-    (b"%PDF", "a PDF document"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"7z\xbc\xaf", "a 7-Zip archive"),
-    (b"Rar!", "a RAR archive"),
-    (b"\x89HDF", "an HDF5 (Keras) file"),
-    (b"version https://git-lfs", "a Git LFS pointer, not the file it stands for"),
+    (b"\xff\xd8\xff", mark("a JPEG picture")),
+    (b"\x89PNG", mark("a PNG picture")),
+    (b"GIF8", mark("a GIF picture")),
+    (b"BM", mark("a BMP picture")),
+    (b"%PDF", mark("a PDF document")),
+    (b"\x1f\x8b", mark("a gzip archive")),
+    (b"7z\xbc\xaf", mark("a 7-Zip archive")),
+    (b"Rar!", mark("a RAR archive")),
+    (b"\x89HDF", mark("an HDF5 (Keras) file")),
+    (b"version https://git-lfs", mark("a Git LFS pointer, not the file it stands for")),
 )
 _TORCH_LEGACY = b"\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19"  # magic number of the pre-1.6 torch format
 _PROTOCOLS = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
@@ -106,10 +110,35 @@ def load_checkpoint(path: Path | str) -> State:
         with open_regular(path, MAX_BYTES) as file:
             content = _read(name, file)
     except FileNotFoundError as error:
-        raise CheckpointError(f"'{name}' does not exist") from error
+        raise CheckpointError(tr("'{file}' does not exist", file=name)) from error
     except OSError as error:
-        raise CheckpointError(f"'{name}' cannot be read: {error.strerror}") from error
+        raise CheckpointError(
+            tr("'{file}' cannot be read: {error}", file=name, error=error.strerror)
+        ) from error
     return _conform(name, _unwrap(name, content))
+
+
+def check_dimensions(path: Path | str, found: NetworkConfig, wanted: NetworkConfig) -> None:
+    """Check that a file holds weights of a network's dimensions.
+
+    Args:
+        path: The file.
+        found: The dimensions of its weights.
+        wanted: Those of the network.
+
+    Raises:
+        CheckpointError: They differ.
+    """
+    if found != wanted:
+        name = printable(Path(path).name)
+        raise CheckpointError(
+            tr(
+                "'{file}' has {found}; this network has {expected}",
+                file=name,
+                found=found,
+                expected=wanted,
+            )
+        )
 
 
 def save_checkpoint(
@@ -135,7 +164,10 @@ def save_checkpoint(
         key: value.detach().to("cpu", dtype).contiguous().clone() for key, value in state.items()
     }
     if broken := _not_finite(weights):
-        raise CheckpointError(f"'{path.name}' was not written: not finite: {', '.join(broken)}")
+        keys = enumerated(broken)
+        raise CheckpointError(
+            tr("'{file}' was not written: not finite: {keys}", file=path.name, keys=keys)
+        )
     data = safetensors.torch.save(weights, dict(metadata or {}))
     atomic_write(path, data)
 
@@ -149,17 +181,23 @@ def _read(name: str, file: BinaryIO) -> Any:
         head = file.read(512)
         file.seek(0)
     if not head:
-        raise CheckpointError(f"'{name}' is empty")
+        raise CheckpointError(tr("'{file}' is empty", file=name))
     if head.startswith(b"PK"):
         return _read_zip(name, file)
     if head.startswith(_PROTOCOLS):
         if _TORCH_LEGACY not in head[:32]:
-            raise CheckpointError(f"'{name}' is a Python pickle, not a PyTorch checkpoint")
+            raise CheckpointError(
+                tr("'{file}' is a Python pickle, not a PyTorch checkpoint", file=name)
+            )
         return _read_torch(name, file)
     # safetensors: the length of the header in 8 bytes, then the header, which is JSON.
     if len(head) > 8 and head[8:9] == b"{" and int.from_bytes(head[:8], "little") < 1 << 32:
         return _read_safetensors(name, file)
-    raise CheckpointError(f"'{name}' is not a checkpoint: it is {_describe(head)}")
+    if kind := _describe(head):
+        raise CheckpointError(
+            tr("'{file}' is not a checkpoint: it is {kind}", file=name, kind=tr(kind))
+        )
+    raise CheckpointError(tr("'{file}' is not a checkpoint: it is of no known kind", file=name))
 
 
 def _read_zip(name: str, file: BinaryIO) -> Any:
@@ -167,13 +205,13 @@ def _read_zip(name: str, file: BinaryIO) -> Any:
         with zipfile.ZipFile(file) as archive:
             sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
     except (zipfile.BadZipFile, OSError, ValueError) as error:
-        raise CheckpointError(f"'{name}' is damaged or truncated") from error
+        raise CheckpointError(tr("'{file}' is damaged or truncated", file=name)) from error
     if any("/code/" in entry for entry in sizes):
         raise CheckpointError(
-            f"'{name}' is a TorchScript program, not a checkpoint: it contains code"
+            tr("'{file}' is a TorchScript program, not a checkpoint: it contains code", file=name)
         )
     if not any(entry.endswith("/data.pkl") for entry in sizes):
-        raise CheckpointError(f"'{name}' is not a checkpoint: it is a ZIP archive")
+        raise CheckpointError(tr("'{file}' is not a checkpoint: it is a ZIP archive", file=name))
     pickled = sum(size for entry, size in sizes.items() if entry.endswith("/data.pkl"))
     # Uncompressed sizes: the archive itself may be small.
     if sum(sizes.values()) > MAX_BYTES or pickled > MAX_PICKLE_BYTES:
@@ -186,7 +224,7 @@ def _read_torch(name: str, file: BinaryIO) -> Any:
     try:
         return load_tensors(file)
     except UnsafeFileError as error:
-        raise CheckpointError(f"'{name}' {error}") from error
+        raise CheckpointError(error.sentence(name)) from error
 
 
 def _read_safetensors(name: str, file: BinaryIO) -> State:
@@ -195,31 +233,38 @@ def _read_safetensors(name: str, file: BinaryIO) -> State:
         return safetensors.torch.load(file.read(MAX_BYTES))
     except SafetensorError as error:
         raise CheckpointError(
-            f"'{name}' is a damaged safetensors file: {printable(str(error))}"
+            tr(
+                "'{file}' is a damaged safetensors file: {error}",
+                file=name,
+                error=printable(str(error)),
+            )
         ) from error
     except (KeyError, ValueError, RuntimeError) as error:
-        raise CheckpointError(f"'{name}' is a damaged safetensors file") from error
+        raise CheckpointError(tr("'{file}' is a damaged safetensors file", file=name)) from error
 
 
 def _too_large(name: str) -> CheckpointError:
-    return CheckpointError(f"'{name}' is too large for weights: more than {MAX_BYTES >> 20} MB")
+    most = number(MAX_BYTES >> 20)
+    return CheckpointError(
+        tr("'{file}' is too large for weights: more than {n} MB", file=name, n=most)
+    )
 
 
 def _describe(head: bytes) -> str:
-    """Name the kind of a file that is no checkpoint, by its first bytes."""
+    """Name the kind of a file that is no checkpoint, by its first bytes; "" if it is not known."""
     for magic, what in _FOREIGN:
         if head.startswith(magic):
             return what
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return "a WebP picture"
+        return mark("a WebP picture")
     if re.match(rb"\s*<(!doctype|html|head|\?xml)", head, re.IGNORECASE):
-        return "a web page"
+        return mark("a web page")
     try:
         text = head.decode("utf-8")
     except UnicodeDecodeError as error:
         # A multi-byte character may be truncated at the end of `head`.
         text = head[: error.start].decode("utf-8") if error.start > len(head) - 4 else "\0"
-    return "a text file" if text.isprintable() or _is_text(text) else "of no known kind"
+    return mark("a text file") if text.isprintable() or _is_text(text) else ""
 
 
 def _is_text(text: str) -> bool:
@@ -237,7 +282,10 @@ def _unwrap(name: str, content: object) -> dict[Any, Any]:
             break
         content = inner
     if not is_dict(content):
-        raise CheckpointError(f"'{name}' holds a {type(content).__name__}, not named weights")
+        kind = type(content).__name__
+        raise CheckpointError(
+            tr("'{file}' holds a {type}, not named weights", file=name, type=kind)
+        )
     return content
 
 
@@ -268,7 +316,12 @@ def _conform(name: str, content: Mapping[Any, Any]) -> State:
     count = num_residual_blocks(found)
     if count > MAX_RESIDUAL_BLOCKS:
         raise CheckpointError(
-            f"'{name}' has {count} residual blocks; at most {MAX_RESIDUAL_BLOCKS} are supported"
+            tr(
+                "'{file}' has {n} residual blocks; at most {most} are supported",
+                file=name,
+                n=number(count),
+                most=MAX_RESIDUAL_BLOCKS,
+            )
         )
     usable = {key: value for key, value in found.items() if is_weight(value)}
     try:
@@ -281,10 +334,14 @@ def _conform(name: str, content: Mapping[Any, Any]) -> State:
         # Widths inferred from inconsistent weights would name the wrong keys in the message.
         expected = replace(FULL, num_residual_blocks=max(count, 1)).state_shapes()
         faults = _faults(found, usable, expected)
-    faults["given twice"] = duplicates
+    faults[mark("given twice", "weights")] = duplicates
     if any(faults.values()):
-        text = "; ".join(f"{what}: {_listed(keys)}" for what, keys in faults.items() if keys)
-        raise CheckpointError(f"'{name}' does not fit the network: {printable(text)}")
+        text = clauses(
+            labeled(tr(what, "weights"), _listed(keys)) for what, keys in faults.items() if keys
+        )
+        raise CheckpointError(
+            tr("'{file}' does not fit the network: {faults}", file=name, faults=printable(text))
+        )
     # An expanded tensor may be larger than the file.
     if 4 * sum(usable[key].numel() for key in expected) > MAX_BYTES:
         raise _too_large(name)
@@ -292,15 +349,21 @@ def _conform(name: str, content: Mapping[Any, Any]) -> State:
         key: usable[key].detach().to("cpu", torch.float32).contiguous().clone() for key in expected
     }
     if broken := _not_finite(state):
-        raise CheckpointError(f"'{name}' has NaN or infinite weights in {_listed(broken)}")
+        keys = _listed(broken)
+        raise CheckpointError(
+            tr("'{file}' has NaN or infinite weights in {keys}", file=name, keys=keys)
+        )
     return state
 
 
 def _listed(keys: list[str]) -> str:
     """Join the first keys, and say how many more there are."""
-    listed = ", ".join(printable(key, NAME) for key in keys[:MAX_LISTED_KEYS])
+    listed = enumerated(printable(key, NAME) for key in keys[:MAX_LISTED_KEYS])
     more = len(keys) - MAX_LISTED_KEYS
-    return f"{listed} and {more} more" if more > 0 else listed
+    if more <= 0:
+        return listed
+    said = number(more)
+    return trn("{names} and {n} more", "{names} and {n} more", more, names=listed, n=said)
 
 
 def _faults(
@@ -308,13 +371,20 @@ def _faults(
     usable: Mapping[str, Tensor],
     expected: Mapping[str, tuple[int, ...]],
 ) -> dict[str, list[str]]:
-    """Map each kind of fault to the keys that have it."""
+    """Map each kind of fault, marked for translation, to the keys that have it."""
     return {
-        "missing": [key for key in expected if key not in found],
-        "unexpected": [key for key in found if key not in expected],
-        "not floating-point tensors": [k for k in found if k in expected and k not in usable],
-        "wrongly shaped": [
-            f"{key} ({_by(usable[key].shape)} instead of {_by(expected[key])})"
+        mark("missing", "weights"): [key for key in expected if key not in found],
+        mark("unexpected", "weights"): [key for key in found if key not in expected],
+        mark("not floating-point tensors", "weights"): [
+            k for k in found if k in expected and k not in usable
+        ],
+        mark("wrongly shaped", "weights"): [
+            tr(
+                "{key} ({found} instead of {expected})",
+                key=key,
+                found=_by(usable[key].shape),
+                expected=_by(expected[key]),
+            )
             for key in expected
             if key in usable and usable[key].shape != expected[key]
         ],

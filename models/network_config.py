@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from utils.translation.texts import tr, trn
+
 MAX_RESIDUAL_BLOCKS = 10
 MAX_WIDTH = 4096  # channels; the widest network published has 128
 
@@ -43,9 +45,13 @@ class NetworkConfig:
             raise ValueError(f"expected an odd end kernel from 1 to 15, got {self.end_kernel}")
 
     def __str__(self) -> str:
-        blocks = f"{self.num_residual_blocks} residual block{'s'[: self.num_residual_blocks != 1]}"
-        widths = "/".join(map(str, self.widths))
-        return f"{blocks}, {widths} channels and a first kernel of {self.end_kernel}"
+        count = self.num_residual_blocks
+        return tr(
+            "{blocks}, {widths} channels and a first kernel of {n}",
+            blocks=trn("{n} residual block", "{n} residual blocks", count),
+            widths="/".join(map(str, self.widths)),
+            n=self.end_kernel,
+        )
 
     def state_shapes(self) -> dict[str, tuple[int, ...]]:
         """Map each key of the published state dict to the shape of its parameter, in order."""
@@ -113,7 +119,7 @@ def network_config(state: Mapping[str, Tensor]) -> NetworkConfig:
         widths = (first.shape[0], second.shape[0], third.shape[0])
         return NetworkConfig(num_residual_blocks(state), widths, first.shape[-1])
     except (KeyError, AttributeError, IndexError) as exc:
-        raise ValueError("these are not the weights of a transformer network") from exc
+        raise ValueError(tr("these are not the weights of a transformer network")) from exc
 
 
 def num_residual_blocks(state: Mapping[str, Tensor]) -> int:

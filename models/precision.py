@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from utils.tf32 import tf32_allowed as tf32_allowed
+from utils.translation.texts import mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,8 @@ class Precision(Enum):
         return ""
 
 
+# What a network other than the fused one says of it on a GPU.
+INT8_NEEDS_FUSED = mark("INT8 needs the fused network; runs in FP16")
 _TF32_ON_CPU, _TF32_ON_GPU = "TF32 is FP32 on a CPU", "TF32 is FP32 on this GPU"
 _INT8_ON_CPU, _INT8_ON_GPU = "INT8 is FP16 on a CPU", "INT8 is FP16 on this GPU"
 _INT8_ON_HOPPER = "INT8 is slower than FP16 on this GPU"

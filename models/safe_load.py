@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from utils.text import printable
+from utils.translation.texts import tr
 
 CODE = 100  # characters of a function's name in a message
 
@@ -26,7 +27,31 @@ for _message in (
 
 
 class UnsafeFileError(ValueError):
-    """A file is damaged or holds more than tensors; the message completes "'a.pth' ..."."""
+    """A file is damaged or holds more than tensors; the message completes "'a.pth' ...".
+
+    Args:
+        code: The function that it names, of those that would be run; "" where it is damaged.
+    """
+
+    def __init__(self, code: str = "") -> None:
+        super().__init__(
+            f"contains Python code ({code}), which is never run: "
+            "only files of plain weights can be used"
+            if code
+            else "is damaged or truncated"
+        )
+        self.code = code
+
+    def sentence(self, name: str) -> str:
+        """Say it of a file that is called `name`, in the chosen language."""
+        if not self.code:
+            return tr("'{file}' is damaged or truncated", file=name)
+        return tr(
+            "'{file}' contains Python code ({code}), which is never run: "
+            "only files of plain weights can be used",
+            file=name,
+            code=self.code,
+        )
 
 
 def load_tensors(file: BinaryIO, device: torch.device | str = "cpu") -> Any:
@@ -50,13 +75,10 @@ def load_tensors(file: BinaryIO, device: torch.device | str = "cpu") -> Any:
     except pickle.UnpicklingError as error:
         if found := re.search(r"Unsupported \w+: GLOBAL (\S+)", str(error)):
             code = printable(found[1].rstrip("."), CODE)
-            raise UnsafeFileError(
-                f"contains Python code ({code}), which is never run: "
-                "only files of plain weights can be used"
-            ) from error
-        raise UnsafeFileError("is damaged or truncated") from error
+            raise UnsafeFileError(code) from error
+        raise UnsafeFileError() from error
     except Exception as error:  # PyTorch checks few of the values it reads, so any may be raised
-        raise UnsafeFileError("is damaged or truncated") from error
+        raise UnsafeFileError() from error
 
 
 def is_dict(value: object) -> TypeGuard[dict[Any, Any]]:

@@ -19,24 +19,21 @@ from kernels.instance_norm_wrapper import FusedInstanceNorm2d
 from kernels.network.dispatch import unavailable_reason
 from kernels.network.graph_plan import GraphPlan, StageCallback
 from kernels.ops.registry import OPS, STYLE, statuses
-from models.checkpoints import CheckpointError, load_checkpoint
+from models.checkpoints import check_dimensions, load_checkpoint
 from models.inference import layerwise
 from models.inference.cpu import CpuExecutor
 from models.inference.cuda import PlanCache
 from models.layers import ConvLayer, ResidualBlock, UpsampleConvLayer
 from models.network_config import FULL, NetworkConfig, network_config
-from models.precision import compute_dtype
+from models.precision import INT8_NEEDS_FUSED, compute_dtype
 from models.runtimes.executor import RuntimeExecutor
 from models.runtimes.runtime import Runtime
 from models.runtimes.table import RUNTIMES
 from utils.profiling import nvtx_range
-from utils.text import printable
+from utils.translation.joints import labeled
 
 MIN_SIDE = 16  # pixels; at a quarter of less, reflection padding is wider than the picture
 MULTIPLE = 4  # pictures are padded to sides that are multiples of it
-
-
-_INT8_IS_FP16 = "INT8 needs the fused network; runs in FP16"
 
 
 def _unmarked(_layer: str) -> None:
@@ -112,7 +109,7 @@ class TransformerNetBaseline(nn.Module):
             shape: Its dimensions.
             int8: Whether it may multiply integers of eight bits.
         """
-        return (_INT8_IS_FP16,) if int8 and device.type == "cuda" else ()
+        return (INT8_NEEDS_FUSED,) if int8 and device.type == "cuda" else ()
 
     @property
     def residual_blocks(self) -> list[ResidualBlock]:
@@ -135,10 +132,7 @@ class TransformerNetBaseline(nn.Module):
             CheckpointError: The file is missing, damaged, incomplete or of another network.
         """
         state = load_checkpoint(path)
-        found = network_config(state)
-        if found != self.shape:
-            name = printable(Path(path).name)
-            raise CheckpointError(f"'{name}' has {found}; this network has {self.shape}")
+        check_dimensions(path, network_config(state), self.shape)
         self.load_state_dict(state)
         return self
 
@@ -222,7 +216,7 @@ class TransformerNet(TransformerNetBaseline):
     ) -> tuple[str, ...]:
         """List the norms without a native kernel on `device`, with the reason."""
         norms = tuple(
-            f"{status.name}: {status.reason}"
+            labeled(status.name, status.reason)
             for status in statuses(device, STYLE)
             if status.name in OPS and OPS[status.name].group == "normalization" and not status.ready
         )

@@ -24,6 +24,7 @@ from models.vit_style_transfer import StyleForgeTransformer
 from utils.files.atomic import atomic_write
 from utils.files.regular import read_regular
 from utils.text import printable
+from utils.translation.texts import tr
 
 FORMAT = "styleforge-vit-1"
 STORAGES = ("float16", "int8")
@@ -90,7 +91,10 @@ def save_vit(
             stored[key] = weight.half().contiguous()
         kept = stored.get(key + SCALE, stored[key])
         if not bool(kept.isfinite().all()):
-            raise CheckpointError(f"'{name}' was not written: not finite: {printable(key, NAME)}")
+            broken = printable(key, NAME)
+            raise CheckpointError(
+                tr("'{file}' was not written: not finite: {keys}", file=name, keys=broken)
+            )
     _check_shapes(name, config, stored)
     header = {
         **(metadata or {}),
@@ -117,21 +121,25 @@ def load_vit(path: Path | str) -> VitCheckpoint:
     try:
         data = read_regular(path, MAX_BYTES)
     except FileNotFoundError as error:
-        raise CheckpointError(f"'{name}' does not exist") from error
+        raise CheckpointError(tr("'{file}' does not exist", file=name)) from error
     except OSError as error:
-        raise CheckpointError(f"'{name}' cannot be read: {error.strerror}") from error
+        raise CheckpointError(
+            tr("'{file}' cannot be read: {error}", file=name, error=error.strerror)
+        ) from error
     metadata = _metadata(name, data)
     try:
         config = vit_config(json.loads(metadata.get("config", "")))
     except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"'{name}' does not say the dimensions of its network") from error
+        raise CheckpointError(
+            tr("'{file}' does not say the dimensions of its network", file=name)
+        ) from error
     try:
         stored = safetensors.torch.load(data)
     except (SafetensorError, KeyError, ValueError, RuntimeError) as error:
-        raise CheckpointError(f"'{name}' is a damaged safetensors file") from error
+        raise CheckpointError(tr("'{file}' is a damaged safetensors file", file=name)) from error
     _check_shapes(name, config, stored)
     if weights_digest(stored) != metadata.get("sha256"):
-        raise CheckpointError(f"'{name}' is damaged: its weights have another digest")
+        raise CheckpointError(tr("'{file}' is damaged: its weights have another digest", file=name))
     state = {
         key: dequantize(value, stored[key + SCALE]) if value.dtype == torch.int8 else value.float()
         for key, value in stored.items()
@@ -144,7 +152,9 @@ def load_vit(path: Path | str) -> VitCheckpoint:
         for key, value in state.items()
     }
     if broken := [key for key, value in largest.items() if not math.isfinite(float(value.sum()))]:
-        raise CheckpointError(f"'{name}' has weights that are not finite in {broken[0]}")
+        raise CheckpointError(
+            tr("'{file}' has weights that are not finite in {key}", file=name, key=broken[0])
+        )
     return VitCheckpoint(config, state, metadata)
 
 
@@ -183,15 +193,15 @@ def _metadata(name: str, data: bytes) -> dict[str, str]:
     """The texts in the header; CheckpointError if this is no file of ours."""
     length = int.from_bytes(data[:8], "little")
     if len(data) < 9 or data[8:9] != b"{" or not 2 <= length <= min(len(data) - 8, MAX_HEADER):
-        raise CheckpointError(f"'{name}' is not a safetensors file")
+        raise CheckpointError(tr("'{file}' is not a safetensors file", file=name))
     try:
         header = json.loads(data[8 : 8 + length])
     except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"'{name}' is a damaged safetensors file") from error
+        raise CheckpointError(tr("'{file}' is a damaged safetensors file", file=name)) from error
     texts = header.get("__metadata__") if is_dict(header) else None
     found = {str(key): str(text) for key, text in texts.items()} if is_dict(texts) else {}
     if found.get("format") != FORMAT:
-        raise CheckpointError(f"'{name}' is not an any-style network")
+        raise CheckpointError(tr("'{file}' is not an any-style network", file=name))
     return found
 
 
@@ -199,7 +209,7 @@ def _check_shapes(name: str, config: VitConfig, stored: Mapping[str, Tensor]) ->
     """CheckpointError if a tensor is missing, unexpected or of another shape or dtype."""
     with torch.device("meta"):
         expected = {k: v.shape for k, v in StyleForgeTransformer(config).state_dict().items()}
-    faults = [f"{key} is missing" for key in expected if key not in stored]
+    faults = [tr("{key} is missing", key=key) for key in expected if key not in stored]
     for key, value in stored.items():
         if key.endswith(SCALE):
             weight = stored.get(key.removesuffix(SCALE))
@@ -213,8 +223,12 @@ def _check_shapes(name: str, config: VitConfig, stored: Mapping[str, Tensor]) ->
             known = value.dtype == torch.float16 or key + SCALE in stored
             fits = known and expected.get(key) == value.shape
         if not fits:
-            faults.append(f"{key} is unexpected or of another shape")
+            faults.append(tr("{key} is unexpected or of another shape", key=key))
     if faults:
         raise CheckpointError(
-            f"'{name}' does not fit the network it names: {printable(faults[0], 2 * NAME)}"
+            tr(
+                "'{file}' does not fit the network it names: {faults}",
+                file=name,
+                faults=printable(faults[0], 2 * NAME),
+            )
         )

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import torch
 
-NO_GPU = "no CUDA device"  # why a machine without a GPU computes on the CPU
+from utils.translation.texts import mark, tr
+
+NO_GPU = mark("no CUDA device")  # why a machine without a GPU computes on the CPU
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,9 @@ def resolve(key: str) -> torch.device:
         key = "cuda:0"
     if key not in known:
         why = cuda_unavailable_reason()
-        raise ValueError(f"there is no device '{key}'" + (f": {why}" if why else ""))
+        if why:
+            raise ValueError(tr("there is no device '{name}': {reason}", name=key, reason=tr(why)))
+        raise ValueError(tr("there is no device '{name}'", name=key))
     return torch.device(key)
 
 
@@ -61,22 +65,27 @@ def title(device: torch.device) -> str:
     return f"{torch.cuda.get_device_name(device)} ({device})"
 
 
-@cache
 def cuda_unavailable_reason() -> str:
     """Why PyTorch cannot use a GPU, as a clause; "" if it can.
 
     Distinguishes a CPU build of PyTorch on a machine with an NVIDIA driver, which the user can
-    replace, from a machine without a GPU.
+    replace, from a machine without a GPU. For that it is NO_GPU itself, which is translated where
+    it is shown.
     """
-    if torch.cuda.is_available():
+    if _can_use_gpu():
         return ""
     if not _nvidia_driver():
         return NO_GPU
     if torch.version.cuda is None:
-        return f"there is an NVIDIA driver, but PyTorch {torch.__version__} is a CPU build"
-    return (
-        f"PyTorch {torch.__version__} (CUDA {torch.version.cuda}) cannot use the NVIDIA driver: "
-        "it is too old or sees no device"
+        return tr(
+            "there is an NVIDIA driver, but PyTorch {version} is a CPU build",
+            version=torch.__version__,
+        )
+    return tr(
+        "PyTorch {version} (CUDA {cuda}) cannot use the NVIDIA driver: "
+        "it is too old or sees no device",
+        version=torch.__version__,
+        cuda=torch.version.cuda,
     )
 
 
@@ -91,5 +100,14 @@ def cpu_name() -> str:
     return platform.processor() or platform.machine()
 
 
+# Both stay as they are while the program runs, and are asked for with every change of a setting.
+
+
+@cache
+def _can_use_gpu() -> bool:
+    return torch.cuda.is_available()
+
+
+@cache
 def _nvidia_driver() -> bool:
     return bool(shutil.which("nvidia-smi")) or Path("/proc/driver/nvidia/version").exists()

@@ -10,6 +10,8 @@ from typing import Any
 from app.engine.config import EngineConfig
 from app.frame import Frame
 from models.precision import Precision
+from utils.translation.joints import clauses, labeled
+from utils.translation.texts import tr
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,8 @@ class RunInfo:
         what = f"{network}{self.kernels}, {lite}{self.precision.title}, {self.device}"
         if self.mixed:
             what = f"{self.style}; {what}"
-        return f"{what}: {'; '.join(self.limitations)}" if self.limitations else what
+        # Those that are compared with a constant are still in English.
+        return labeled(what, clauses(map(tr, self.limitations))) if self.limitations else what
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@ from utils.images.origin import NO_ORIGIN
 from utils.images.profiles import srgb_profile
 from utils.images.reading import BITS_LOST
 from utils.images.writing import DEEP, KEEPS_ALPHA, write_pixels
+from utils.translation.texts import mark, tr
 
-ALPHA_LOST = "its transparent parts became white, since JPEG has no transparency"
+ALPHA_LOST = mark("its transparent parts became white, since JPEG has no transparency")
 
 
 def write_result(
@@ -52,7 +53,7 @@ def write_result(
     write_pixels(path, colors, about, alpha=alpha, exif=origin.exif, profile=profile)
     lost: list[str] = []
     if source.deep is not None and colors.dtype == np.uint8:
-        lost.append(BITS_LOST.format(bits=16))
+        lost.append(tr(BITS_LOST, bits=16))
     if alpha is not None and ending not in KEEPS_ALPHA:
-        lost.append(ALPHA_LOST)
+        lost.append(tr(ALPHA_LOST))
     return lost

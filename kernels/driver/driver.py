@@ -13,6 +13,8 @@ from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_uint, c_void_p
 from typing import Any
 
 from kernels.jit.errors import BuildError
+from utils.translation.joints import labeled
+from utils.translation.texts import mark, tr
 
 LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 NEEDED = 12000  # CUDA 12.0, the first with cuLibraryLoadData; NVIDIA calls its driver 525
@@ -33,14 +35,14 @@ CUDA_ERROR_INVALID_CONTEXT = 201  # what a launch returns where no context is cu
 
 # Of the driver's errors, those that a file or a machine can cause, in words.
 ERRORS = {
-    2: "the GPU has no memory left for it",
-    100: "the driver finds no GPU",
-    200: "the image is damaged",
-    209: "the image is for another architecture than this GPU's",
-    218: "the driver cannot compile this PTX for this GPU",
-    221: "the driver has no compiler for PTX",
-    222: "the PTX is newer than the driver; install a newer NVIDIA driver",
-    500: "the image has no such kernel",
+    2: mark("the GPU has no memory left for it"),
+    100: mark("the driver finds no GPU"),
+    200: mark("the image is damaged"),
+    209: mark("the image is for another architecture than this GPU's"),
+    218: mark("the driver cannot compile this PTX for this GPU"),
+    221: mark("the driver has no compiler for PTX"),
+    222: mark("the PTX is newer than the driver; install a newer NVIDIA driver"),
+    500: mark("the image has no such kernel"),
 }
 
 
@@ -80,14 +82,24 @@ class Driver:
         try:
             driver: Any = ctypes.CDLL(library)
         except OSError as error:
-            raise BuildError(f"the NVIDIA driver's {library} does not load: {error}") from error
+            raise BuildError(
+                tr(
+                    "the NVIDIA driver's {library} does not load: {error}",
+                    library=library,
+                    error=error,
+                )
+            ) from error
         version = c_int()
         if error := driver.cuDriverGetVersion(byref(version)):
-            raise BuildError(_sentence("the NVIDIA driver tells no version", error))
+            raise BuildError(_sentence(tr("the NVIDIA driver tells no version"), error))
         if version.value < NEEDED:
             raise BuildError(
-                f"the NVIDIA driver supports CUDA {_release(version.value)}; "
-                f"the native kernels need {_release(NEEDED)} or newer, so install a newer driver"
+                tr(
+                    "the NVIDIA driver supports CUDA {supported}; "
+                    "the native kernels need {needed} or newer, so install a newer driver",
+                    supported=_release(version.value),
+                    needed=_release(NEEDED),
+                )
             )
         self.release: int = version.value
         self._load = driver.cuLibraryLoadData
@@ -179,7 +191,8 @@ class Driver:
         """
         library = c_void_p()
         if error := self._load(byref(library), image, None, None, 0, None, None, 0):
-            raise BuildError(_sentence(f"the NVIDIA driver does not load {name}", error))
+            what = tr("the NVIDIA driver does not load {name}", name=name)
+            raise BuildError(_sentence(what, error))
         return library
 
     def kernel(
@@ -222,7 +235,9 @@ class Driver:
 
 
 def _sentence(what: str, error: int) -> str:
-    return f"{what}: {ERRORS.get(error, f'CUDA driver error {error}')}"
+    if error in ERRORS:
+        return labeled(what, tr(ERRORS[error]))
+    return labeled(what, tr("CUDA driver error {n}", n=error))
 
 
 def _release(version: int) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kernels.jit.errors import Damaged
+from utils.translation.texts import tr
 
 OLDEST = (7, 5)  # compute capability that anything is compiled for
 MOST_BYTES = 1 << 28  # of an image, decompressed
@@ -85,9 +86,10 @@ class ImageList:
             rows = tuple(Image(**row) for row in told.pop("images"))
             return cls(**told, images=rows)
         except OSError as error:
-            raise Damaged(f"cannot read {path}: {error.strerror or error}") from error
+            fault = error.strerror or error
+            raise Damaged(tr("cannot read {path}: {error}", path=path, error=fault)) from error
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise Damaged(f"the list of images {path} is damaged") from error
+            raise Damaged(tr("the list of images {path} is damaged", path=path)) from error
 
     def to_json(self) -> str:
         """The text that `read` reads."""
@@ -116,11 +118,20 @@ class ImageList:
             with lzma.open(path) as file:
                 data = file.read(MOST_BYTES + 1)
         except (EOFError, lzma.LZMAError) as error:
-            raise Damaged(f"the image {path} is truncated or damaged") from error
+            raise Damaged(tr("the image {path} is truncated or damaged", path=path)) from error
         except OSError as error:
-            raise Damaged(f"cannot read the image {path}: {error.strerror or error}") from error
+            fault = error.strerror or error
+            raise Damaged(
+                tr("cannot read the image {path}: {error}", path=path, error=fault)
+            ) from error
         if hashlib.sha256(data).hexdigest() != image.sha256:
-            raise Damaged(f"the image {path} is not the one that {self.library}.json lists")
+            raise Damaged(
+                tr(
+                    "the image {path} is not the one that {list} lists",
+                    path=path,
+                    list=f"{self.library}.json",
+                )
+            )
         return data
 
 
@@ -128,9 +139,10 @@ def too_old(capability: tuple[int, int]) -> str:
     """Why a GPU of this compute capability runs no image of ours; empty if it may run some."""
     if capability >= OLDEST:
         return ""
-    return (
-        f"this GPU has compute capability {capability[0]}.{capability[1]}; "
-        f"the native kernels need {OLDEST[0]}.{OLDEST[1]} or newer"
+    return tr(
+        "this GPU has compute capability {capability}; the native kernels need {needed} or newer",
+        capability=".".join(map(str, capability)),
+        needed=".".join(map(str, OLDEST)),
     )
 
 

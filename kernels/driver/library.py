@@ -10,6 +10,7 @@ from kernels.driver.driver import Driver
 from kernels.driver.images import ImageList, too_old
 from kernels.driver.launch import Kernel
 from kernels.jit.errors import BuildError
+from utils.translation.texts import tr
 
 
 class DriverLibrary:
@@ -137,4 +138,8 @@ class DriverLibrary:
 
 def no_image(library: str, capability: tuple[int, int]) -> str:
     """What is said of a GPU that no image of a library runs on."""
-    return f"no image of '{library}' is for compute capability {capability[0]}.{capability[1]}"
+    return tr(
+        "no image of '{library}' is for compute capability {capability}",
+        library=library,
+        capability=".".join(map(str, capability)),
+    )

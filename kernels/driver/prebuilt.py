@@ -21,6 +21,8 @@ from kernels.driver.version import driver_version
 from kernels.jit import prebuilt
 from kernels.jit.errors import Unsupported
 from kernels.jit.libraries import Library
+from utils.devices import NO_GPU
+from utils.translation.texts import tr
 
 T = TypeVar("T")
 # From the list of images, their folder, the GPU's compute capability and number, and the driver.
@@ -106,14 +108,14 @@ def _find(
     library: Library, folder: Path, made: Mapping[str, str], make: Make[Any], gpus: Sequence[Gpu]
 ) -> prebuilt.Image:
     if not gpus:
-        raise Unsupported("no CUDA device")
+        raise Unsupported(NO_GPU)
     list_name = f"{library.name}.json"
     if list_name not in made:
-        raise prebuilt.NoImage("no images came with this program")
+        raise prebuilt.NoImage(tr("no images came with this program"))
     content = prebuilt.checked(folder, list_name, made)
     images = ImageList.read(folder, library.name)
     if images.digest != library.digest:
-        raise prebuilt.NoImage("the sources differ from those that the images were made of")
+        raise prebuilt.NoImage(tr("the sources differ from those that the images were made of"))
     chosen = {
         image
         for gpu in gpus

@@ -31,6 +31,7 @@ from kernels.jit import build
 from kernels.jit.errors import BuildError
 from kernels.ops.registry import FRAMES, use_native
 from utils.cuda_streams import raw_stream
+from utils.translation.texts import tr
 
 
 class FrameKernels:
@@ -239,7 +240,9 @@ def unavailable_reason(device: torch.device) -> str:
     """Why frames are not scaled and mixed by these kernels, in words; empty where they are, and on
     devices that are no GPU."""
     reason = build.reason(FRAMES) if device.type == "cuda" else ""
-    return f"frames are scaled and mixed on the CPU: {reason}" if reason else ""
+    if not reason:
+        return ""
+    return tr("frames are scaled and mixed on the CPU: {reason}", reason=tr(reason))
 
 
 def frame_kernels(device: torch.device) -> FrameKernels | None:

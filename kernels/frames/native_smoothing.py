@@ -13,6 +13,7 @@ from kernels.frames.stream_state import StreamState, copied, refill
 from kernels.jit import build
 from kernels.ops.launcher import CpuLauncher
 from kernels.ops.registry import SMOOTHING, use_native
+from utils.translation.texts import tr
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 
@@ -28,7 +29,7 @@ def unavailable_reason() -> str:
     """Why streams that were asked for are smoothed by the reference, in words; empty where they are
     not."""
     reason = build.reasons().get(SMOOTHING, "")
-    return f"smoothing is NumPy's and OpenCV's: {reason}" if reason else ""
+    return tr("smoothing is NumPy's and OpenCV's: {reason}", reason=tr(reason)) if reason else ""
 
 
 class NativeStream:

@@ -41,6 +41,8 @@ from kernels.jit.toolchain import (
     load_error,
 )
 from kernels.jit.toolchain import toolchain as toolchain
+from utils.translation.joints import clauses
+from utils.translation.texts import mark, tr
 
 log = logging.getLogger("styleforge.kernels")
 
@@ -48,9 +50,10 @@ ROOT = Path(__file__).resolve().parents[__name__.count(".")]  # where `-m` finds
 WORKER = f"{__name__.removesuffix('jit.build')}self_test.compile_worker"
 LOCK_LIMIT = 330.0  # seconds to wait for another process that is building the same library
 
-NOT_BUILT = "not built yet"
-NOT_TESTED = "not tested on this machine yet"
-BUILDING = "building"
+# Compared with what `reason` says, and so translated where they are shown.
+NOT_BUILT = mark("not built yet")
+NOT_TESTED = mark("not tested on this machine yet")
+BUILDING = mark("building")
 
 _handles: dict[str, Any] = {}  # of the libraries in use
 _origins: dict[str, str] = {}  # by library: where the one in use comes from, in words
@@ -60,7 +63,10 @@ _loading = threading.RLock()
 
 
 def reason(name: str) -> str:
-    """Why the library `name` is not in use, in words; empty if it is."""
+    """Why the library `name` is not in use, in words; empty if it is.
+
+    Shown by `tr`, since NOT_BUILT, NOT_TESTED and BUILDING are in English.
+    """
     return _reasons.get(name, NOT_BUILT)
 
 
@@ -158,7 +164,11 @@ def _attempt(name: str, *, force: bool, compiles: bool, tests: bool) -> bool:
         log.info("%s: %s", name, error)
         _reasons[name] = str(error)
     except OSError as error:
-        _reasons[name] = f"cannot use the kernel cache {cache()}: {error.strerror or error}"
+        _reasons[name] = tr(
+            "cannot use the kernel cache {folder}: {error}",
+            folder=cache(),
+            error=error.strerror or error,
+        )
     except BaseException:
         _reasons[name] = NOT_BUILT
         raise
@@ -184,7 +194,7 @@ def _load(library: Library, force: bool, compiles: bool, tests: bool) -> None:
         except BuildError as second:
             if str(second) == NOT_BUILT:
                 raise BuildError(str(error)) from error
-            raise BuildError(f"{error}; {second}") from second
+            raise BuildError(clauses((tr(str(error)), tr(str(second))))) from second
 
 
 class NotTested(BuildError):
@@ -286,7 +296,7 @@ def _build_locked(library: Library, tools: Toolchain, key: str, built: Path, for
     try:
         lock.acquire()
     except Timeout as error:
-        raise BuildError("another process has been building it for too long") from error
+        raise BuildError(tr("another process has been building it for too long")) from error
     try:
         if built.exists():
             return

@@ -20,7 +20,9 @@ import torch
 from kernels.jit import nvrtc
 from kernels.jit.errors import BuildError
 from kernels.jit.nvrtc import Toolkit
+from utils.devices import NO_GPU
 from utils.nvidia_driver import find_driver
+from utils.translation.texts import tr
 
 # What the headers that the sources include need in turn, by the wheel that it is in. NVRTC
 # needs the first alone, a C++ compiler that compiles a description needs all.
@@ -102,13 +104,17 @@ def cuda_tools(headers: Collection[str] = HEADERS) -> CudaTools:
         BuildError: There is no GPU, a part is missing, or NVRTC is newer than the driver.
     """
     if not torch.cuda.is_available():
-        raise BuildError("no CUDA device")
+        raise BuildError(NO_GPU)
     toolkit, release = find_toolkit(headers)
     driver = find_driver()
     if driver is not None and int(release.partition(".")[0]) > driver.cuda[0]:
         raise BuildError(
-            f"NVRTC is of CUDA {release}, and the NVIDIA driver supports CUDA "
-            f"{driver.cuda[0]}.{driver.cuda[1]}: install a newer driver"
+            tr(
+                "NVRTC is of CUDA {version}, and the NVIDIA driver supports CUDA {supported}: "
+                "install a newer driver",
+                version=release,
+                supported=".".join(map(str, driver.cuda)),
+            )
         )
     count = torch.cuda.device_count()
     capabilities = sorted({torch.cuda.get_device_capability(index) for index in range(count)})
@@ -136,22 +142,29 @@ def find_toolkit(headers: Collection[str] = HEADERS) -> tuple[Toolkit, str]:
     found = places()
     place = next((place for place in found if place.nvrtc), None)
     if place is None or place.nvrtc is None:
-        raise BuildError("no CUDA compiler found: install the CUDA toolkit (NVRTC)")
+        raise BuildError(tr("no CUDA compiler found: install the CUDA toolkit (NVRTC)"))
     try:
         release = nvrtc.version(place.nvrtc)
     except OSError as error:
-        raise BuildError(f"the CUDA compiler does not load: {error}") from error
+        raise BuildError(tr("the CUDA compiler does not load: {error}", error=error)) from error
     major, _, minor = release.partition(".")
     name = f"nvrtc-builtins64_{major}{minor}.dll" if _WINDOWS else f"libnvrtc-builtins.so.{release}"
     builtins = place.nvrtc.parent / name
     if not builtins.exists():
-        raise BuildError(f"the CUDA compiler {place.nvrtc} lacks its {name}")
+        raise BuildError(
+            tr("the CUDA compiler {compiler} lacks its {file}", compiler=place.nvrtc, file=name)
+        )
     folders = _headers([place, *(other for other in found if other is not place)], major)
     for header, wheel in HEADERS.items():
         if header in headers and not any((folder / header).exists() for folder in folders):
             raise BuildError(
-                f"CUDA's header {header} not found: install the CUDA toolkit {release} or, with "
-                f"pip, {_wheel(wheel, int(major))}=={release}.*"
+                tr(
+                    "CUDA's header {file} not found: install the CUDA toolkit {version} or, with "
+                    "pip, {package}",
+                    file=header,
+                    version=release,
+                    package=f"{_wheel(wheel, int(major))}=={release}.*",
+                )
             )
     return Toolkit(place.nvrtc, builtins, folders), release
 
@@ -167,7 +180,9 @@ def find_headers() -> tuple[Path, ...]:
     folders = _headers(found, release.partition(".")[0])
     for header in HEADERS:
         if not any((folder / header).exists() for folder in folders):
-            raise BuildError(f"CUDA's header {header} not found: install the CUDA toolkit")
+            raise BuildError(
+                tr("CUDA's header {file} not found: install the CUDA toolkit", file=header)
+            )
     return folders
 
 

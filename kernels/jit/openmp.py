@@ -16,6 +16,7 @@ from pathlib import Path
 import torch
 
 from kernels.jit.errors import BuildError
+from utils.translation.texts import tr
 
 # File names by the entry point that the library has: GNU's OpenMP, and LLVM's with Intel's.
 _PATTERNS = {
@@ -51,4 +52,4 @@ def _entry_point() -> tuple[str, int]:
             function = getattr(ctypes.CDLL(str(path)), name, None)
             if function is not None and (address := ctypes.cast(function, c_void_p).value):
                 return name, address
-    raise BuildError(f"PyTorch's OpenMP library was not found in {folder}")
+    raise BuildError(tr("PyTorch's OpenMP library was not found in {folder}", folder=folder))

@@ -8,6 +8,21 @@ import sys
 from pathlib import Path
 
 from kernels.jit.errors import BuildError, Damaged
+from utils.translation.texts import mark, tr
+
+# What is said of the path itself, and of a folder above it.
+_ANOTHER_OWNER = (
+    mark("{path} is not loaded: it belongs to another user"),
+    mark("{path} is not loaded: {folder} belongs to another user"),
+)
+_FOR_ALL = (
+    mark("{path} is not loaded: every user can write to it"),
+    mark("{path} is not loaded: every user can write to {folder}"),
+)
+_FOR_GROUP = (
+    mark("{path} is not loaded: a group can write to it"),
+    mark("{path} is not loaded: a group can write to {folder}"),
+)
 
 
 def refuse_writable_by_others(path: Path) -> None:
@@ -27,15 +42,17 @@ def refuse_writable_by_others(path: Path) -> None:
         try:
             found = part.stat()
         except OSError as error:
-            raise Damaged(f"{part} cannot be read: {error.strerror}") from error
+            raise Damaged(
+                tr("{path} cannot be read: {error}", path=part, error=error.strerror)
+            ) from error
         if found.st_uid not in _trusted():
-            raise BuildError(f"{path} is not loaded: {_named(part, path)} belongs to another user")
+            raise BuildError(_refusal(_ANOTHER_OWNER, part, path))
         if found.st_mode & stat.S_ISVTX:
             continue  # in such a folder, users change only what is theirs
         if found.st_mode & stat.S_IWOTH:
-            raise BuildError(f"{path} is not loaded: every user can write to {_named(part, path)}")
+            raise BuildError(_refusal(_FOR_ALL, part, path))
         if found.st_mode & stat.S_IWGRP and not _own_group(found.st_gid):
-            raise BuildError(f"{path} is not loaded: a group can write to {_named(part, path)}")
+            raise BuildError(_refusal(_FOR_GROUP, part, path))
 
 
 def _trusted() -> set[int]:
@@ -57,5 +74,6 @@ def _own_group(group: int) -> bool:
     return name == user and set(members) <= {user}
 
 
-def _named(part: Path, path: Path) -> str:
-    return "it" if part == path else str(part)
+def _refusal(said: tuple[str, str], part: Path, path: Path) -> str:
+    of_itself, of_folder = said
+    return tr(of_itself if part == path else of_folder, path=path, folder=part)

@@ -22,6 +22,7 @@ import torch
 from kernels.jit.errors import BuildError, Damaged
 from kernels.jit.libraries import FOLDER, Library
 from kernels.jit.permissions import refuse_writable_by_others
+from utils.translation.texts import tr
 
 IMAGES = FOLDER / "images"
 MANIFEST = "manifest.json"
@@ -85,7 +86,7 @@ def find(library: Library, folder: Path | None = None) -> Image:
     name = library.name if library.cpu or library.abi else ANY
     finder = _find_cpu if library.cpu else _finders.get(name)
     if finder is None:
-        raise NoImage("no images are made of it")
+        raise NoImage(tr("no images are made of it"))
     return finder(library, folder, _manifest(folder))
 
 
@@ -104,9 +105,13 @@ def checked(folder: Path, name: str, made: Mapping[str, str]) -> bytes:
     try:
         content = (folder / name).read_bytes()
     except OSError as error:
-        raise Damaged(f"the image {name} cannot be read: {error.strerror}") from error
+        raise Damaged(
+            tr("the image {name} cannot be read: {error}", name=name, error=error.strerror)
+        ) from error
     if hashlib.sha256(content).hexdigest() != made.get(name):
-        raise Damaged(f"the image {name} is damaged: its sha256 is not the manifest's")
+        raise Damaged(
+            tr("the image {name} is damaged: its sha256 is not the manifest's", name=name)
+        )
     return content
 
 
@@ -134,12 +139,18 @@ def image_name(library: Library, target: str) -> str:
 def _manifest(folder: Path) -> dict[str, str]:
     path = folder / MANIFEST
     if not path.exists():
-        raise NoImage("no images came with this program")
+        raise NoImage(tr("no images came with this program"))
     refuse_writable_by_others(path)
     try:
         return dict(json.loads(path.read_text("utf-8"))["images"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Damaged(f"the manifest of images in {folder} cannot be read: {error}") from error
+        raise Damaged(
+            tr(
+                "the manifest of images in {folder} cannot be read: {error}",
+                folder=folder,
+                error=error,
+            )
+        ) from error
 
 
 def _find_cpu(library: Library, folder: Path, made: Mapping[str, str]) -> Image:
@@ -150,8 +161,9 @@ def _find_cpu(library: Library, folder: Path, made: Mapping[str, str]) -> Image:
             machine = [hashlib.sha256(content).hexdigest(), platform.processor(), torch.__version__]
             return Image(name, target, "\0".join([name, *machine]), _loader(folder / name))
     if any(str(name).startswith(f"{library.name}-{library.digest[:DIGITS]}-") for name in made):
-        raise NoImage(f"no image for this machine: {platform.system()} {platform.machine()}")
-    raise NoImage("the sources differ from those that the images were made of")
+        machine = f"{platform.system()} {platform.machine()}"
+        raise NoImage(tr("no image for this machine: {machine}", machine=machine))
+    raise NoImage(tr("the sources differ from those that the images were made of"))
 
 
 def _loader(image: Path) -> Callable[[], ctypes.CDLL]:
@@ -159,6 +171,8 @@ def _loader(image: Path) -> Callable[[], ctypes.CDLL]:
         try:
             return ctypes.CDLL(str(image))
         except OSError as error:
-            raise BuildError(f"the image {image.name} does not load: {error}") from error
+            raise BuildError(
+                tr("the image {name} does not load: {error}", name=image.name, error=error)
+            ) from error
 
     return load

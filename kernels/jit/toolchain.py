@@ -17,8 +17,17 @@ import torch
 
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import is_exact
+from utils.translation.texts import mark, tr
 
 SUFFIX = ".pyd" if sys.platform == "win32" else ".so"  # of a built library
+
+_NO_GCC = mark("no C++ compiler found: install g++")
+_NO_COMPILER = {
+    "win32": mark(
+        "no C++ compiler found: install the Visual Studio Build Tools and start from their prompt"
+    ),
+    "darwin": mark("no C++ compiler found: run xcode-select --install"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +52,7 @@ def toolchain() -> Toolchain:
     wanted = os.environ.get("CXX") or ("cl" if sys.platform == "win32" else "c++")
     compiler = shutil.which(wanted)
     if compiler is None:
-        install = {
-            "win32": "install the Visual Studio Build Tools and start from their prompt",
-            "darwin": "run xcode-select --install",
-        }.get(sys.platform, "install g++")
-        raise BuildError(f"no C++ compiler found: {install}")
+        raise BuildError(tr(_NO_COMPILER.get(sys.platform, _NO_GCC)))
     return Toolchain(compiler, _fingerprint(compiler))
 
 
@@ -122,7 +127,7 @@ def first_error(output: str) -> str:
 
 def load_error(error: OSError) -> str:
     """What the loader of this system says of a built library, as a sentence."""
-    return f"the built library does not load: {error}"
+    return tr("the built library does not load: {error}", error=error)
 
 
 def _fingerprint(compiler: str) -> str:
@@ -134,12 +139,16 @@ def _fingerprint(compiler: str) -> str:
     try:
         answer = subprocess.run(command, capture_output=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise BuildError(f"the C++ compiler {compiler} does not run: {error}") from error
+        raise BuildError(_not_running(compiler, error)) from error
     if sys.platform != "win32" and answer.returncode:
         line = answer.stderr.decode(errors="replace").strip().partition("\n")[0]
-        raise BuildError(f"the C++ compiler {compiler} does not run: {line}")
+        raise BuildError(_not_running(compiler, line))
     cpu = platform.processor() + torch.backends.cpu.get_cpu_capability()
     return hashlib.sha256(answer.stdout + answer.stderr + cpu.encode()).hexdigest()
+
+
+def _not_running(compiler: str, error: object) -> str:
+    return tr("the C++ compiler {compiler} does not run: {error}", compiler=compiler, error=error)
 
 
 def _architecture() -> str:

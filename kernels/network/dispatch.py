@@ -20,11 +20,10 @@ from kernels.network.sm80 import DTYPES, Sm80Plan
 from kernels.network.sm80_int8 import Sm80Int8Plan
 from kernels.network.sm90 import Sm90Plan
 from kernels.ops.registry import NETWORK
+from utils.translation.texts import mark, tr
 
 HOPPER = (9, 0)  # network_sm90.cu uses instructions that only this compute capability has
 AMPERE, TURING = (8, 0), (7, 5)  # the least for network_sm80.cu and for network_sm75.cu
-
-LAYER_BY_LAYER, IN_FP16 = "; runs layer by layer", "; runs in FP16"
 
 
 # From (weights, network, shape, dtype, device, library) and whether FP32 may be multiplied as TF32,
@@ -79,9 +78,12 @@ def _why_not_sm80(
 ) -> str:
     name = name_of(network)
     if not name:
-        return _OTHER_WIDTHS
+        return tr(_OTHER_WIDTHS)
     if gpu.capability < AMPERE:
-        return f"these layers need a GPU of compute capability 8.0{LAYER_BY_LAYER}"
+        return tr(
+            "these layers need a GPU of compute capability {capability}; runs layer by layer",
+            capability="8.0",
+        )
     if dtype not in DTYPES:
         return _no_network_in(dtype)
     if told is None:
@@ -89,24 +91,29 @@ def _why_not_sm80(
     layers = told.sm80.networks[name]
     required = layers.required_shared_bytes_small if small else layers.required_shared_bytes
     if gpu.shared_bytes < required:
-        return _LITTLE_SHARED
+        return tr(_LITTLE_SHARED)
     if small and required == layers.required_shared_bytes:
-        return "no layer of this network needs less shared memory"
+        return tr("no layer of this network needs less shared memory")
     return ""
 
 
 def _why_not_sm75(gpu: Gpu, network: Dimensions, dtype: torch.dtype, told: abi.Abi | None) -> str:
     name = name_of(network)
     if not name:
-        return _OTHER_WIDTHS
+        return tr(_OTHER_WIDTHS)
     if gpu.capability < TURING:
-        return f"the native kernels need a GPU of compute capability 7.5{LAYER_BY_LAYER}"
+        return tr(
+            "the native kernels need a GPU of compute capability {capability}; runs layer by layer",
+            capability="7.5",
+        )
     if dtype in (torch.bfloat16, torch.float32):
-        return f"on compute capability 7.5 the native kernels run in FP16 alone{LAYER_BY_LAYER}"
+        return tr(
+            "on compute capability 7.5 the native kernels run in FP16 alone; runs layer by layer"
+        )
     if dtype is not torch.float16:
         return _no_network_in(dtype)
     if told is not None and gpu.shared_bytes < told.sm75.networks[name].required_shared_bytes:
-        return _LITTLE_SHARED
+        return tr(_LITTLE_SHARED)
     return ""
 
 
@@ -114,23 +121,28 @@ def _why_not_int8(
     gpu: Gpu, network: Dimensions, dtype: torch.dtype, told: abi.Abi | None, *, small: bool
 ) -> str:
     if name_of(network) != "full":
-        return f"INT8 is for the widths of the full network{IN_FP16}"
+        return tr("INT8 is for the widths of the full network; runs in FP16")
     if gpu.capability < AMPERE:
-        return f"INT8 needs a GPU of compute capability 8.0{IN_FP16}"
+        return tr("INT8 needs a GPU of compute capability 8.0; runs in FP16")
     if dtype is not torch.float16:
         return _no_network_in(dtype)
     required = 0 if told is None else told.sm80_int8.required_shared_bytes
     if gpu.shared_bytes < required:
-        return _LITTLE_SHARED
+        return tr(_LITTLE_SHARED)
     return _why_not_sm80(gpu, network, dtype, told, small=small)
 
 
-_OTHER_WIDTHS = f"the native kernels are for the widths of full and lite networks{LAYER_BY_LAYER}"
-_LITTLE_SHARED = f"this GPU has too little shared memory for the native kernels{LAYER_BY_LAYER}"
+_OTHER_WIDTHS = mark(
+    "the native kernels are for the widths of full and lite networks; runs layer by layer"
+)
+_LITTLE_SHARED = mark(
+    "this GPU has too little shared memory for the native kernels; runs layer by layer"
+)
 
 
 def _no_network_in(dtype: torch.dtype) -> str:
-    return f"no native network in {str(dtype).removeprefix('torch.')}{LAYER_BY_LAYER}"
+    name = str(dtype).removeprefix("torch.")
+    return tr("no native network in {precision}; runs layer by layer", precision=name)
 
 
 def _sm80_plan(*, small: bool) -> PlanFactory:
@@ -233,7 +245,9 @@ def _why_not(
     if reason or library is None:
         return reason
     missing = [source for source in row.sources if source not in library.sources]
-    return f"no image of {missing[0]} runs on this GPU{LAYER_BY_LAYER}" if missing else ""
+    if not missing:
+        return ""
+    return tr("no image of {file} runs on this GPU; runs layer by layer", file=missing[0])
 
 
 def told_reason(gpu: Gpu, reasons: Mapping[str, str]) -> str:
@@ -286,7 +300,7 @@ def unavailable_reason(
         dtype: Of weights and activations.
         int8: Whether products are of integers of eight bits; `dtype` is FP16 then.
     """
-    return unsupported(network, device, dtype, int8=int8) or build.reason(NETWORK)
+    return unsupported(network, device, dtype, int8=int8) or tr(build.reason(NETWORK))
 
 
 def unsupported(
@@ -294,7 +308,7 @@ def unsupported(
 ) -> str:
     """Why they cannot run there, built or not, in words; empty if they can."""
     if device.type != "cuda":
-        return f"no native network for the {device.type.upper()}"
+        return tr("no native network for the {device}", device=device.type.upper())
     gpu, library = Gpu.of(device), None
     if not build.reason(NETWORK):
         try:

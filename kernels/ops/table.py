@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import torch
 
 from kernels.jit import build
+from utils.translation.texts import mark, tr
 
 NAMESPACE = "styleforge"
 NETWORK = "network"  # the library of the whole network on a GPU, see kernels.network.dispatch
@@ -160,6 +161,10 @@ class KernelStatus:
     by_choice: bool = False
 
 
+# Why PyTorch's runs where nothing of ours is faster.
+FASTER_CONVOLUTION = mark("no native convolution for the {device}: PyTorch's is faster there")
+FASTER_KERNEL = mark("no native kernel for the {device}: PyTorch's is faster there")
+
 OPS: dict[str, Op] = {}
 ALIASES: dict[str, str] = {}  # the names of operations by the other names that these have
 
@@ -236,7 +241,8 @@ def prepare(
     if torch.cuda.is_available():
         for library in dict.fromkeys(op.cuda for op in chosen if op.cuda):
             build.load(library, force=force)
-            found.append(KernelStatus(library, not build.reason(library), build.reason(library)))
+            reason = tr(build.reason(library))
+            found.append(KernelStatus(library, not reason, reason))
     if names is None and family in (None, STYLE):
         for kind in ("cpu", *(("cuda",) if torch.cuda.is_available() else ())):
             for library in _WHOLE[kind]:
@@ -297,23 +303,22 @@ _WHOLE = {
 
 def _status_of_whole(library: str) -> KernelStatus:
     kind = "cpu" if library in _WHOLE["cpu"] else "cuda"
-    reason, (native, instead) = build.reason(library), _WHOLE[kind][library]
+    reason, (native, instead) = tr(build.reason(library)), _WHOLE[kind][library]
     return KernelStatus(library, not reason, reason, instead if reason else native)
 
 
 def status_of(op: Op, device: str) -> KernelStatus:
     """What an operation runs on devices of a type, by what is loaded."""
     library = op.library_on(device)
-    reason = build.reason(library) if library else ""
+    reason = tr(build.reason(library)) if library else ""
     if op.on_cpu and (device == "cpu" or (device == "cuda" and not op.cuda)):
         runs = op.on_cpu.format(norm="the reference norm" if reason else "the native norm")
-        what = "convolution" if op.family == STYLE else "kernel"
-        where = "CPU" if device == "cpu" else "GPU"
-        why = reason or f"no native {what} for the {where}: PyTorch's is faster there"
+        faster = FASTER_CONVOLUTION if op.family == STYLE else FASTER_KERNEL
+        why = reason or tr(faster, device="CPU" if device == "cpu" else "GPU")
         return KernelStatus(op.name, False, why, runs, by_choice=not reason)
     if not library:
         kind = "CUDA" if device == "cuda" else device
-        reason = f"no native {kind} kernel; runs on its PyTorch reference"
+        reason = tr("no native {device} kernel; runs on its PyTorch reference", device=kind)
         # One that was written for the CPU alone moves bytes that PyTorch moves as fast on a GPU.
         for_cpu_alone = device == "cuda" and bool(op.library_on("cpu"))
         return KernelStatus(op.name, False, reason, REFERENCE, by_choice=for_cpu_alone)

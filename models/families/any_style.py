@@ -51,11 +51,16 @@ from models.vit_style_transfer import MIN_SIDE, StyleForgeTransformer, check_pic
 from utils.images.opening import ImageError
 from utils.images.reading import read_pixels
 from utils.text import printable
+from utils.translation.numbers import number
+from utils.translation.texts import mark, tr
 
 log = logging.getLogger(__name__)
 
 STYLE_SIZE = 320  # long side in pixels at which a style picture is encoded
 DIGITS = 12  # of a digest in a text for users
+_NATIVE_ENDS = mark(
+    "the any-style network's convolutions run on PyTorch's kernels, but for its ends"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +105,13 @@ class AnyStyleNetwork:
         size = max(1, round(width * scale)), max(1, round(height * scale))
         if min(size) < MIN_SIDE:
             raise ValueError(
-                f"it is too narrow for a style picture: of {width}x{height} pixels, the long side "
-                f"is more than {STYLE_SIZE // MIN_SIDE} times the short one"
+                tr(
+                    "it is too narrow for a style picture: of {width}x{height} pixels, the long "
+                    "side is more than {n} times the short one",
+                    width=width,
+                    height=height,
+                    n=STYLE_SIZE // MIN_SIDE,
+                )
             )
         scaled = Image.fromarray(pixels).resize(size, Image.Resampling.LANCZOS)
         picture = torch.tensor(np.asarray(scaled)).permute(2, 0, 1)[None].float()
@@ -239,8 +249,11 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         """Read the file of a code."""
         if header_texts(path).get("format") == NETWORK_FORMAT:
             raise CheckpointError(
-                f"'{printable(path.name)}' is an any-style network and not a style: `styleforge "
-                "styles add-picture PICTURE --network FILE` makes a style of a picture with it"
+                tr(
+                    "'{file}' is an any-style network and not a style: `styleforge styles "
+                    "add-picture PICTURE --network FILE` makes a style of a picture with it",
+                    file=printable(path.name),
+                )
             )
         return load_code(path)
 
@@ -269,11 +282,19 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         network = networks.for_code(code.network, lite=lite)
         if network is not None and network.digest == code.network:
             return LoadedStyle(network, {CODE: _checked(code, network, files.weights).values})
-        belongs = f"its code belongs to the any-style network {code.network[:DIGITS]}"
+        belongs = code.network[:DIGITS]
         if network is None:
-            raise CheckpointError(f"{belongs}, which is not there, and no other one is")
+            raise CheckpointError(
+                tr(
+                    "its code belongs to the any-style network {network}, which is not there, and "
+                    "no other one is",
+                    network=belongs,
+                )
+            )
         digits = network.digest[:DIGITS]
-        remark = f"its code was made again from its picture for the network {digits}"
+        remark = tr(
+            "its code was made again from its picture for the network {network}", network=digits
+        )
         if networks.is_there(code.network):
             remark = ""  # full and lite take a code each
         second = second_path(files.weights, network.digest)
@@ -287,8 +308,13 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
                 log.warning("a kept code is made again: %s", error)
         if files.picture is None:
             raise CheckpointError(
-                f"{belongs}, and the network {digits} runs here; for that one it would have to be "
-                "made again from its picture, which was not kept"
+                tr(
+                    "its code belongs to the any-style network {network}, and the network {other} "
+                    "runs here; for that one it would have to be made again from its picture, "
+                    "which was not kept",
+                    network=belongs,
+                    other=digits,
+                )
             )
         progress("Reading the picture")
         try:
@@ -298,7 +324,8 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         except ImageError as error:
             raise CheckpointError(str(error)) from error
         except ValueError as error:
-            raise CheckpointError(f"'{printable(files.picture.name)}': {error}") from error
+            name = printable(files.picture.name)
+            raise CheckpointError(tr("'{file}': {error}", file=name, error=error)) from error
         try:
             save_code(second, again)
         except OSError as error:  # a folder that cannot be written costs the time once more
@@ -320,9 +347,10 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         """Codes of two networks have nothing in between."""
         if first == second:
             return ""
-        return (
-            "their codes belong to two any-style networks "
-            f"({first.digest[:DIGITS]}; {second.digest[:DIGITS]})"
+        return tr(
+            "their codes belong to two any-style networks ({one}; {other})",
+            one=first.digest[:DIGITS],
+            other=second.digest[:DIGITS],
         )
 
     def limitations(
@@ -337,16 +365,17 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         if kernels != "baseline":
             whole = precision in (Precision.fp32, Precision.tf32)
             if device.type == "cuda" and whole:
-                said.append(f"there is no CUDA graph of it in {precision.title}")
+                title = precision.title
+                said.append(tr("there is no CUDA graph of it in {precision}", precision=title))
             half = torch.bfloat16 if precision is Precision.bf16 else torch.float16
             native = device.type == "cuda" and not whole
             native = native and not unavailable_reason(dimensions(network.config), device, half)
-            but = ", but for its ends" if native else ""
-            said.append(f"{self.kernels_remark}{but}")
+            said.append(tr(_NATIVE_ENDS if native else self.kernels_remark))
         if kernels not in self.variants:
-            said.insert(0, f"there is no {ALL_VARIANTS[kernels].title} for it")
+            title = ALL_VARIANTS[kernels].title
+            said.insert(0, tr("there is no {kernels} for it", kernels=title))
         if precision.value.int8 and device.type == "cuda":  # on a CPU the precision itself says so
-            said.append("it computes in FP16, since it has no products of integers")
+            said.append(tr("it computes in FP16, since it has no products of integers"))
         return tuple(said)
 
     def describe(self, network: AnyStyleNetwork) -> str:
@@ -358,7 +387,11 @@ def _checked(code: StyleCode, network: AnyStyleNetwork, path: Path) -> StyleCode
     """The code itself; CheckpointError if it is not as long as the network's codes."""
     if code.values.shape[1] != network.config.code_dim:
         raise CheckpointError(
-            f"'{printable(path.name)}' has {code.values.shape[1]} numbers, and "
-            f"its network takes {network.config.code_dim}"
+            tr(
+                "'{file}' has {n} numbers, and its network takes {expected}",
+                file=printable(path.name),
+                n=number(code.values.shape[1]),
+                expected=number(network.config.code_dim),
+            )
         )
     return code

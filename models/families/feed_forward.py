@@ -31,6 +31,7 @@ from models.transformer_net import (
     TransformerNetBaseline,
     TransformerNetFused,
 )
+from utils.translation.texts import tr, trn
 
 log = logging.getLogger(__name__)
 
@@ -110,7 +111,11 @@ class FeedForwardFamily(NetworkFamily[State]):
         """Networks of other dimensions have no weights in between."""
         if first == second:
             return ""
-        return f"their networks differ ({_description(first)}; {_description(second)})"
+        return tr(
+            "their networks differ ({one}; {other})",
+            one=_description(first),
+            other=_description(second),
+        )
 
     def limitations(
         self, kernels: str, device: torch.device, precision: Precision, network: NetworkConfig
@@ -124,6 +129,5 @@ class FeedForwardFamily(NetworkFamily[State]):
 
 def _description(shape: NetworkConfig) -> str:
     channels, side = "-".join(map(str, shape.widths)), shape.end_kernel
-    count = shape.num_residual_blocks
-    blocks = f"{count} residual block{'' if count == 1 else 's'}"
-    return f"{blocks}, {channels} channels, {side}x{side} ends"
+    blocks = trn("{n} residual block", "{n} residual blocks", shape.num_residual_blocks)
+    return tr("{blocks}, {widths} channels, {n}x{n} ends", blocks=blocks, widths=channels, n=side)

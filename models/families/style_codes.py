@@ -22,6 +22,7 @@ from models.vit_config import MAX_WIDTH
 from utils.files.atomic import atomic_write
 from utils.files.regular import open_regular, read_regular
 from utils.text import printable
+from utils.translation.texts import tr
 
 FORMAT = "styleforge-code-1"
 KEY = "code"
@@ -58,7 +59,9 @@ def save_code(path: Path | str, code: StyleCode, metadata: Mapping[str, str] | N
     path = Path(path)
     values = code.values.detach().to("cpu", torch.float32).contiguous()
     if not bool(values.isfinite().all()):
-        raise CheckpointError(f"'{printable(path.name, NAME)}' was not written: not finite")
+        raise CheckpointError(
+            tr("'{file}' was not written: not finite", file=printable(path.name, NAME))
+        )
     header = {**(metadata or {}), "format": FORMAT, "network": code.network}
     atomic_write(path, safetensors.torch.save({KEY: values}, header))
 
@@ -73,14 +76,14 @@ def load_code(path: Path | str) -> StyleCode:
     name = printable(path.name, NAME)
     texts = header_texts(path)
     if texts.get("format") != FORMAT:
-        raise CheckpointError(f"'{name}' is not a style code")
+        raise CheckpointError(tr("'{file}' is not a style code", file=name))
     network = texts.get("network", "")
     try:
         found = safetensors.torch.load(read_regular(path, MAX_BYTES))
     except OSError as error:
         raise _unreadable(name, error) from error
     except (SafetensorError, KeyError, ValueError, RuntimeError) as error:
-        raise CheckpointError(f"'{name}' is a damaged style code") from error
+        raise CheckpointError(tr("'{file}' is a damaged style code", file=name)) from error
     values = found.get(KEY)
     if (
         len(found) != 1
@@ -92,7 +95,7 @@ def load_code(path: Path | str) -> StyleCode:
         or not bool(values.isfinite().all())
         or not _DIGEST.fullmatch(network)
     ):
-        raise CheckpointError(f"'{name}' is a damaged style code")
+        raise CheckpointError(tr("'{file}' is a damaged style code", file=name))
     return StyleCode(values, network)
 
 
@@ -128,7 +131,7 @@ def header_texts(path: Path) -> dict[str, str]:
                 return {}
             data = start[8:] + file.read(length - 1)
     except FileNotFoundError as error:
-        raise CheckpointError(f"'{name}' does not exist") from error
+        raise CheckpointError(tr("'{file}' does not exist", file=name)) from error
     except OSError as error:
         raise _unreadable(name, error) from error
     try:
@@ -140,4 +143,4 @@ def header_texts(path: Path) -> dict[str, str]:
 
 
 def _unreadable(name: str, error: OSError) -> CheckpointError:
-    return CheckpointError(f"'{name}' cannot be read: {error.strerror}")
+    return CheckpointError(tr("'{file}' cannot be read: {error}", file=name, error=error.strerror))

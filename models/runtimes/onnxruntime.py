@@ -15,6 +15,8 @@ from models.runtimes.onnx_model import HEIGHT, WIDTH
 from models.runtimes.program import INPUT
 from models.runtimes.runtime import WRITERS, Compiled, Runtime, RuntimeFault, Size
 from utils.devices import cpu_name
+from utils.translation.joints import enumerated
+from utils.translation.texts import tr
 
 CPU = "CPU"
 OPTIONS = {"CUDA": {"use_tf32": "0"}}  # or FP32 would be TF32
@@ -46,8 +48,10 @@ class OnnxRuntime(Runtime):
         found: list[str] = _module().get_available_providers()
         if self._name in found:
             return ""
-        listed = ", ".join(name.removesuffix("ExecutionProvider") for name in found)
-        return f"this ONNX Runtime has no {self._device}, only {listed}"
+        listed = enumerated(name.removesuffix("ExecutionProvider") for name in found)
+        return tr(
+            "this ONNX Runtime has no {device}, only {others}", device=self._device, others=listed
+        )
 
     def precisions(self) -> tuple[Precision, ...]:
         """That of the models that networks become; on a CPU, FP16 would be computed in FP32."""
@@ -91,9 +95,11 @@ class OnnxRuntime(Runtime):
             session = runtime.InferenceSession(given, options, providers=providers)
         except refused as exc:
             said = str(exc).strip().splitlines()[-1]
-            raise RuntimeFault(f"{self.title} cannot run this network: {said}") from exc
+            raise RuntimeFault(
+                tr("{runtime} cannot run this network: {error}", runtime=self.title, error=said)
+            ) from exc
         if session.get_providers()[0] != self._name:
-            raise RuntimeFault(f"{self.title} does not start here")
+            raise RuntimeFault(tr("{runtime} does not start here", runtime=self.title))
 
         def run(picture: NDArray[Any]) -> NDArray[Any]:
             return session.run(None, {INPUT: picture})[0]

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from models.precision import Precision
 from models.runtimes.program import Pictures
 from models.runtimes.runtime import WRITERS, Compiled, Runtime, RuntimeFault, Size
+from utils.translation.joints import enumerated
+from utils.translation.texts import tr
 
 TELEMETRY = "openvino_telemetry"
 _importing = threading.Lock()  # the engine and the panel may ask at the same time
@@ -42,7 +44,13 @@ class OpenVino(Runtime):
         found: list[str] = _core().available_devices
         if any(name.partition(".")[0] == self._device for name in found):
             return ""
-        return f"OpenVINO finds no {self._device} here, only {', '.join(found) or 'nothing'}"
+        if not found:
+            return tr("OpenVINO finds no {device} here, only nothing", device=self._device)
+        return tr(
+            "OpenVINO finds no {device} here, only {others}",
+            device=self._device,
+            others=enumerated(found),
+        )
 
     def precisions(self) -> tuple[Precision, ...]:
         """Those that OpenVINO lists as capabilities of the device."""
@@ -69,9 +77,19 @@ class OpenVino(Runtime):
             compiled = _core().compile_model(network, self._device, options)
             used: str = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
         except RuntimeError as exc:
-            raise RuntimeFault(f"{self.title} cannot run this network: {_last_line(exc)}") from exc
+            said = _last_line(exc)
+            raise RuntimeFault(
+                tr("{runtime} cannot run this network: {error}", runtime=self.title, error=said)
+            ) from exc
         if used != TYPES[precision]:
-            raise RuntimeFault(f"{self.title} computes in {used} here, not in {precision.title}")
+            raise RuntimeFault(
+                tr(
+                    "{runtime} computes in {precisions} here, not in {precision}",
+                    runtime=self.title,
+                    precisions=used,
+                    precision=precision.title,
+                )
+            )
         request = compiled.create_infer_request()
 
         def run(picture: NDArray[Any]) -> NDArray[Any]:

@@ -11,6 +11,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from models.precision import Precision
+from utils.translation.lists import listed
+from utils.translation.texts import tr
 
 Compiled = Callable[[NDArray[Any]], NDArray[Any]]
 Size = tuple[int, int]  # width, height
@@ -57,8 +59,12 @@ class Runtime(ABC):
         offered = self.precisions()
         if precision is None or precision in offered:
             return ""
-        titles = " and ".join(each.title for each in offered)
-        return f"{self.title} computes in {titles} here, not in {precision.title}"
+        return tr(
+            "{runtime} computes in {precisions} here, not in {precision}",
+            runtime=self.title,
+            precisions=listed([each.title for each in offered]),
+            precision=precision.title,
+        )
 
     @abstractmethod
     def device_missing(self) -> str:
@@ -105,4 +111,9 @@ def missing_packages(packages: tuple[str, ...], what: str, extra: str) -> str:
     absent = [name for name in packages if find_spec(name) is None]
     if not absent:
         return ""
-    return f"{what} needs {' and '.join(absent)}: pip install 'styleforge[{extra}]'"
+    return tr(
+        "{what} needs {packages}: pip install 'styleforge[{extra}]'",
+        what=what,
+        packages=listed(absent),
+        extra=extra,
+    )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 from os import PathLike
 
+from utils.translation.texts import tr
+
 PIECES = 200_000  # reads, which take some tenths of a second
 PER_BYTE = 1 / 128  # additional reads per byte; GIF needs the most, two per 256 bytes
 
@@ -50,4 +52,4 @@ class BoundedFile(io.BufferedReader):
     def _count(self) -> None:
         self._left -= 1
         if self._left < 0:
-            raise TooManyPiecesError("it is made of too many pieces")
+            raise TooManyPiecesError(tr("it is made of too many pieces"))

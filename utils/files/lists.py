@@ -6,6 +6,7 @@ from pathlib import Path
 
 from utils.files.regular import read_regular
 from utils.text import printable
+from utils.translation.texts import tr
 
 MAX_BYTES = 64 << 20  # bytes: a million long paths
 
@@ -28,6 +29,12 @@ def read_list_file(path: Path) -> list[str]:
             line.strip() for line in read_regular(path, MAX_BYTES).decode("utf-8").splitlines()
         ]
     except (OSError, UnicodeDecodeError) as exc:
-        reason = exc.strerror if isinstance(exc, OSError) else "it is not text"
-        raise ValueError(f"the list '{printable(str(path))}' cannot be read: {reason}") from exc
+        reason = exc.strerror if isinstance(exc, OSError) else tr("it is not text")
+        raise ValueError(
+            tr(
+                "the list '{file}' cannot be read: {error}",
+                file=printable(str(path)),
+                error=reason,
+            )
+        ) from exc
     return [line for line in lines if line and not line.startswith("#")]

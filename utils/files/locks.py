@@ -9,6 +9,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from utils.translation.texts import tr
+
 
 class LockedError(RuntimeError):
     """Another process holds the lock."""
@@ -39,4 +41,4 @@ def locked(path: Path, patience_s: float, *, keep: bool = False) -> Iterator[Non
                 if os.name != "nt" and not keep:  # Windows removes it on release, and cannot before
                     place.unlink(missing_ok=True)
     except Timeout:
-        raise LockedError(f"another process is working on '{path}'") from None
+        raise LockedError(tr("another process is working on '{file}'", file=path)) from None

@@ -8,14 +8,18 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
+from utils.translation.numbers import number
+from utils.translation.texts import mark, tr
+
 _PIECE = 1 << 20  # bytes
 _KINDS = (
-    (stat.S_ISDIR, "a folder"),
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
+    (stat.S_ISDIR, mark("it is a folder, not a file")),
+    (stat.S_ISFIFO, mark("it is a pipe, not a file")),
+    (stat.S_ISSOCK, mark("it is a socket, not a file")),
+    (stat.S_ISCHR, mark("it is a device, not a file")),
+    (stat.S_ISBLK, mark("it is a device, not a file")),
 )
+_ANOTHER = mark("it is something else, not a file")
 
 
 def check_regular(path: Path) -> None:
@@ -75,13 +79,13 @@ def _without_waiting(path: str, flags: int) -> int:
 
 def _check(status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        what = next((name for is_one, name in _KINDS if is_one(status.st_mode)), "something else")
-        raise OSError(errno.EINVAL, f"it is {what}, not a file")
+        said = next((said for is_one, said in _KINDS if is_one(status.st_mode)), _ANOTHER)
+        raise OSError(errno.EINVAL, tr(said))
 
 
 def _nameless() -> OSError:
-    return OSError(errno.EINVAL, "no file can have this name")
+    return OSError(errno.EINVAL, tr("no file can have this name"))
 
 
 def _too_large(most: int) -> OSError:
-    return OSError(errno.EFBIG, f"it is larger than {most >> 20} MB")
+    return OSError(errno.EFBIG, tr("it is larger than {n} MB", n=number(most >> 20)))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.files.regular import read_regular
+from utils.translation.texts import tr
 
 MAX_BYTES = 1 << 20  # bytes of a file
 DOTS = 200  # per line; tomllib's time is quadratic in the number of parts of a key
@@ -28,11 +29,11 @@ def load(path: Path) -> dict[str, Any]:
     """
     data = read_regular(path, MAX_BYTES)
     if any(line.count(b".") > DOTS for line in data.split(b"\n")):
-        raise ValueError(f"a line has more than {DOTS} dots")
+        raise ValueError(tr("a line has more than {n} dots", n=DOTS))
     try:
         return tomllib.loads(data.decode("utf-8"))
     except RecursionError as exc:
-        raise ValueError("it nests too deeply") from exc
+        raise ValueError(tr("it nests too deeply")) from exc
 
 
 def dumps(table: Mapping[str, Value]) -> str:

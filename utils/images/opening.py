@@ -20,6 +20,8 @@ from PIL.TiffImagePlugin import ImageFileDirectory_v2
 from utils.files.bounded import BoundedFile, TooManyPiecesError
 from utils.files.signatures import HEIC, RAW, TIFF, what_is
 from utils.text import printable
+from utils.translation.numbers import number
+from utils.translation.texts import mark, tr
 
 _HEAD = 512  # bytes by which the type of a file is recognized
 MAX_PIXELS = 200_000_000  # as RGB that is 600 MB, about the largest stitched panorama
@@ -53,6 +55,7 @@ _SUBFILE_TYPE, _REDUCED, _SUB_IFDS, _DNG_VERSION = 254, 1, 330, 50706  # of TIFF
 _PHOTOMETRIC, _COLOR_FILTER_ARRAY = 262, 32803
 _NOT_BY_NAME = {".eps", ".ps", ".pdf", ".mpg", ".mpeg", ".h5", ".hdf", ".grib", ".bufr", ".wmf"}
 _HEIF_ENDINGS = {".heic", ".heif", ".hif"}
+A_PICTURE = mark("a picture")  # where the kind is not known
 PATH_LENGTH = 1000  # characters of a full path in a message
 
 
@@ -78,7 +81,9 @@ def opened(path: str | os.PathLike[str], *, played: bool = False) -> Iterator[Im
     path = Path(path)
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
-            raise ImageError(f"'{printable(path.name)}' is not a file but a device or pipe")
+            raise ImageError(
+                tr("'{file}' is not a file but a device or pipe", file=printable(path.name))
+            )
         with BoundedFile(path) as file, Image.open(file, formats=_formats(file, path)) as image:
             if image.width * image.height > MAX_PIXELS:
                 raise Image.DecompressionBombError
@@ -91,10 +96,16 @@ def opened(path: str | os.PathLike[str], *, played: bool = False) -> Iterator[Im
         raise
     except _TOO_LARGE:
         raise ImageError(
-            f"'{printable(path.name)}' is too large: more than {MAX_PIXELS // 1_000_000} megapixels"
+            tr(
+                "'{file}' is too large: more than {n} megapixels",
+                file=printable(path.name),
+                n=number(MAX_PIXELS // 1_000_000),
+            )
         ) from None
     except MemoryError:
-        raise ImageError(f"'{printable(path.name)}' does not fit into memory") from None
+        raise ImageError(
+            tr("'{file}' does not fit into memory", file=printable(path.name))
+        ) from None
     except (*MALFORMED, TooManyPiecesError) as exc:
         raise ImageError(_fault(path, exc)) from exc
 
@@ -143,8 +154,11 @@ def _formats(file: BoundedFile, path: Path) -> tuple[str, ...]:
         kind = RAW
     if kind == RAW:
         raise ImageError(
-            f"'{printable(path.name)}' is {RAW}, which cannot be read; "
-            "develop it to JPEG or TIFF first"
+            tr(
+                "'{file}' is a camera raw photo, which cannot be read; "
+                "develop it to JPEG or TIFF first",
+                file=printable(path.name),
+            )
         )
     if kind != HEIC:
         return _own_formats()
@@ -152,8 +166,11 @@ def _formats(file: BoundedFile, path: Path) -> tuple[str, ...]:
         import pillow_heif  # pyright: ignore[reportMissingImports]  (an extra)
     except ImportError:
         raise ImageError(
-            f"'{printable(path.name)}' is {HEIC}, which needs the extra \"heif\": "
-            'pip install "styleforge[heif]"'
+            tr(
+                "'{file}' is a HEIC photo, which needs the extra \"heif\": "
+                'pip install "styleforge[heif]"',
+                file=printable(path.name),
+            )
         ) from None
     pillow_heif.register_heif_opener()
     return ("HEIF",)
@@ -174,24 +191,28 @@ def _is_raw(file: BoundedFile, head: bytes) -> bool:
 
 def _fault(path: Path, exc: BaseException) -> str:
     """Describe for users why a file could not be read, which Pillow's messages do not."""
-    name = f"'{printable(path.name)}'"
+    name = printable(path.name)
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)
     except (FileNotFoundError, ValueError):  # ValueError: a NUL in the name
-        return f"'{printable(str(path), PATH_LENGTH)}' does not exist"
+        return tr("'{file}' does not exist", file=printable(str(path), PATH_LENGTH))
     except IsADirectoryError:
-        return f"{name} is a folder, not a picture"
+        return tr("'{file}' is a folder, not a picture", file=name)
     except OSError as unreadable:
-        return f"{name} cannot be read: {unreadable.strerror or unreadable}"
+        error = unreadable.strerror or unreadable
+        return tr("'{file}' cannot be read: {error}", file=name, error=error)
     if not head:
-        return f"{name} is empty"
+        return tr("'{file}' is empty", file=name)
     kind = what_is(head)
-    a_picture = kind if kind.endswith(("picture", "photo")) else "a picture"
+    a_picture = kind if kind.endswith(("picture", "photo")) else A_PICTURE
+    named = {"file": name, "kind": tr(a_picture)}
     if isinstance(exc, TooManyPiecesError):
-        return f"{name} is {a_picture} that is made of too many pieces to be read"
+        return tr("'{file}' is {kind} that is made of too many pieces to be read", **named)
     if isinstance(exc, NotImplementedError):
-        return f"{name} is {a_picture} of a kind that cannot be read"
+        return tr("'{file}' is {kind} of a kind that cannot be read", **named)
     if isinstance(exc, Image.UnidentifiedImageError) and kind != a_picture:
-        return f"{name} is not a picture" + (f" but {kind}" if kind else "")
-    return f"{name} is {a_picture} that is truncated or damaged"
+        if kind:
+            return tr("'{file}' is not a picture but {kind}", file=name, kind=tr(kind))
+        return tr("'{file}' is not a picture", file=name)
+    return tr("'{file}' is {kind} that is truncated or damaged", **named)

@@ -18,12 +18,14 @@ from utils.images.metadata import kept_exif
 from utils.images.opening import opened
 from utils.images.origin import NO_ORIGIN, Origin
 from utils.images.profiles import ColorProfile, color_profile
+from utils.translation.joints import clauses
+from utils.translation.texts import mark, tr
 
 D = TypeVar("D", bound=np.uint8 | np.uint16)
 
-BITS_LOST = "its {bits} bits per channel became 8"
-GAIN_MAP_LOST = "its HDR gain map was dropped"
-EXIF_LOST = "its damaged EXIF data were left out"
+BITS_LOST = mark("its {bits} bits per channel became 8")
+GAIN_MAP_LOST = mark("its HDR gain map was dropped")
+EXIF_LOST = mark("its damaged EXIF data were left out")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +39,7 @@ class Picture:
         deep: [H, W, 3] uint16, the same as `pixels` with 16 bits per channel, where the file is a
             PNG or a TIFF that has them.
         origin: What its results keep.
-        losses: What else was lost by reading the file, as clauses.
+        losses: What else was lost by reading the file, as clauses of this module.
     """
 
     pixels: NDArray[np.uint8]
@@ -50,8 +52,8 @@ class Picture:
     @property
     def loss(self) -> str:
         """What was lost by reading the file, as clauses; "" if nothing was."""
-        bits = BITS_LOST.format(bits=self.bits) if self.bits > 8 and self.deep is None else ""
-        return "; ".join(filter(None, (bits, *self.losses)))
+        bits = tr(BITS_LOST, bits=self.bits) if self.bits > 8 and self.deep is None else ""
+        return clauses((bits, *map(tr, self.losses)))
 
 
 def read_pixels(path: str | os.PathLike[str]) -> NDArray[np.uint8]:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from PIL import Image
 from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
+from utils.translation.texts import tr
+
 ROWS = 64  # of a strip
 LEVEL = 4  # of zlib
 MOST_BYTES = 2**32 - 2**20  # that offsets of 32 bits reach
@@ -41,7 +43,7 @@ def write_tiff(
     strips = [_strip(pixels[top : top + ROWS]) for top in range(0, height, ROWS)]
     sizes = [len(strip) for strip in strips]
     if sum(sizes) > MOST_BYTES:
-        raise OSError("TIFF holds 4 GB")
+        raise OSError(tr("TIFF holds 4 GB"))
     directory = ImageFileDirectory_v2()
     for tag, value in exif.items():
         directory[tag] = value

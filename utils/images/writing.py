@@ -18,6 +18,8 @@ from utils.images.metadata import exif_of, png_info
 from utils.images.opening import PATH_LENGTH, ImageError
 from utils.images.tiff import write_tiff
 from utils.text import printable
+from utils.translation.joints import enumerated
+from utils.translation.texts import tr
 
 D = TypeVar("D", bound=np.uint8 | np.uint16)
 SAVED = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
@@ -58,7 +60,13 @@ def write_pixels(
     path = Path(path)
     ending, name = path.suffix.lower(), printable(path.name)
     if ending not in SAVED:
-        raise ImageError(f"cannot save '{name}': its name must end in {', '.join(SAVED)}")
+        raise ImageError(
+            tr(
+                "cannot save '{file}': its name must end in {endings}",
+                file=name,
+                endings=enumerated(SAVED),
+            )
+        )
     deep = pixels.dtype == np.uint16 and ending in DEEP
     if pixels.ndim != 3 or pixels.shape[2] != 3 or not (deep or pixels.dtype == np.uint8):
         raise ImageError(
@@ -70,7 +78,13 @@ def write_pixels(
     )
     if side > largest:
         raise ImageError(
-            f"cannot save '{name}': {ending[1:]} holds {largest} pixels a side, not {side}"
+            tr(
+                "cannot save '{file}': {format} holds {most} pixels a side, not {side}",
+                file=name,
+                format=ending[1:],
+                most=largest,
+                side=side,
+            )
         )
     if alpha is not None and ending in KEEPS_ALPHA:
         scaled = alpha.astype(pixels.dtype) * (257 if deep else 1)
@@ -89,7 +103,11 @@ def write_pixels(
                 )
     except OSError as exc:
         raise ImageError(
-            f"cannot save '{printable(str(path), PATH_LENGTH)}': {exc.strerror or exc}"
+            tr(
+                "cannot save '{file}': {error}",
+                file=printable(str(path), PATH_LENGTH),
+                error=exc.strerror or exc,
+            )
         ) from exc
 
 
@@ -128,7 +146,7 @@ def _deep_png(
     try:
         _, encoded = cv2.imencode(".png", np.ascontiguousarray(pixels[..., order]))
     except cv2.error as exc:
-        raise OSError("the picture cannot be encoded") from exc
+        raise OSError(tr("the picture cannot be encoded")) from exc
     chunks = [(kind, data) for kind, data, *_ in png_info(metadata).chunks]
     if exif:
         chunks.insert(0, (b"eXIf", exif.removeprefix(b"Exif\0\0")))

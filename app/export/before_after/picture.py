@@ -12,6 +12,7 @@ from app.export.image_metadata import image_metadata
 from utils.images.profiles import srgb_profile
 from utils.images.reading import BITS_LOST
 from utils.images.writing import write_pixels
+from utils.translation.texts import tr
 
 
 def before_and_after(styled: StyledFrame, pixels: Pixels | None = None) -> tuple[Pixels, Pixels]:
@@ -54,4 +55,4 @@ def write_before_after(
     before, after = before_and_after(styled, pixels)
     made = composed(before, after, arrangement, at)
     write_pixels(path, np.ascontiguousarray(made), image_metadata(styled), profile=srgb_profile())
-    return [BITS_LOST.format(bits=16)] if styled.source.deep is not None else []
+    return [tr(BITS_LOST, bits=16)] if styled.source.deep is not None else []

@@ -11,6 +11,7 @@ from torch import nn
 
 from models.runtimes.program import Pictures
 from models.runtimes.runtime import Compiled, missing_packages
+from utils.translation.texts import tr
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +59,8 @@ class FileFormat(ABC):
     @property
     def missing(self) -> str:
         """Which packages are missing, as a clause with what installs them; "" if none is."""
-        return missing_packages(self.packages, f"a file of {self.title}", self.extra)
+        what = tr("a file of {format}", format=self.title)
+        return missing_packages(self.packages, what, self.extra)
 
     @abstractmethod
     def write(self, source: Source, path: Path) -> None:

@@ -30,7 +30,8 @@ def _where(running: RunInfo) -> str:
         return tr("Runs on {device}", device=device)
     if NO_GPU in running.limitations:
         return tr("Runs on the processor, no NVIDIA GPU found")
-    if any("NVIDIA driver" in reason for reason in running.limitations):
+    # In any language such a reason of utils.devices names the maker.
+    if any("NVIDIA" in reason for reason in running.limitations):
         return tr("Runs on the processor, since PyTorch cannot use the NVIDIA GPU")
     return tr("Runs on the processor")
 

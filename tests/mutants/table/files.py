@@ -50,15 +50,15 @@ MUTANTS = (
     Mutant(
         "keys that the network does not have are ignored",
         "models/checkpoints.py",
-        '"unexpected": [key for key in found if key not in expected],',
-        '"unexpected": [],',
+        'mark("unexpected", "weights"): [key for key in found if key not in expected],',
+        'mark("unexpected", "weights"): [],',
         (f"{_CHECKPOINTS}::test_every_key_that_does_not_fit_is_named",),
     ),
     Mutant(
         "a key that a checkpoint gives twice is taken",
         "models/checkpoints.py",
-        'faults["given twice"] = duplicates',
-        'faults["given twice"] = []',
+        'faults[mark("given twice", "weights")] = duplicates',
+        'faults[mark("given twice", "weights")] = []',
         (f"{_CHECKPOINTS}::test_a_key_given_in_both_layouts_is_refused",),
     ),
     Mutant(
