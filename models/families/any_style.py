@@ -228,7 +228,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         },
     }
     multiple = PATCH
-    one_size = "how many tokens share a key in its network depends on the size"
+    one_size = mark("how many tokens share a key in its network depends on the size")
     operations = (STYLE, TRANSFORMER)
     kernels_remark = "the any-style network's convolutions run on PyTorch's kernels"
 

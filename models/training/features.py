@@ -198,9 +198,8 @@ def _read(path: Path) -> tuple[dict[str, Tensor], str | None]:
         with path.open("rb") as file:
             state = load_tensors(file)
     except UnsafeFileError as exc:
-        raise TrainingError(
-            tr("'{file}' is not a file of weights, or {fault}", file=name, fault=exc)
-        ) from exc
+        damaged = tr("'{file}' is not a file of weights, or is damaged or truncated", file=name)
+        raise TrainingError(exc.sentence(name) if exc.code else damaged) from exc
     if not is_dict(state):
         raise TrainingError(tr("'{file}' is not VGG-19: it holds no table of weights", file=name))
     with path.open("rb") as file:

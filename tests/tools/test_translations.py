@@ -73,13 +73,18 @@ SHOWN_ERRORS = frozenset(
 TRANSLATED_ERRORS: dict[str, tuple[str, ...]] = {
     "app/diagnostics": (),
     "app/engine": (),
+    "app/export": (),
     "app/film_frames": (),
     "app/live": (),
     "app/looks": (),
     "app/sound": (),
     "app/sources": (),
     "app/styles": ("KeyError", "TypeError", "FileExistsError"),
+    "app/training": (),
     "app/virtual_camera": ("ValueError",),
+    "models": (),
+    "utils/files": (),
+    "utils/images": (),
 }
 
 

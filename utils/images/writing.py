@@ -70,7 +70,11 @@ def write_pixels(
     deep = pixels.dtype == np.uint16 and ending in DEEP
     if pixels.ndim != 3 or pixels.shape[2] != 3 or not (deep or pixels.dtype == np.uint8):
         raise ImageError(
-            f"cannot save '{name}': not (H, W, 3) uint8 but {pixels.shape} {pixels.dtype}"
+            tr(
+                "cannot save '{file}': not (H, W, 3) uint8 but {found}",
+                file=name,
+                found=f"{pixels.shape} {pixels.dtype}",
+            )
         )
     side, largest = (
         max(pixels.shape[:2]),
