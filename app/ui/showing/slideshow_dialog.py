@@ -50,7 +50,8 @@ class SlideshowDialog(QDialog):
         self.seconds.valueChanged.connect(
             lambda value: self.picked.emit("slideshow_seconds", float(value))
         )
-        self.styles = QListWidget(objectName="ticked")
+        self.styles = QListWidget()
+        self.styles.setObjectName("ticked")
         self.styles.setAccessibleName(tr("Styles of the slideshow"))
         self.styles.setToolTip(tr("Tick the styles that are shown"))
         self.styles.itemChanged.connect(lambda _: self._pick_styles())

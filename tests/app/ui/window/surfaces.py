@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 from app.errors import Problem
 from app.frame import SourceInfo
 from app.sources.camera import Mode
-from app.sources.camera_modes.offers import Offers
+from app.sources.camera_modes.offers import USUAL
 from app.ui.camera.dialog import CameraModeDialog
 from app.ui.film.dialog import FilmDialog
 from app.ui.gallery.about import AboutStyle
@@ -104,7 +104,7 @@ def _camera(window: MainWindow) -> QWidget:
 
 def _camera_mode(window: MainWindow) -> QWidget:
     dialog = CameraModeDialog(window)
-    dialog.show_camera(Mode(), Offers())
+    dialog.show_camera(Mode(), USUAL)
     dialog.show()
     return dialog
 
@@ -118,6 +118,7 @@ def _slideshow(window: MainWindow) -> QWidget:
 
 def _about(window: MainWindow) -> QWidget:
     window.actions_by_key["about_style"].trigger()
+    QTest.qWait(500)  # its facts are read in the background
     dialog = window.findChild(AboutStyle)
     assert dialog is not None
     return dialog

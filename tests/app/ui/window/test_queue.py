@@ -321,7 +321,7 @@ def test_the_queue_is_run_and_says_what_became_of_each(queue, window, album, qtb
 
 def test_quitting_asks_and_the_next_start_offers_to_go_on(queue, window, session, album, qtbot):
     for path in album:  # each takes longer than the window does to ask
-        write_pixels(path, pixels(1280, 960))
+        write_pixels(path, pixels(1920, 1440))
     added(queue, qtbot, *album)
     key(queue, "start")
     qtbot.waitUntil(lambda: queue.runner.number is not None, timeout=LONG)
@@ -336,6 +336,8 @@ def test_quitting_asks_and_the_next_start_offers_to_go_on(queue, window, session
     # One whose process had to be killed is not put back, but goes on all the same.
     assert {job.state for job in left} <= {JobState.WAITING, JobState.RUNNING}
     assert not any(jobs.is_running(job) for job in left)
+    for path in album:  # which the next window can be quick with
+        write_pixels(path, pixels(24, 18))
     again = MainWindow(session, Settings(), lambda _: None)
     qtbot.addWidget(again)
     again.show()
