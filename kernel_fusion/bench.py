@@ -59,7 +59,7 @@ def run(given: argparse.Namespace) -> int:
         device = resolve(given.device)
         sizes = [_size(text) for text in (given.sizes or SIZES[device.type]).split(",")]
         precisions = {name: _dtype(name) for name in given.precisions.split(",")}
-        chosen = operations(given.group)
+        chosen = operations(given.group, device.type)
     except ValueError as error:
         sys.stderr.write(f"bench: {error}\n")
         return 2
@@ -102,8 +102,14 @@ def _tell(row: Mapping[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def operations(group: str | None = None) -> list[Op]:
-    """The operations of the family that have a result, of one group or all, without gradients'.
+def operations(group: str | None = None, device: str = "cpu") -> list[Op]:
+    """The operations of the family that have a result, without gradients'.
+
+    Args:
+        group: Of which; of all without.
+        device: Its type. Operations that were written for the CPU alone are left out on others,
+            where their reference is what another operation of ours does natively or what PyTorch
+            does as fast.
 
     Raises:
         ValueError: There is no such group.
@@ -115,7 +121,10 @@ def operations(group: str | None = None) -> list[Op]:
     return [
         op
         for op in rows
-        if group in (None, op.group) and not op.mutates and not op.name.endswith("_backward")
+        if group in (None, op.group)
+        and not op.mutates
+        and not op.name.endswith("_backward")
+        and (op.is_composite or op.library_on(device))
     ]
 
 

@@ -22,6 +22,12 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "library-benchmarks.md"
 FLAGS = ("--device", "cpu", "--sizes", "32x64", "--runs", "2")
 
 
+def test_what_was_written_for_the_cpu_alone_is_timed_there_alone():
+    on = {device: {op.name for op in bench.operations(device=device)} for device in ("cpu", "cuda")}
+    assert on["cpu"] - on["cuda"] == {"gather_blocks", "dropout_masked"}
+    assert on["cuda"] < on["cpu"]
+
+
 def test_an_operation_is_measured_by_being_registered():
     cases = list(
         measure.cases(CPU, bench.operations(), [(32, 64), (8, 32)], {"FP32": torch.float32})
