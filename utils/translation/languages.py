@@ -18,12 +18,14 @@ class Signs:
         semicolon: Between parts of a sentence.
         comma: Between things.
         colon: Between a label and what it labels.
+        listing: Between things of a list that ends in "and".
     """
 
     stop: str = ". "
     semicolon: str = "; "
     comma: str = ", "
     colon: str = ": "
+    listing: str = ", "
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ LANGUAGES: dict[str, Language] = {
         "日本語",
         ("other",),
         _other,
-        Signs("。", "。", "、", ": "),
+        Signs("。", "。", "、", ": ", "、"),
         _JAPANESE,
         offered=True,
     ),
@@ -94,7 +96,7 @@ LANGUAGES: dict[str, Language] = {
         "简体中文",
         ("other",),
         _other,
-        Signs("。", "；", "，", "："),  # noqa: RUF001  (the signs of Chinese)
+        Signs("。", "；", "，", "：", "、"),  # noqa: RUF001  (the signs of Chinese)
         _CHINESE,
         offered=True,
     ),

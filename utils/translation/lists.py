@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from utils.translation.texts import tr
+from utils.translation.languages import LANGUAGES
+from utils.translation.texts import chosen, tr
 
 
 def listed(words: Sequence[str]) -> str:
     """Return "a", "a and b" or "a, b and c"; "" of nothing."""
     if len(words) < 2:
         return "".join(words)
-    return tr("{several} and {last}", several=", ".join(words[:-1]), last=words[-1])
+    several = LANGUAGES[chosen()].signs.listing.join(words[:-1])
+    return tr("{several} and {last}", several=several, last=words[-1])
 
 
 def either(words: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from utils.translation import numbers
+from utils.translation import numbers, texts
 from utils.translation.lists import either, listed
 from utils.translation.numbers import number, significant
 
@@ -43,6 +43,12 @@ def test_a_large_number_is_written_out():
 )
 def test_things_are_listed_in_one_sentence(words, said):
     assert listed(words) == said
+
+
+def test_a_list_has_the_signs_of_the_language():
+    texts.use("zh_CN")
+    assert listed([*"abc"]) == "a\u3001b \u548c c"
+    texts.use("en")
 
 
 @pytest.mark.parametrize(
