@@ -17,6 +17,7 @@ from app.parameters import PARAMETERS, AmountParameter, Parameters
 from utils.files.atomic import replacing
 from utils.files.regular import read_regular
 from utils.translation.languages import LANGUAGES, SYSTEM
+from utils.translation.texts import defer
 
 log = logging.getLogger(__name__)
 
@@ -143,18 +144,29 @@ class Settings(Parameters):
 
         Args:
             path: the settings file, which need not exist.
-            complain: called with one sentence about everything that is damaged.
+            complain: called with one sentence about everything that is damaged, which is deferred,
+                since the language is one of the settings.
         """
         try:
             text = read_regular(path, MAX_BYTES).decode("utf-8", "replace")
         except FileNotFoundError:
             return cls()
         except OSError as exc:
-            complain(f"The settings file {path} is unreadable, using defaults: {exc.strerror}")
+            complain(
+                defer(
+                    "The settings file {path} is unreadable, using defaults: {reason}",
+                    path=path,
+                    reason=exc.strerror,
+                )
+            )
             return cls()
         stored = _parse_json(text)
         if stored is None:
-            complain(f"The settings file {path} is damaged; kept is what can still be read")
+            complain(
+                defer(
+                    "The settings file {path} is damaged; kept is what can still be read", path=path
+                )
+            )
             stored = _recover_settings(text, _PERSISTED)
         kept: dict[str, Any] = {}
         damaged: list[str] = []
@@ -167,7 +179,12 @@ class Settings(Parameters):
                 value = field.default
             kept[field.name] = value
         if damaged:
-            complain(f"Not valid in the settings file, using the default: {', '.join(damaged)}")
+            complain(
+                defer(
+                    "Not valid in the settings file, using the default: {names}",
+                    names=", ".join(damaged),
+                )
+            )
         return cls(**kept)
 
     def save(self, path: Path) -> None:

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-_TRANSLATING = ("tr", "trn", "mark")
+_TRANSLATING = ("tr", "trn", "mark", "defer")
 # Not shown, or by those who read English: names of objects, keys, patterns, the log, the terminal.
 _SILENT = (
     *("setObjectName", "setProperty", "property", "findChild", "findChildren", "getLogger"),

@@ -30,7 +30,7 @@ from utils.translation.texts import key_of
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("app", "kernels", "models", "utils")
-FUNCTIONS = ("tr", "trn", "mark")
+FUNCTIONS = ("tr", "trn", "mark", "defer")
 TEXTS = "utils.translation.texts"  # where they are from
 SHARED = {"main_window": "ui"}  # packages whose texts are in the file of another part
 Texts = dict[str, bool]  # the key of a text, and whether it has forms of plurals

@@ -17,6 +17,7 @@ import platformdirs
 from app.diagnostics.privacy import without_home
 from app.settings import APP_NAME
 from app.version import styleforge_version
+from utils.translation.texts import defer
 
 MAX_BYTES = 1 << 20  # of one file
 OLD_FILES = 2  # kept beside it, named with ".1" and ".2"
@@ -38,14 +39,21 @@ def logging_to(path: Path, complain: Callable[[str], object]) -> Iterator[None]:
 
     Args:
         path: The file; it is appended to.
-        complain: Called with one sentence if the file cannot be written; there is no log then.
+        complain: Called with one sentence, which is deferred, if the file cannot be written; there
+            is no log then.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(mode=0o600)  # messages name the user's files
         file = RotatingFileHandler(path, "a", MAX_BYTES, OLD_FILES, "utf-8", errors="replace")
     except OSError as exc:
-        complain(f"There is no log: '{path}' cannot be written: {exc.strerror or exc}")
+        complain(
+            defer(
+                "There is no log: '{path}' cannot be written: {reason}",
+                path=path,
+                reason=exc.strerror or exc,
+            )
+        )
         yield
         return
     file.setFormatter(_HomelessFormatter(FORMAT))

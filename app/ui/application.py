@@ -24,7 +24,7 @@ from app.settings import Settings, settings_path
 from app.ui.languages.start import apply_language
 from app.ui.startup_view import StartupView
 from utils.system import has_display, missing, sentence
-from utils.translation.texts import mark, tr
+from utils.translation.texts import mark, said, tr
 
 if TYPE_CHECKING:
     from app.live.session import Session
@@ -100,7 +100,7 @@ def _open_window(options: Namespace, damage: list[str]) -> int:
         window = MainWindow(session, settings, lambda changed: changed.save(path))
         starting.hand_over_to(window)
         for words in damage:
-            window.problems.add(Problem(words, advice=tr(DAMAGE_ADVICE)))
+            window.problems.add(Problem(said(words), advice=tr(DAMAGE_ADVICE)))
         if options.pictures:
             _close_after(window, session, options.pictures)
         stored = source_from_settings(settings)

@@ -66,6 +66,26 @@ def mark(text: str, _context: str = "", /) -> str:
     return text
 
 
+class Deferred(str):
+    """A text in English, made before a language was chosen; `said` translates it."""
+
+    __slots__ = ("template", "values")
+    template: str
+    values: dict[str, object]
+
+
+def defer(text: str, /, **values: object) -> Deferred:
+    """Return `text` in English, to be translated where it is shown. Arguments are those of `tr`."""
+    made = Deferred(text.format(**values) if values else text)
+    made.template, made.values = text, values
+    return made
+
+
+def said(text: str) -> str:
+    """Return a text that may be deferred in the chosen language; any other one as it is."""
+    return tr(text.template, **text.values) if isinstance(text, Deferred) else text
+
+
 def key_of(text: str, context: str = "") -> str:
     """Return the key of a text in the files."""
     return _CONTEXT.format(context=context, text=text) if context else text

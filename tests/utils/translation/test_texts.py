@@ -91,3 +91,12 @@ def test_a_share_counts_what_is_translated_in_all_forms(tmp_path):
     assert catalog.share("de", tmp_path) == 0.5
     assert catalog.share("en", tmp_path) == 1
     assert catalog.share("ja", tmp_path) == 0
+
+
+def test_a_text_that_is_deferred_is_english_until_it_is_said():
+    made = texts.defer("{several} and {last}", several="a", last="b")
+    assert made == "a and b"
+    texts.use("de")
+    assert texts.said(made) == "a und b"
+    assert texts.said("a and b") == "a and b"
+    texts.use("en")
