@@ -15,9 +15,12 @@ _UNITS: tuple[tuple[float, Callable[[int], str]], ...] = (
 )
 
 
+FEW_S = 10.0  # below, a duration is a few seconds
+
+
 def format_duration(seconds: float) -> str:
     """Return a rounded duration in one unit: "31 hours", "2 minutes", "a few seconds"."""
-    if seconds < 10:
+    if seconds < FEW_S:
         return tr("a few seconds")
     length, words = next(unit for unit in _UNITS if seconds >= 1.5 * unit[0])
     return words(round(seconds / (length or 1.0)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from app.ui.durations import format_duration
+from app.ui.durations import FEW_S, format_duration
 from utils.translation.texts import tr
 
 LAST = 12  # pictures whose times count; the machine may have been busier before
@@ -61,4 +61,6 @@ class Forecast:
         left = format_duration(seconds)
         if unknown:
             return tr("more than {duration} left", duration=left)
+        if seconds < FEW_S:
+            return tr("a few seconds left")
         return tr("about {duration} left", duration=left)

@@ -45,6 +45,7 @@ class SlideshowDialog(QDialog):
         self.seconds = QSpinBox()
         self.seconds.setRange(SHORTEST_S, LONGEST_S)
         self.seconds.setSuffix(tr(" s"))
+        self.seconds.lineEdit().setTextMargins(SPACE, 0, 0, 0)  # no style sheet pads the number
         self.seconds.setAccessibleName(tr("Time of each style"))
         self.seconds.setToolTip(tr("How long each style is shown until the next one"))
         self.seconds.valueChanged.connect(

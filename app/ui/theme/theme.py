@@ -234,7 +234,7 @@ QComboBox:focus, QComboBox:on, QLineEdit:focus, QSpinBox:focus {{ border: 2px so
 QComboBox:disabled, QLineEdit:disabled, QSpinBox:disabled {{ color: {t.disabled}; }}
 QComboBox::drop-down {{ border: none; width: 24px; }}
 QComboBox::down-arrow {{ image: url("{chevron}"); width: 14px; height: 14px; }}
-QSpinBox QLineEdit {{ background: transparent; border: none; padding: 0 0 0 4px; min-height: 0; }}
+QSpinBox QLineEdit {{ background: transparent; border: none; padding: 0; min-height: 0; }}
 QSpinBox::up-button, QSpinBox::down-button {{ border: none; width: 24px; }}
 QSpinBox::up-arrow {{ image: url("{chevron_up}"); width: 14px; height: 14px; }}
 QSpinBox::down-arrow {{ image: url("{chevron}"); width: 14px; height: 14px; }}

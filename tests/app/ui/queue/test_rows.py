@@ -79,4 +79,5 @@ def test_what_is_left_counts_what_is_known_and_says_so_where_something_is_not():
     assert forecast.words(Work(8, 0, 60, running=True)) == "about 3 minutes left"
     assert forecast.words(Work(8, 1, 60, running=True)) == "more than 3 minutes left"
     assert forecast.words(Work(8, 0, None, running=True)) == "more than 2 minutes left"
+    assert forecast.words(Work(0, 0, 4, running=True)) == "a few seconds left"
     assert forecast.words(Work(0, 0)) == ""
