@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_SESSION = "tests/app/live/test_session.py"
+_STREAMING = "tests/app/live/session/test_streaming.py"
+_CHOICES = "tests/app/live/session/test_choices.py"
 _LARGE = "tests/app/live/test_large_pictures.py"
 
 
@@ -70,14 +71,14 @@ MUTANTS = (
         "app/live/session/delivery.py",
         "if result is not None and same_choice(result.config, self._choice.shown):",
         "if result is not None:",
-        (f"{_SESSION}::test_no_picture_of_a_choice_given_up_is_ever_shown",),
+        (f"{_CHOICES}::test_no_picture_of_a_choice_given_up_is_ever_shown",),
     ),
     Mutant(
         "a source that is replaced stays open",
         "app/live/frame_loop.py",
         "self._source.close()",
         "pass",
-        (f"{_SESSION}::test_everything_on_a_source_happens_on_the_engines_thread",),
+        (f"{_STREAMING}::test_everything_on_a_source_happens_on_the_engines_thread",),
     ),
     Mutant(
         "a source that failed is still said to be open",
@@ -85,7 +86,7 @@ MUTANTS = (
         "self._events.ended()",
         "pass",
         (
-            f"{_SESSION}::"
+            f"{_STREAMING}::"
             "test_a_failing_source_ends_the_stream_with_a_problem_and_another_can_be_opened",
         ),
     ),
