@@ -219,5 +219,6 @@ def collect_between_modules() -> Iterator[None]:
     gives back what they had: two processes with pictures of 24 megapixels have to fit into 8 GB."""
     yield
     gc.collect()
+    gc.freeze()  # what is loaded by now stays, and need not be looked through after every test
     if _TRIM is not None:
         _TRIM(0)

@@ -15,6 +15,7 @@ from app.ui.theme.tokens import DARK, LIGHT, RADIUS, Tokens
 from utils.translation.texts import mark
 
 CHOICES = (mark("system"), mark("light"), mark("dark"))
+STYLE = "fusion"  # Qt's own, which looks the same on every system
 _ICONS = Path(__file__).resolve().parents[3] / "assets" / "icons"
 
 
@@ -43,7 +44,8 @@ class Theme(QObject):
         self._widgets: list[QWidget] = []
         self._restyling = IncrementalWork(self)
         self.tokens = LIGHT
-        app.setStyle("Fusion")
+        if app.style().name() != STYLE:  # setting it dresses every widget there is
+            app.setStyle(STYLE)
         app.styleHints().colorSchemeChanged.connect(self._apply)
         window.installEventFilter(self)
         self.choice = choice
