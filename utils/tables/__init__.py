@@ -283,7 +283,11 @@ def _live(live: Mapping[str, Any]) -> str:
             f"{cards['streamed']}, {100 * cards['share']:.1f} % of its time, "
             f"the window answered within {cards['stream_blocked_ms']:.0f} ms",
         ),
-        (f"memory gained over {growth['frames']} frames", f"{growth['grown_mb']:.1f} MB"),
+        (
+            f"memory gained over {growth['frames']} frames, in their first and second half",
+            f"{growth['half_mb'] - growth['first_mb']:.1f} and "
+            f"{growth['last_mb'] - growth['half_mb']:.1f} MB",
+        ),
         (
             f"frames made with the old choice after changing {', '.join(switching)}",
             ", ".join(str(count) for count in switching.values()),

@@ -69,12 +69,12 @@ class Streaming:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """Resident memory in MB before and after a number of frames."""
+    """Resident memory in MB before a number of frames, after half of them and after all."""
 
     frames: int
     first_mb: float
+    half_mb: float
     last_mb: float
-    grown_mb: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +130,10 @@ def growth(frames: int = 20_000) -> Growth:
         shown.session.styled.connect(count)
         wait(lambda: seen >= 100, 60)
         first, begun = resident_mb(), seen
-        wait(lambda: seen >= begun + frames, 900)
-        last = resident_mb()
-        return Growth(seen - begun, first, last, last - first)
+        wait(lambda: seen >= begun + frames // 2, 450)
+        half = resident_mb()
+        wait(lambda: seen >= begun + frames, 450)
+        return Growth(seen - begun, first, half, resident_mb())
 
 
 def switching() -> dict[str, int]:
