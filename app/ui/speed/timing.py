@@ -12,9 +12,9 @@ from models.precision import Precision
 KEPT = 9  # frames of one kind that a time is the median of
 COUNTED = 3  # of them at least
 # How much faster the lite network is than the full one, and FP16 than FP32: on a CPU by
-# benchmarks/live.json (43.6 and 8.0 fps at 320x240), on a GPU by an H200 at 1280x720 (full 1.53 ms
+# benchmarks/live.json (69.4 and 17.6 fps at 320x240), on a GPU by an H200 at 1280x720 (full 1.53 ms
 # in FP32 and 0.65 in FP16, lite 0.75 and 0.34). They serve what was not measured yet.
-LITE_GAIN = {"cpu": 5.4, "gpu": 2.0}
+LITE_GAIN = {"cpu": 3.9, "gpu": 2.0}
 HALF_GAIN = {"cpu": 1.0, "gpu": 2.3}
 
 
