@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from models.network_config import FULL, NetworkConfig
-from models.training.errors import TrainingError
+from models.training.errors import TrainingError, require
 from models.training.stability import REACH
 from utils.translation.texts import tr
 
@@ -79,21 +79,21 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         for name in WEIGHTS:
             value = getattr(self, name)
-            _require(math.isfinite(value) and value >= 0, name, value, tr("0 or more"))
-        _require(0 < self.lr <= 1, "lr", self.lr, tr("more than 0 and at most 1"))
+            require(math.isfinite(value) and value >= 0, name, value, tr("0 or more"))
+        require(0 < self.lr <= 1, "lr", self.lr, tr("more than 0 and at most 1"))
         for name in ("batch_size", "iterations"):
-            _require(getattr(self, name) >= 1, name, getattr(self, name), tr("1 or more"))
-        _require(0 <= self.seed < 1 << 63, "seed", self.seed, tr("0 or more, in 63 bits"))
+            require(getattr(self, name) >= 1, name, getattr(self, name), tr("1 or more"))
+        require(0 <= self.seed < 1 << 63, "seed", self.seed, tr("0 or more, in 63 bits"))
         side = self.image_size
-        _require(side >= 32 and side % 4 == 0, "image_size", side, tr("a multiple of 4 from 32 on"))
-        _require(self.style_size >= 32, "style_size", self.style_size, tr("32 or more"))
+        require(side >= 32 and side % 4 == 0, "image_size", side, tr("a multiple of 4 from 32 on"))
+        require(self.style_size >= 32, "style_size", self.style_size, tr("32 or more"))
         scales = self.style_scales
         shortest = min(self.image_size, self.style_size)
         valid = bool(scales) and all(s <= 1 and s * shortest >= TILE for s in scales)
-        _require(
+        require(
             valid, "style_scales", scales, tr("at most 1, and leave at least {n} pixels", n=TILE)
         )
-        _require(self.precision in PRECISIONS, "precision", self.precision, tr("fp32 or bf16"))
+        require(self.precision in PRECISIONS, "precision", self.precision, tr("fp32 or bf16"))
         try:
             _ = self.shape
         except ValueError as exc:
@@ -146,17 +146,5 @@ class TrainingConfig:
         Raises:
             TrainingError: `epochs` is less than 1.
         """
-        _require(epochs >= 1, "epochs", epochs, tr("1 or more"))
+        require(epochs >= 1, "epochs", epochs, tr("1 or more"))
         return math.ceil(epochs * photographs / self.batch_size)
-
-
-def _require(valid: bool, name: str, value: object, expected: str) -> None:
-    if not valid:
-        raise TrainingError(
-            tr(
-                "{name} should be {expected}, not {value}",
-                name=name,
-                expected=expected,
-                value=value,
-            )
-        )

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from models.training.config import PRECISIONS
-from models.training.errors import TrainingError
+from models.training.errors import TrainingError, require
 from models.training.stability import REACH
 from models.vit_config import SMALL, VitConfig
 from utils.translation.texts import tr
@@ -94,33 +94,33 @@ class VitTrainingConfig:
     def __post_init__(self) -> None:
         for name in WEIGHTS:
             value = getattr(self, name)
-            _require(math.isfinite(value) and value >= 0, name, value, tr("0 or more"))
+            require(math.isfinite(value) and value >= 0, name, value, tr("0 or more"))
         for name in SHARES:
             value = getattr(self, name)
-            _require(0 <= value <= 1, name, value, tr("from 0 to 1"))
-        _require(0 < self.lr <= 1, "lr", self.lr, tr("more than 0 and at most 1"))
-        _require(0 <= self.weight_decay < 1, "weight_decay", self.weight_decay, tr("from 0 to 1"))
-        _require(0 <= self.ema < 1, "ema", self.ema, tr("from 0 to less than 1"))
-        _require(0 <= self.texture <= 100, "texture", self.texture, tr("from 0 to 100"))
+            require(0 <= value <= 1, name, value, tr("from 0 to 1"))
+        require(0 < self.lr <= 1, "lr", self.lr, tr("more than 0 and at most 1"))
+        require(0 <= self.weight_decay < 1, "weight_decay", self.weight_decay, tr("from 0 to 1"))
+        require(0 <= self.ema < 1, "ema", self.ema, tr("from 0 to less than 1"))
+        require(0 <= self.texture <= 100, "texture", self.texture, tr("from 0 to 100"))
         low, high = self.style_zoom
-        _require(
+        require(
             0.25 <= low <= high <= 4, "style_zoom", self.style_zoom, tr("two numbers, 0.25 to 4")
         )
-        _require(1 <= self.content_zoom <= 4, "content_zoom", self.content_zoom, tr("from 1 to 4"))
-        _require(self.pooled_every >= 0, "pooled_every", self.pooled_every, tr("0 or more"))
-        _require(self.batch_size >= 1, "batch_size", self.batch_size, tr("1 or more"))
-        _require(0 <= self.seed < 1 << 31, "seed", self.seed, tr("0 or more, in 31 bits"))
+        require(1 <= self.content_zoom <= 4, "content_zoom", self.content_zoom, tr("from 1 to 4"))
+        require(self.pooled_every >= 0, "pooled_every", self.pooled_every, tr("0 or more"))
+        require(self.batch_size >= 1, "batch_size", self.batch_size, tr("1 or more"))
+        require(0 <= self.seed < 1 << 31, "seed", self.seed, tr("0 or more, in 31 bits"))
         side = self.image_size
         fits = 32 <= side <= STORED - 2 * REACH and side % 8 == 0
         largest = STORED - 2 * REACH
-        _require(fits, "image_size", side, tr("a multiple of 8 from 32 to {n}", n=largest))
+        require(fits, "image_size", side, tr("a multiple of 8 from 32 to {n}", n=largest))
         scales = self.style_scales
         valid = bool(scales) and all(scale <= 1 and scale * side >= 16 for scale in scales)
-        _require(valid, "style_scales", scales, tr("at most 1, and leave at least 16 pixels"))
-        _require(self.precision in PRECISIONS, "precision", self.precision, tr("fp32 or bf16"))
-        _require(self.steps is None or self.steps >= 1, "steps", self.steps, tr("1 or more"))
+        require(valid, "style_scales", scales, tr("at most 1, and leave at least 16 pixels"))
+        require(self.precision in PRECISIONS, "precision", self.precision, tr("fp32 or bf16"))
+        require(self.steps is None or self.steps >= 1, "steps", self.steps, tr("1 or more"))
         timed = self.seconds is None or (math.isfinite(self.seconds) and self.seconds > 0)
-        _require(timed, "seconds", self.seconds, tr("more than 0"))
+        require(timed, "seconds", self.seconds, tr("more than 0"))
         if self.steps is None and self.seconds is None:
             raise TrainingError(tr("a run needs a number of steps or of seconds"))
 
@@ -178,15 +178,3 @@ class VitTrainingConfig:
         """The stride of the keys in a step; None for that of the network's own choice."""
         every = self.pooled_every
         return 2 if every and step % every == every - 1 else None
-
-
-def _require(valid: bool, name: str, value: object, expected: str) -> None:
-    if not valid:
-        raise TrainingError(
-            tr(
-                "{name} should be {expected}, not {value}",
-                name=name,
-                expected=expected,
-                value=value,
-            )
-        )
