@@ -73,21 +73,6 @@ const R* gather(const StyleforgeElements& p, int input, int64_t at, int64_t coun
     }
 }
 
-// The gradient of AddRelu where it kept bits: of the factors that these are.
-struct ReluOfBits : OfInputs {
-    static constexpr int kInputs = 1, kGradients = 1;
-    static constexpr bool kDrops = true;
-    template <typename M, typename A>
-    static STYLEFORGE_ELEMENT A forward(const A (&in)[kMostInputs]) {
-        return in[0];
-    }
-    template <typename M, typename A>
-    static STYLEFORGE_ELEMENT void backward(A grad, const A (&in)[kMostInputs],
-                                            A (&out)[kMostGradients]) {
-        out[0] = in[1] == A(0) ? A(0) : grad;
-    }
-};
-
 // 0 for the elements that dropout drops, and for the others what it multiplies by; `at` is a
 // multiple of 8. Backward reads `bits`, and forward writes them, if they are not null.
 void draw(const StyleforgeElements& p, int64_t at, int64_t count, unsigned char* bits,
@@ -172,8 +157,7 @@ void run_block(const StyleforgeElements& p, int64_t at, int64_t count, unsigned 
 template <typename Op>
 bool goes_past_caches(const StyleforgeElements& p) {
     // The gradient takes the factors alone.
-    constexpr bool kAlone =
-        std::is_same<Op, AttentionDropout>::value || std::is_same<Op, ReluOfBits>::value;
+    constexpr bool kAlone = std::is_same<Op, AttentionDropout>::value;
     constexpr int kKept = kAlone ? 0 : Op::kOfResult ? 1 : Op::kInputs;
     const int given = p.backward ? 1 + kKept : Op::kInputs;
     int64_t whole = 0;
@@ -212,6 +196,36 @@ int run_type(const StyleforgeElements& p, int64_t threads, unsigned char* bits) 
     return 1;
 }
 
+// The gradient of add_relu where it kept bits: past the caches as in `run`.
+template <typename T>
+void run_relu_of_bits(const StyleforgeElements& p, int64_t threads, const unsigned char* bits) {
+    const T* grad = static_cast<const T*>(p.inputs[0]);
+    T* out = static_cast<T*>(p.outputs[0]);
+    const int64_t blocks = (p.count + kBlock - 1) / kBlock;
+    const int64_t bytes = p.count * static_cast<int64_t>(sizeof(T));
+    ask_for_large_pages(out, bytes);
+    const bool streams = 2 * bytes > kCached && can_stream(out, kBlock);
+    parallel_for(blocks, p.count < kSerialElements ? 1 : threads, [&](int64_t begin, int64_t end) {
+        const int64_t last = end * kBlock < p.count ? end * kBlock : p.count;
+        int64_t at = begin * kBlock;
+        if constexpr (std::is_same<T, float>::value)
+            for (; streams && at + kPiece <= last; at += kPiece) {
+                alignas(64) float kept[kPiece];
+                keep_by_bits(grad + at, bits + at / kBits, kPiece, kept);
+                stream(out + at, kept);
+            }
+        keep_by_bits(grad + at, bits + at / kBits, last - at, out + at);
+        if (streams) streamed();
+    });
+}
+
+int run_relu_of_bits_type(const StyleforgeElements& p, int64_t threads, unsigned char* bits) {
+    if (p.type == 0) return run_relu_of_bits<float>(p, threads, bits), 0;
+    if (p.type == 1) return run_relu_of_bits<Half>(p, threads, bits), 0;
+    if (p.type == 2) return run_relu_of_bits<BFloat16>(p, threads, bits), 0;
+    return 1;
+}
+
 template <typename Op>
 int run_columns_type(const StyleforgeColumns& c, int64_t threads) {
     if constexpr (kSumsColumns<Op>) {
@@ -247,7 +261,7 @@ STYLEFORGE_EXPORT int styleforge_elementwise_bits(long long threads, const Style
     if (call->function < 0 || call->function >= kCount) return 1;
     const Run of_function = kFunctions[call->function];
     const bool is_relu = of_function == &run_type<AddRelu>;
-    return (is_relu && call->backward ? &run_type<ReluOfBits> : of_function)(*call, threads, bits);
+    return (is_relu && call->backward ? &run_relu_of_bits_type : of_function)(*call, threads, bits);
 }
 
 // The same of gradients that are summed over rows, chunk by chunk.

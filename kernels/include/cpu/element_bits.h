@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #if defined(__AVX512BW__)
 #include <immintrin.h>
@@ -65,6 +66,36 @@ inline void factors_of_bits(const unsigned char* bits, int64_t count, float kept
     }
     for (; i < count; ++i)
         factors[i] = (bits[i / kBits] >> (i % kBits)) & 1 ? kept : 0.f;
+}
+
+// to: the elements of `from` where there is a bit, else 0.
+template <typename T>
+inline void keep_by_bits(const T* __restrict from, const unsigned char* __restrict bits,
+                         int64_t count, T* __restrict to) {
+    int64_t i = 0;
+#if defined(__AVX512BW__)
+    constexpr int64_t kLanes = 64 / static_cast<int64_t>(sizeof(T));
+    for (; i + kLanes <= count; i += kLanes) {
+        const __m512i v = _mm512_loadu_si512(from + i);
+        if constexpr (sizeof(T) == sizeof(float)) {
+            __mmask16 found;
+            std::memcpy(&found, bits + i / kBits, sizeof(found));
+            _mm512_storeu_si512(to + i, _mm512_maskz_mov_epi32(found, v));
+        } else {
+            __mmask32 found;
+            std::memcpy(&found, bits + i / kBits, sizeof(found));
+            _mm512_storeu_si512(to + i, _mm512_maskz_mov_epi16(found, v));
+        }
+    }
+#endif
+    using Bits = std::conditional_t<sizeof(T) == sizeof(float), uint32_t, uint16_t>;
+    for (; i < count; i += kBits) {
+        const Bits eight = bits[i / kBits];
+        for (int64_t k = 0; k < kBits && i + k < count; ++k) {
+            const auto whole = static_cast<Bits>(Bits{0} - ((eight >> k) & Bits{1}));
+            to[i + k] = bit_cast<T>(static_cast<Bits>(bit_cast<Bits>(from[i + k]) & whole));
+        }
+    }
 }
 
 }  // namespace elementwise
