@@ -40,7 +40,7 @@ def add_parser(commands: Any) -> None:
         "bench", help="time the operations for any model", description=__doc__
     )
     parser.set_defaults(run=run)
-    parser.add_argument("--group", help="measure one group alone, such as elementwise")
+    parser.add_argument("--group", help="measure groups alone, such as elementwise,fusion")
     parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:N (default: auto)")
     parser.add_argument("--sizes", help="rows x columns, such as 2048x2048,4096x4096")
     parser.add_argument("--precisions", default=",".join(DTYPES), help="default: %(default)s")
@@ -106,7 +106,7 @@ def operations(group: str | None = None, device: str = "cpu") -> list[Op]:
     """The operations of the family that have a result, without gradients'.
 
     Args:
-        group: Of which; of all without.
+        group: Of which, separated by commas; of all without.
         device: Its type. Operations that were written for the CPU alone are left out on others,
             where their reference is what another operation of ours does natively or what PyTorch
             does as fast.
@@ -116,12 +116,14 @@ def operations(group: str | None = None, device: str = "cpu") -> list[Op]:
     """
     rows = [op for op in OPS.values() if op.family == LIBRARY]
     groups = dict.fromkeys(op.group for op in rows)
-    if group is not None and group not in groups:
-        raise ValueError(f"there is no group '{group}'; expected {', '.join(groups)}")
+    chosen = list(groups) if group is None else group.split(",")
+    for name in chosen:
+        if name not in groups:
+            raise ValueError(f"there is no group '{name}'; expected {', '.join(groups)}")
     return [
         op
         for op in rows
-        if group in (None, op.group)
+        if op.group in chosen
         and not op.mutates
         and not op.name.endswith("_backward")
         and (op.is_composite or op.library_on(device))

@@ -26,6 +26,7 @@ OF_NO_STYLE = {
         "library-cuda.json",
         "library-compiled.json",
         "library-groups.json",
+        "library-optim.json",
         "conversion.json",
     ),
 }

@@ -188,6 +188,12 @@ def test_a_run_that_is_cut_keeps_what_it_has_measured(tmp_path, monkeypatch):
     assert "cut" not in markdown(whole)
 
 
+def test_several_groups_are_measured_by_one_call():
+    names = {op.group for op in bench.operations("reduction,text")}
+    assert names == {"reduction", "text"}
+    assert bench.operations("text,reduction") == bench.operations("reduction,text")
+
+
 def test_optimizers_are_measured_one_by_one():
     given = CPU, [(16, 8)], {"FP32": torch.float32}, 1
     (row,) = measure_optim.measured_optimizers(*given, ["FusedSGD"])
@@ -219,6 +225,7 @@ def test_the_compiler_is_measured_beside_the_others(monkeypatch):
     ("flags", "said"),
     [
         (["--group", "nothing"], "there is no group 'nothing'; expected "),
+        (["--group", "text,nothing"], "there is no group 'nothing'; expected "),
         (["--sizes", "8x"], "a size is '8x'; expected rows x columns"),
         (["--device", "cuda:77"], "there is no device 'cuda:77'"),
         (["--precisions", "FP4"], "there is no precision 'FP4'; expected FP32, FP16, BF16"),
@@ -261,8 +268,8 @@ def test_a_call_that_waits_for_the_gpu_is_timed_without_a_graph_and_none_is_begu
 
 def test_the_page_shows_the_stored_figures_or_says_that_there_are_none(tmp_path):
     text = PAGE.read_text("utf-8")
-    assert text.count("<!-- figures if measured: ") == 4
+    assert text.count("<!-- figures if measured: ") == 5
     assert refreshed(text, PAGE.parent) == text
     without = refreshed(text, tmp_path)
-    for name in ("library-cpu.json", "library-cuda.json", "library-groups.json"):
+    for name in ("library-cpu.json", "library-cuda.json", "library-optim.json"):
         assert f"Not measured yet: there is no `{name}` so far." in without
