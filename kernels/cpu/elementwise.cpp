@@ -211,6 +211,7 @@ void run_relu_of_bits(const StyleforgeElements& p, int64_t threads, const unsign
         if constexpr (std::is_same<T, float>::value)
             for (; streams && at + kPiece <= last; at += kPiece) {
                 alignas(64) float kept[kPiece];
+                prefetch(grad + at + 2 * kBlock);
                 keep_by_bits(grad + at, bits + at / kBits, kPiece, kept);
                 stream(out + at, kept);
             }

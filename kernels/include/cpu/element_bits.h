@@ -68,24 +68,26 @@ inline void factors_of_bits(const unsigned char* bits, int64_t count, float kept
         factors[i] = (bits[i / kBits] >> (i % kBits)) & 1 ? kept : 0.f;
 }
 
-// to: the elements of `from` where there is a bit, else 0.
+// to: the elements of `from` where there is a bit, else 0. The bits become a vector, since a compiler
+// makes a mask that of the load, which then waits for the bits.
 template <typename T>
 inline void keep_by_bits(const T* __restrict from, const unsigned char* __restrict bits,
                          int64_t count, T* __restrict to) {
     int64_t i = 0;
-#if defined(__AVX512BW__)
+#if defined(__AVX512BW__) && defined(__AVX512DQ__)
     constexpr int64_t kLanes = 64 / static_cast<int64_t>(sizeof(T));
     for (; i + kLanes <= count; i += kLanes) {
-        const __m512i v = _mm512_loadu_si512(from + i);
+        __m512i whole;
         if constexpr (sizeof(T) == sizeof(float)) {
             __mmask16 found;
             std::memcpy(&found, bits + i / kBits, sizeof(found));
-            _mm512_storeu_si512(to + i, _mm512_maskz_mov_epi32(found, v));
+            whole = _mm512_movm_epi32(found);
         } else {
             __mmask32 found;
             std::memcpy(&found, bits + i / kBits, sizeof(found));
-            _mm512_storeu_si512(to + i, _mm512_maskz_mov_epi16(found, v));
+            whole = _mm512_movm_epi16(found);
         }
+        _mm512_storeu_si512(to + i, _mm512_and_si512(whole, _mm512_loadu_si512(from + i)));
     }
 #endif
     using Bits = std::conditional_t<sizeof(T) == sizeof(float), uint32_t, uint16_t>;
