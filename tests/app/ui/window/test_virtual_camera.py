@@ -189,7 +189,12 @@ def test_the_preview_is_mirrored_and_what_is_sent_is_not(
     assert seen() == "left"
     press(window, "mirror")
     assert seen() == "right"
-    qtbot.waitUntil(lambda: bool(cameras.opened) and cameras.opened[0].pictures()[-1].any())
+
+    def picture_is_sent() -> bool:
+        # One that was opened a moment ago has no picture yet.
+        return any(sent.any() for camera in cameras.opened for sent in camera.pictures()[-1:])
+
+    qtbot.waitUntil(picture_is_sent)
     assert bright_side(cameras.opened[0].pictures()[-1]) == "left"
     press(window, "mirror")
     assert seen() == "left"
