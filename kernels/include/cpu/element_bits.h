@@ -1,4 +1,5 @@
-// A bit for each element of a row, the first one the lowest: which are not zero, and factors of them.
+// A bit for each element of a row, the first one the lowest: which are not zero, factors of them, and
+// the elements that they keep.
 #pragma once
 
 #include <cstdint>
