@@ -27,7 +27,7 @@ extern "C" __global__ void __launch_bounds__(512, 2)
         constexpr int kCount = decltype(count)::value;
         with_activation(activation, [&](auto function) {
             row_norm<T, kCount, decltype(function)>(
-                Row<kCount, kMost>{own, row < rows ? length : 0, length, row * width},
+                Row<kCount, kMost<kCount>>{own, row < rows ? length : 0, length, row * width},
                 static_cast<const T*>(x), static_cast<const T*>(residual),
                 static_cast<const T*>(weight), static_cast<const T*>(bias),
                 static_cast<T*>(total), static_cast<T*>(y), centered, static_cast<float>(eps));

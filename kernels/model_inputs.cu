@@ -20,49 +20,58 @@ __device__ __forceinline__ void by_type(long long type, const Use& use) {
         use(0.f);
 }
 
-// Vectors of so many elements that a thread loads at once.
-template <int kCount>
-constexpr int kAtOnce = kCount > 4 ? 2 : 4;
+constexpr int kAtOnce = 4;  // groups of a series, and windows, that a thread reduces side by side
 
-// Those of a row of a table, so that reading a token and then its row, one after the other, is waited
-// for less often. Of 16 bits, several were slower than one.
-template <int kCount>
-constexpr int kRowsAtOnce = kCount > 4 ? 1 : 4;
+// Vectors of a row of a table that a thread takes, side by side with those of its neighbors, so that
+// reading a token and then its row, one after the other, is waited for once.
+constexpr int kOfRow = 4;
 
-// out = table[token] * scale + position[row % length], of kRowsAtOnce times kCount elements a thread,
-// where `token_of(row, at)` gives the token of a row: a negative one for a row of zeros; of one that
-// is not in the table, the result is NaN.
+// out = table[token] * scale + position[row % length], of kOfRow vectors of kCount elements a thread,
+// where `token_of(row, is_first)` gives the token of a row: a negative one for a row of zeros; of one
+// that is not in the table, the result is NaN. `lanes` threads, a power of two, take a part of a row.
 template <int kCount, typename T, typename F>
 __device__ __forceinline__ void embed(const void* table, const void* position, void* out,
                                       long long rows, long long length, long long width,
-                                      long long entries, float scale, const F& token_of) {
-    constexpr int kVectors = kRowsAtOnce<kCount>;
-    const unsigned of_row = static_cast<unsigned>(width) / kCount;
-    const unsigned first = blockIdx.x * blockDim.x * kVectors + threadIdx.x;
-    unsigned row[kVectors], at[kVectors];
-    long long token[kVectors];
-    float values[kVectors][kCount] = {}, added[kVectors][kCount] = {};
+                                      long long entries, float scale, unsigned lanes,
+                                      const F& token_of) {
+    using Vector = AlignedVector<T, kCount>;
+    const unsigned of_row = static_cast<unsigned>(width) / kCount, part = kOfRow * lanes;
+    const unsigned parts = (of_row + part - 1) / part;
+    const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned group = thread / lanes, row = group / parts;
+    const unsigned first = group % parts * part + thread % lanes;
+    if (row >= rows) return;
+    Vector values[kOfRow], added[kOfRow];
+    if (position != nullptr) {
+        const T* const from =
+            static_cast<const T*>(position) + row % static_cast<unsigned>(length) * width;
 #pragma unroll
-    for (int u = 0; u < kVectors; ++u) {
-        const unsigned index = first + u * blockDim.x;
-        row[u] = index / of_row, at[u] = index % of_row * kCount;
-        token[u] = row[u] < rows ? token_of(row[u], at[u]) : -1;
-        if (position != nullptr && row[u] < rows)
-            load<kCount>(added[u], static_cast<const T*>(position) +
-                                       row[u] % static_cast<unsigned>(length) * width + at[u]);
+        for (int u = 0; u < kOfRow; ++u)
+            if (first + u * lanes < of_row)
+                added[u] = reinterpret_cast<const Vector*>(from)[first + u * lanes];
     }
+    const long long token = token_of(row, first == 0);
+    const bool is_given = token >= 0 && token < entries;
+    if (is_given) {
+        const T* const from = static_cast<const T*>(table) + token * width;
 #pragma unroll
-    for (int u = 0; u < kVectors; ++u)
-        if (token[u] >= 0 && token[u] < entries)
-            load<kCount>(values[u], static_cast<const T*>(table) + token[u] * width + at[u]);
+        for (int u = 0; u < kOfRow; ++u)
+            if (first + u * lanes < of_row)
+                values[u] = reinterpret_cast<const Vector*>(from)[first + u * lanes];
+    }
+    T* const to = static_cast<T*>(out) + row * width;
 #pragma unroll
-    for (int u = 0; u < kVectors; ++u) {
+    for (int u = 0; u < kOfRow; ++u) {
+        const unsigned at = first + u * lanes;
+        float made[kCount], behind[kCount] = {};
+        widen(made, values[u]);
+        if (position != nullptr) widen(behind, added[u]);
 #pragma unroll
         for (int k = 0; k < kCount; ++k) {
-            values[u][k] = values[u][k] * scale + added[u][k];
-            if (token[u] >= entries) values[u][k] = nanf("");
+            made[k] = (is_given ? made[k] * scale : 0) + behind[k];
+            if (token >= entries) made[k] = nanf("");
         }
-        if (row[u] < rows) store<kCount>(static_cast<T*>(out) + row[u] * width + at[u], values[u]);
+        if (at < of_row) store<kCount>(to + at * kCount, made);
     }
 }
 
@@ -148,8 +157,9 @@ struct Spread {
     unsigned lanes, lane, row, rows;  // of a row; this thread's; its first row, and how many at once
 
     __device__ __forceinline__ explicit Spread(unsigned width) {
-        unsigned shift = kThreadsLog2;
-        while (shift > 0 && (1u << (shift - 1)) >= width) --shift;
+        unsigned shift = 0;
+#pragma unroll
+        for (unsigned i = 0; i < kThreadsLog2; ++i) shift += (1u << i) < width;
         lanes = 1u << shift, rows = (1u << kThreadsLog2) >> shift;
         lane = threadIdx.x & (lanes - 1), row = threadIdx.x >> shift;
     }
@@ -163,24 +173,24 @@ struct Spread {
 template <typename R, int kCount, bool kOne, typename T>
 __device__ __forceinline__ void reduce_groups(const T* row, float* to, unsigned count,
                                               unsigned elements, const Spread& of) {
-    constexpr int kLoads = kAtOnce<kCount>;
     const unsigned size = kOne ? kCount : elements;
-    for (unsigned first = of.lane; first < count; first += kLoads * of.lanes) {
-        R found[kLoads];
+    for (unsigned first = of.lane; first < count; first += kAtOnce * of.lanes) {
+        R found[kAtOnce];
+        const T* from[kAtOnce];
+#pragma unroll
+        for (int u = 0; u < kAtOnce; ++u)  // beyond the end the last: no load is conditional
+            from[u] = row + min(first + u * of.lanes, count - 1) * size;
         for (unsigned k = 0; k < size; k += kCount) {
-            float values[kLoads][kCount];
+            float values[kAtOnce][kCount];
 #pragma unroll
-            for (int u = 0; u < kLoads; ++u)
-                if (first + u * of.lanes < count)
-                    load<kCount>(values[u], row + (first + u * of.lanes) * size + k);
+            for (int u = 0; u < kAtOnce; ++u) load<kCount>(values[u], from[u] + k);
 #pragma unroll
-            for (int u = 0; u < kLoads; ++u)
+            for (int u = 0; u < kAtOnce; ++u)
 #pragma unroll
-                for (int c = 0; c < kCount; ++c)
-                    if (first + u * of.lanes < count) found[u].take(values[u][c]);
+                for (int c = 0; c < kCount; ++c) found[u].take(values[u][c]);
         }
 #pragma unroll
-        for (int u = 0; u < kLoads; ++u)
+        for (int u = 0; u < kAtOnce; ++u)
             if (first + u * of.lanes < count) to[first + u * of.lanes] = found[u].value;
     }
 }
@@ -191,13 +201,14 @@ __device__ __forceinline__ void reduce_groups(const T* row, float* to, unsigned 
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_embed(const long long* tokens, const void* table, const void* position, void* out,
                      long long type, long long rows, long long length, long long width,
-                     long long entries, double scale, int vector) {
+                     long long entries, double scale, int vector, long long lanes) {
     using namespace styleforge;
     with_type(type, vector, [&](auto element, auto count) {
         using T = decltype(element);
         constexpr int kCount = decltype(count)::value;
         embed<kCount, T>(table, position, out, rows, length, width, entries,
-                         static_cast<float>(scale), [&](unsigned row, unsigned) {
+                         static_cast<float>(scale), static_cast<unsigned>(lanes),
+                         [&](unsigned row, bool) {
                              return tokens[row] < 0 ? entries : tokens[row];
                          });
     });
@@ -210,23 +221,25 @@ extern "C" __global__ void __launch_bounds__(256)
     styleforge_embed_sequences(const StyleforgeSequences sequences, const void* table, void* out,
                                unsigned char* mask, long long* numbers, long long type,
                                long long rows, long long length, long long width,
-                               long long entries, long long padding, int vector) {
+                               long long entries, long long padding, int vector,
+                               long long lanes) {
     using namespace styleforge;
     with_type(type, vector, [&](auto element, auto count) {
         using T = decltype(element);
         constexpr int kCount = decltype(count)::value;
-        const auto token_of = [&](unsigned row, unsigned at) {
+        const auto token_of = [&](unsigned row, bool is_first) {
             const unsigned sequence = row / static_cast<unsigned>(length);
             const int place = static_cast<int>(row - sequence * static_cast<unsigned>(length));
             const bool given = place < sequences.sizes[sequence];
             const long long number = given ? sequences.tokens[sequence][place] : padding;
-            if (at == 0) {
+            if (is_first) {
                 mask[row] = given;
                 numbers[row] = number;
             }
             return given && number < 0 ? entries : number;
         };
-        embed<kCount, T>(table, nullptr, out, rows, length, width, entries, 1.f, token_of);
+        embed<kCount, T>(table, nullptr, out, rows, length, width, entries, 1.f,
+                         static_cast<unsigned>(lanes), token_of);
     });
 }
 
@@ -409,14 +422,16 @@ extern "C" __global__ void __launch_bounds__(256, 4)
 
 // y: [rows, windows] of x: [rows, length]. A window is `size` groups of `group` elements, and `step`
 // groups behind the one before it; a block has `tile` windows of each of `tile_rows` rows, whose
-// groups it reduces first. `vector`: whether 16 bytes of a group lie aligned.
+// groups it reduces first. `vector`: whether groups are of whole loads of 4 elements that lie aligned.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_windows(const void* x, void* y, long long type, long long rows, long long length,
                        long long windows, long long size, long long step, long long reduction,
                        long long group, long long tile_rows, long long tile, int vector) {
     using namespace styleforge;
     __shared__ float held[kGroups];
-    const unsigned tiles = static_cast<unsigned>((windows + tile - 1) / tile);
+    // Of 32 bits: a division of 64 takes as long as all that a thread loads.
+    const unsigned of_tile = static_cast<unsigned>(tile);
+    const unsigned tiles = (static_cast<unsigned>(windows) + of_tile - 1) / of_tile;
     const long long first = blockIdx.x % tiles * tile, row = blockIdx.x / tiles * tile_rows;
     const unsigned own = static_cast<unsigned>(min(tile, windows - first));
     const unsigned own_rows = static_cast<unsigned>(min(tile_rows, rows - row));
@@ -439,22 +454,37 @@ extern "C" __global__ void __launch_bounds__(256, 4)
         const float unit = reduction == kMean ? 1.f / static_cast<float>(size * group) : 1.f;
         for (unsigned r = of_windows.row; r < own_rows; r += of_windows.rows) {
             T* const to = static_cast<T*>(y) + (row + r) * windows + first;
-            for (unsigned i = of_windows.lane; i < own; i += of_windows.lanes) {
-                const float* const groups = held + r * of_row + i * apart;
-                R found;
-#pragma unroll 4
-                for (unsigned k = 0; k < of_window; ++k) found.take(groups[k]);
-                to[i] = from_float<T>(found.value * unit);
+            // Several windows at once, whose sums do not wait for one another.
+            for (unsigned i = of_windows.lane; i < own; i += kAtOnce * of_windows.lanes) {
+                const float* const groups = held + r * of_row;
+                unsigned at[kAtOnce];
+                R found[kAtOnce];
+#pragma unroll
+                for (int u = 0; u < kAtOnce; ++u)  // beyond the end the last: no read is conditional
+                    at[u] = min(i + u * of_windows.lanes, own - 1) * apart;
+                for (unsigned k = 0; k < of_window; ++k)
+#pragma unroll
+                    for (int u = 0; u < kAtOnce; ++u) found[u].take(groups[at[u] + k]);
+#pragma unroll
+                for (int u = 0; u < kAtOnce; ++u)
+                    if (i + u * of_windows.lanes < own)
+                        to[i + u * of_windows.lanes] = from_float<T>(found[u].value * unit);
             }
         }
     };
-    with_type(type, vector, [&](auto element, auto width) {
+    const auto with_width = [&](auto element, auto width) {
         if (reduction == kMax)
             run(element, width, Largest{});
         else if (reduction == kMin)
             run(element, width, Smallest{});
         else
             run(element, width, Sum{});
+    };
+    by_type(type, [&](auto element) {
+        if (vector)
+            with_width(element, std::integral_constant<int, 4>{});
+        else
+            with_width(element, std::integral_constant<int, 1>{});
     });
 }
 
@@ -494,23 +524,32 @@ extern "C" __global__ void __launch_bounds__(256)
         if (row >= rows) return;
         const unsigned at = index % of_row * kCount, elements = static_cast<unsigned>(group);
         const unsigned of_window = static_cast<unsigned>(size), apart = static_cast<unsigned>(step);
-        const unsigned last = static_cast<unsigned>(windows - 1);
         const T* const given = static_cast<const T*>(grad) + row * windows;
-        unsigned number = at / elements, left = 0;  // elements of the group, before another one
+        // The first and the last window that a group is in, and how many groups further they are
+        // the ones after: a division takes as many instructions as all else of a group.
+        unsigned number = at / elements, left = (number + 1) * elements - at;
+        unsigned last = number / apart, to_last = apart - number % apart;
+        const unsigned over = number < of_window ? 0 : number - of_window;
+        unsigned first = number < of_window ? 0 : over / apart + 1;
+        unsigned to_first = number < of_window ? of_window - number : apart - over % apart;
         float values[kCount], sum = 0;
+        const auto add = [&] {
+            sum = 0;
+            const unsigned end = min(last, static_cast<unsigned>(windows - 1));
+            for (unsigned window = first; window <= end; ++window) sum += to_float(given[window]);
+            sum *= static_cast<float>(scale);
+        };
+        add();
 #pragma unroll
         for (int k = 0; k < kCount; ++k) {
             if (left == 0) {
-                if (k > 0) ++number;
-                left = (number + 1) * elements - (at + k);
-                const unsigned begin = number < of_window ? 0 : (number - of_window) / apart + 1;
-                const unsigned end = min(number / apart, last);
-                sum = 0;
-                for (unsigned window = begin; window <= end; ++window)
-                    sum += to_float(given[window]);
+                left = elements;
+                if (--to_last == 0) ++last, to_last = apart;
+                if (--to_first == 0) ++first, to_first = apart;
+                add();
             }
             --left;
-            values[k] = sum * static_cast<float>(scale);
+            values[k] = sum;
         }
         store<kCount>(static_cast<T*>(out) + row * length + at, values);
     });

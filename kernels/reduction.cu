@@ -41,11 +41,13 @@ __device__ __forceinline__ void add_terms(float (&sums)[kCount], const T* from, 
             loaded[a] = *reinterpret_cast<const AlignedVector<T, kCount>*>(at);
         }
 #pragma unroll
-        for (int a = 0; a < kAhead; ++a)
-            if (kWhole || i + a * stride < end)
+        for (int a = 0; a < kAhead; ++a) {
+            if (!kWhole && i + a * stride >= end) continue;
+            float values[kCount];
+            widen(values, loaded[a]);
 #pragma unroll
-                for (int k = 0; k < kCount; ++k)
-                    sums[k] += Term::value(to_float(loaded[a].element[k]));
+            for (int k = 0; k < kCount; ++k) sums[k] += Term::value(values[k]);
+        }
     };
     long long i = begin;
     for (; i + (kAhead - 1) * stride < end; i += jump)
@@ -177,12 +179,13 @@ extern "C" __global__ void __launch_bounds__(256, kBackwardBlocks)
                 for (int a = 0; a < kLoads; ++a) {
                     const I at = first + a * step;
                     if (at >= end) return;
-                    float v[kCount];
+                    float v[kCount], g[kCount];
+                    widen(v, loaded[a]);
+                    widen(g, grads[a]);
 #pragma unroll
                     for (int k = 0; k < kCount; ++k)
-                        v[k] = to_float(grads[a].element[kRows ? 0 : k]) *
-                               static_cast<float>(scale) *
-                               decltype(function)::slope(to_float(loaded[a].element[k]));
+                        v[k] = g[kRows ? 0 : k] * static_cast<float>(scale) *
+                               decltype(function)::slope(v[k]);
                     store<kCount>(static_cast<T*>(dx) + at, v);
                 }
             };

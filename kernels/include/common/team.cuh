@@ -29,12 +29,15 @@ struct Team {
     // Replaces each of the values by its sum over the team.
     template <int kCount>
     __device__ __forceinline__ void sum(float (&values)[kCount]) const {
-#pragma unroll
-        for (int step = 16; step > 0; step /= 2)
-#pragma unroll
-            for (int k = 0; k < kCount; ++k)
-                values[k] += __shfl_xor_sync(0xffffffffu, values[k], step);
+        over_lanes<16>(values);
         if (size == 32) return;
+        exchange(values);
+        over_lanes<kMostWarps / 2>(values);
+    }
+    // Has in lane i what the values are in warp i % kMostWarps of the team, or 0 where there is none.
+    // Within a warp all lanes have the same.
+    template <int kCount>
+    __device__ __forceinline__ void exchange(float (&values)[kCount]) const {
         const int warp = threadIdx.x / 32, first = (threadIdx.x - lane) / 32;
         // The other half may still be read. Of this one all threads have read the sum before the
         // last: they have waited for each other since.
@@ -50,8 +53,12 @@ struct Team {
 #pragma unroll
         for (int k = 0; k < kCount; ++k)
             values[k] = other < size / 32 ? sums[2 * (first + other) + k] : 0;
+    }
+    // Replaces each of the values by its sum over 2 * kFirst lanes that lie together.
+    template <int kFirst, int kCount>
+    static __device__ __forceinline__ void over_lanes(float (&values)[kCount]) {
 #pragma unroll
-        for (int step = kMostWarps / 2; step > 0; step /= 2)
+        for (int step = kFirst; step > 0; step /= 2)
 #pragma unroll
             for (int k = 0; k < kCount; ++k)
                 values[k] += __shfl_xor_sync(0xffffffffu, values[k], step);

@@ -207,11 +207,15 @@ struct MishScale : OfInputs {
     static STYLEFORGE_ELEMENT A forward(const A (&in)[kMostInputs]) {
         return in[0] * tanh_of_softplus<M>(in[0]) * in[1];
     }
+    // With w = e^v, n = w (w + 2) and t = n / (n + 2), the slope of v t is
+    // t + v (1 - t^2) w / (1 + w) = t + 4 v w (w + 1) / (n + 2)^2, by one exponential and one division.
     template <typename M, typename A>
     static STYLEFORGE_ELEMENT void backward(A grad, const A (&in)[kMostInputs],
                                             A (&out)[kMostGradients]) {
-        const A t = tanh_of_softplus<M>(in[0]), s = sigmoid<M>(in[0]);
-        out[0] = grad * in[1] * (t + in[0] * (A(1) - t * t) * s);
+        const A v = in[0] > A(20) ? A(20) : in[0];  // beyond it the slope is 1
+        const A w = M::exp(v), n = w * (w + A(2)), inverse = M::divide(A(1), n + A(2));
+        const A t = n * inverse, of_slope = (w + A(1)) * inverse * (w * inverse);
+        out[0] = grad * in[1] * (t + A(4) * v * of_slope);
         out[1] = grad * in[0] * t;
     }
 };

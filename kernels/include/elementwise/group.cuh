@@ -25,6 +25,18 @@ struct Computed<double> {
     static __device__ __forceinline__ double to(double v) { return v; }
 };
 
+// What a vector has, in the type that is computed in.
+template <typename T, int kCount>
+__device__ __forceinline__ void take(typename Computed<T>::Type (&to)[kCount],
+                                     const AlignedVector<T, kCount>& vector) {
+    if constexpr (sizeof(T) == sizeof(double)) {
+#pragma unroll
+        for (int j = 0; j < kCount; ++j) to[j] = vector.element[j];
+    } else {
+        widen(to, vector);
+    }
+}
+
 // What dropout multiplies kGroups groups of kCount elements by, the first from `at` on and each of the
 // others `step` elements behind the one before; all are multiples of kCount. `state` is what p.state
 // points to, or anything where that is null. It takes nothing from memory, so that it runs while
@@ -74,15 +86,15 @@ struct Group {
 #pragma unroll
         for (int j = 0; j < kCount; ++j) given[input].element[j] = value;
     }
-    // The result, or the gradients, of element j.
-    __device__ __forceinline__ void compute(int j, A factor, A (&out)[kMostGradients]) const {
+    // The result, or the gradients, of element j of what is given.
+    static __device__ __forceinline__ void compute(const A (&of)[kGiven][kCount], int j, A factor,
+                                                   A (&out)[kMostGradients]) {
         A in[kMostInputs] = {};
 #pragma unroll
-        for (int i = kBackward ? 1 : 0; i < kGiven; ++i)
-            in[i - (kBackward ? 1 : 0)] = Computed<T>::from(given[i].element[j]);
+        for (int i = kBackward ? 1 : 0; i < kGiven; ++i) in[i - (kBackward ? 1 : 0)] = of[i][j];
         if constexpr (Op::kDrops) in[1] = factor;
         if constexpr (kBackward)
-            Op::template backward<CudaMath>(Computed<T>::from(given[0].element[j]), in, out);
+            Op::template backward<CudaMath>(of[0][j], in, out);
         else
             out[0] = Op::template forward<CudaMath>(in);
     }
@@ -92,10 +104,13 @@ struct Group {
     __device__ __forceinline__ void finish(const StyleforgeElements& p, const A (&factors)[kCount],
                                            I at, const Use& use) const {
         Vector results[kMade];
+        A of[kGiven][kCount];
+#pragma unroll
+        for (int i = 0; i < kGiven; ++i) take<T>(of[i], given[i]);
 #pragma unroll
         for (int j = 0; j < kCount; ++j) {
             A out[kMostGradients] = {};
-            compute(j, factors[j], out);
+            compute(of, j, factors[j], out);
             use(j, out);
 #pragma unroll
             for (int i = 0; i < kMade; ++i) results[i].element[j] = Computed<T>::to(out[i]);

@@ -87,9 +87,7 @@ __device__ __forceinline__ void each_of(const Chunk& chunk, const T* const (&fro
             if (first + u * step >= chunk.end) break;
             float values[kTensors][kCount];
 #pragma unroll
-            for (int i = 0; i < kTensors; ++i)
-#pragma unroll
-                for (int k = 0; k < kCount; ++k) values[i][k] = to_float(given[u][i].element[k]);
+            for (int i = 0; i < kTensors; ++i) widen(values[i], given[u][i]);
             // A multiple of kCount, or else the compiler would store 4 bytes at a time.
             use((first + u * step) & -1ll * kCount, values);
         }

@@ -11,9 +11,12 @@ namespace styleforge {
 namespace fusion {
 
 // Elements of a row that a thread holds: forward, backward, and backward one by one. What a thread does
-// once for a row is shared by them. FORWARD, BACKWARD and BACKWARD_ELEMENTS in
-// kernels/ops/fusions/row_kernels.py say the same.
-constexpr int kMost = 16, kMostBackward = 16, kMostElements = 8;
+// once for a row is shared by them, and what it waits for at once hides how long memory takes: of 16
+// bits, forward holds as many bytes as of FP32. FORWARD, FORWARD_HALF, BACKWARD and BACKWARD_ELEMENTS
+// in kernels/ops/fusions/row_kernels.py say the same.
+template <int kCount>
+constexpr int kMost = kCount > 4 ? 32 : 16;
+constexpr int kMostBackward = 16, kMostElements = 8;
 // Of a block that reads vectors backward, which 128 registers a thread are for. With 8 elements they
 // are 512, and 64.
 constexpr int kBackwardThreads = 256;
@@ -42,8 +45,9 @@ __device__ __forceinline__ void prefetch(const void* address) {
 }
 
 // Where the rows that follow arrive while one is worked on: 16 bytes of each of two tensors for each
-// thread and group. A thread reads what it copied itself, so that nobody waits for another. GPUs
-// before sm_80 cannot copy so, and a multiprocessor of theirs has no room for two blocks' rows.
+// thread and group, of kRows rows, which is two of 16 bits. A thread reads what it copied itself, so
+// that nobody waits for another. GPUs before sm_80 cannot copy so, and a multiprocessor of theirs has
+// no room for two blocks' rows.
 struct Stage {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
     static constexpr bool kCopies = false;
@@ -52,25 +56,43 @@ struct Stage {
     static constexpr bool kCopies = true;
     static constexpr int kPieces = 2 * kMostBackward / 4 * kBackwardThreads;
 #endif
+    template <int kCount>
+    static constexpr int kRows = kCount > 4 ? 2 : 1;
     uint4* pieces;  // kPieces
+    mutable int slot = 0;  // where the row of now lies, of kRows
 
+    template <int kCount>
     __device__ __forceinline__ uint4* at(int group, int tensor) const {
-        return pieces + (2 * group + tensor) * kBackwardThreads + threadIdx.x;
+        constexpr int kGroups = kMostBackward / kCount;
+        return pieces + (2 * (slot * kGroups + group) + tensor) * kBackwardThreads + threadIdx.x;
     }
+    template <int kCount>
     __device__ __forceinline__ void copy(int group, int tensor, const void* from) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                         static_cast<unsigned>(__cvta_generic_to_shared(at(group, tensor)))),
+                         static_cast<unsigned>(__cvta_generic_to_shared(at<kCount>(group, tensor)))),
                      "l"(from)
                      : "memory");
 #elif !defined(__CUDA_ARCH__)
-        *at(group, tensor) = *static_cast<const uint4*>(from);
+        *at<kCount>(group, tensor) = *static_cast<const uint4*>(from);
 #endif
     }
+    // Ends a row's copies, also where it has none.
+    __device__ __forceinline__ void end_row() const {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+        asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+    }
+    // Until the row of `slot` is there, after whose copies kRows - 1 rows were ended.
+    template <int kCount>
     __device__ __forceinline__ void wait() const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-        asm volatile("cp.async.wait_all;" ::: "memory");
+        asm volatile("cp.async.wait_group %0;" ::"n"(kRows<kCount> - 1) : "memory");
 #endif
+    }
+    template <int kCount>
+    __device__ __forceinline__ void next() const {
+        if (kRows<kCount> > 1) slot ^= 1;
     }
 };
 
@@ -93,43 +115,99 @@ struct Row {
             if (at < held) use(group, at);
         }
     }
-    // Has `values` less their mean if `centered`; the reciprocal of their deviation.
+    // Has `values` less their mean if `centered`; the reciprocal of their deviation. The threads of a
+    // row wait for each other once: a warp takes deviations from a mean of its own, and what these are
+    // of the row follows from the means (Chan et al., 1979).
     __device__ __forceinline__ float normalize(float (&values)[kGroups][kCount], int centered,
                                                float eps) const {
-        float sum = 0, squares = 0;
-        if (centered) {
-            each([&](int group, int) {
+        if (!centered) return rsqrtf(team.sum(less(values, 0)) * share() + eps);
+        float sum[1] = {};
+        each([&](int group, int) {
 #pragma unroll
-                for (int k = 0; k < kCount; ++k) sum += values[group][k];
-            });
-            sum = team.sum(sum) * share();
-        }
+            for (int k = 0; k < kCount; ++k) sum[0] += values[group][k];
+        });
+        Team::over_lanes<16>(sum);
+        const float own = mean_of(sum[0], of_warp(team.lane / 32));
+        float moments[2] = {sum[0], less(values, own)};
+        float squares[1] = {moments[1]};
+        Team::over_lanes<16>(squares);
+        if (team.size == 32) return rsqrtf(squares[0] * share() + eps);
+        moments[1] = squares[0];
+        team.exchange(moments);
+        const int count = of_warp(team.lane % Team::kMostWarps);
+        sum[0] = moments[0];
+        Team::over_lanes<Team::kMostWarps / 2>(sum);
+        const float mean = sum[0] * share(), apart = mean_of(moments[0], count) - mean;
+        squares[0] = moments[1] + count * apart * apart;
+        Team::over_lanes<Team::kMostWarps / 2>(squares);
+        less(values, mean - own);
+        return rsqrtf(squares[0] * share() + eps);
+    }
+
+ private:
+    // Has `values` less `mean`; the sum of their squares.
+    __device__ __forceinline__ float less(float (&values)[kGroups][kCount], float mean) const {
+        float squares = 0;
         each([&](int group, int) {
 #pragma unroll
             for (int k = 0; k < kCount; ++k) {
-                values[group][k] -= sum;
+                values[group][k] -= mean;
                 squares += values[group][k] * values[group][k];
             }
         });
-        return rsqrtf(team.sum(squares) * share() + eps);
+        return squares;
+    }
+    // Elements of the row that a warp of its team holds.
+    __device__ __forceinline__ int of_warp(int warp) const {
+        int count = 0;
+#pragma unroll
+        for (int group = 0; group < kGroups; ++group)
+            count += min(max(width - (group * team.size + 32 * warp) * kCount, 0), 32 * kCount);
+        return warp < team.size / 32 ? count : 0;
+    }
+    static __device__ __forceinline__ float mean_of(float sum, int count) {
+        return sum * share_of(max(count, 1));
     }
 };
 
 template <typename T, int kCount, typename Activation>
-__device__ __forceinline__ void row_norm(const Row<kCount, kMost>& row, const T* x,
+__device__ __forceinline__ void row_norm(const Row<kCount, kMost<kCount>>& row, const T* x,
                                          const T* residual, const T* weight, const T* bias,
                                          T* total, T* y, int centered, float eps) {
-    float values[kMost / kCount][kCount];
-    row.each([&](int group, int at) {
-        load<kCount>(values[group], x + row.begin + at);
-        if (residual == nullptr) return;
+    constexpr int kGroups = kMost<kCount> / kCount;
+    using Vector = AlignedVector<T, kCount>;
+    float values[kGroups][kCount];
+    // What a vector has after the residual is added, rounded, as backward will read it.
+    const auto add = [&](int group, int at, const Vector& vector) {
         float added[kCount];
-        load<kCount>(added, residual + row.begin + at);
+        widen(added, vector);
 #pragma unroll
-        for (int k = 0; k < kCount; ++k)  // rounded, as backward will read it
+        for (int k = 0; k < kCount; ++k)
             values[group][k] = to_float(from_float<T>(values[group][k] + added[k]));
         store<kCount>(total + row.begin + at, values[group]);
-    });
+    };
+    const auto ask = [&](const T* from, int at) {
+        return *reinterpret_cast<const Vector*>(from + row.begin + at);
+    };
+    if constexpr (kCount == 1) {
+        row.each([&](int group, int at) {
+            widen(values[group], ask(x, at));
+            if (residual != nullptr) add(group, at, ask(residual, at));
+        });
+    } else {
+        // All of a row is asked for before anything of it is waited for.
+        Vector given[kGroups], others[kGroups];
+        row.each([&](int group, int at) { given[group] = ask(x, at); });
+        if (residual == nullptr) {
+            row.each([&](int group, int) { widen(values[group], given[group]); });
+        } else {
+            row.each([&](int group, int at) { others[group] = ask(residual, at); });
+            row.each([&](int group, int at) {
+                widen(values[group], given[group]);
+                add(group, at, others[group]);
+            });
+        }
+    }
     const float inverse = row.normalize(values, centered, eps);
     row.each([&](int group, int at) {
         float w[kCount], b[kCount];
@@ -143,8 +221,8 @@ __device__ __forceinline__ void row_norm(const Row<kCount, kMost>& row, const T*
 }
 
 // Adds a row's share to `of_weight` and `of_bias`. If kStaged, the row is in `stage`, and the row that
-// follows, `ahead` elements on if there is one, is copied there; else that is brought into the L2
-// cache.
+// takes its place, `ahead` elements on if there is one, is copied there; else that is brought into the
+// L2 cache.
 template <bool kStaged, typename T, int kCount, int kHeld>
 __device__ __forceinline__ void row_norm_gradient(
     const Row<kCount, kHeld>& row, const Stage& stage, const T* grad, const T* added,
@@ -152,26 +230,27 @@ __device__ __forceinline__ void row_norm_gradient(
     float (&of_weight)[kHeld / kCount][kCount], float (&of_bias)[kHeld / kCount][kCount],
     int centered, float eps) {
     float values[kHeld / kCount][kCount], inner[kHeld / kCount][kCount];
-    if constexpr (kStaged) stage.wait();
+    if constexpr (kStaged) stage.template wait<kCount>();
     row.each([&](int group, int at) {
         const T *const of_x = x + row.begin + at, *const of_grad = grad + row.begin + at;
         if constexpr (kStaged) {
-            load<kCount>(values[group], reinterpret_cast<const T*>(stage.at(group, 0)));
-            load<kCount>(inner[group], reinterpret_cast<const T*>(stage.at(group, 1)));
+            load<kCount>(values[group], reinterpret_cast<const T*>(stage.template at<kCount>(group, 0)));
+            load<kCount>(inner[group], reinterpret_cast<const T*>(stage.template at<kCount>(group, 1)));
         } else {
             load<kCount>(values[group], of_x);
             load<kCount>(inner[group], of_grad);
         }
         if (ahead == 0) return;
         if constexpr (kStaged) {
-            stage.copy(group, 0, of_x + ahead);
-            stage.copy(group, 1, of_grad + ahead);
+            stage.template copy<kCount>(group, 0, of_x + ahead);
+            stage.template copy<kCount>(group, 1, of_grad + ahead);
         } else {
             prefetch(of_x + ahead);
             prefetch(of_grad + ahead);
         }
         if (added != nullptr) prefetch(added + row.begin + at + ahead);
     });
+    if constexpr (kStaged) stage.end_row(), stage.template next<kCount>();
     const float inverse = row.normalize(values, centered, eps);
     float sums[2] = {};  // of what comes through, and of its product with the norm
     // Not the whole function: it would take more registers to have it three times.
@@ -233,17 +312,23 @@ __device__ __forceinline__ void row_norm_gradients(const NormGradient& p, const 
     const auto held_of = [&](unsigned row) {
         return Held{team, row < rows ? width : 0, width, row * p.width};
     };
+    constexpr unsigned kAhead = kStaged ? Stage::kRows<kCount> : 1;
     if constexpr (kStaged) {
-        const Held row = held_of(blockIdx.x * at_once + own);
-        row.each([&](int group, int at) {
-            stage.copy(group, 0, static_cast<const T*>(p.x) + row.begin + at);
-            stage.copy(group, 1, static_cast<const T*>(p.grad) + row.begin + at);
-        });
+#pragma unroll
+        for (unsigned i = 0; i < kAhead; ++i) {
+            const Held row = held_of(blockIdx.x * at_once + own + i * step);
+            row.each([&](int group, int at) {
+                stage.template copy<kCount>(group, 0, static_cast<const T*>(p.x) + row.begin + at);
+                stage.template copy<kCount>(group, 1,
+                                            static_cast<const T*>(p.grad) + row.begin + at);
+            });
+            stage.end_row(), stage.template next<kCount>();
+        }
     }
     // The same for all teams of a block, which wait for each other.
     for (unsigned first = blockIdx.x * at_once; first < rows; first += step) {
         const unsigned row = first + own;
-        const long long ahead = row + step < rows ? step * p.width : 0;
+        const long long ahead = row + kAhead * step < rows ? kAhead * step * p.width : 0;
         row_norm_gradient<kStaged, T>(
             held_of(row), stage, static_cast<const T*>(p.grad), static_cast<const T*>(p.added),
             static_cast<const T*>(p.x), static_cast<const T*>(p.weight),

@@ -43,7 +43,8 @@ class Block(NamedTuple):
         return self.held * self.threads
 
 
-FORWARD, BACKWARD, BACKWARD_ELEMENTS = Block(16, 512, 2), Block(16, 256, 2), Block(8, 512, 1)
+FORWARD, FORWARD_HALF = Block(16, 512, 2), Block(32, 512, 2)  # the latter: vectors of 16 bits
+BACKWARD, BACKWARD_ELEMENTS = Block(16, 256, 2), Block(8, 512, 1)
 MOST_WIDTH = FORWARD.most_width
 MOST_WIDTH_BACKWARD = min(BACKWARD.most_width, BACKWARD_ELEMENTS.most_width)
 PARTS_ON_CPU = 32  # of all rows, whose gradients of parameters are summed apart
@@ -156,7 +157,9 @@ def forward_on_cuda(
     y = torch.empty_like(given.x)
     total = given.x if residual is None else torch.empty_like(given.x)
     read = given.x, *given.same, given.weight, given.bias
-    team, threads = _team(given.width, FORWARD.held)
+    vector = takes_vectors(given.width, *read)
+    block = FORWARD_HALF if vector and given.x.element_size() == 2 else FORWARD
+    team, threads = _team(given.width, block.held)
     launch(
         "styleforge_row_norm",
         -(-given.rows // (threads // team)),
@@ -165,7 +168,7 @@ def forward_on_cuda(
         None if residual is None else total,
         y,
         TYPES[given.x.dtype],
-        takes_vectors(given.width, *read),
+        vector,
         ACTIVATIONS.index(norm.activation),
         given.rows,
         given.width,

@@ -240,7 +240,7 @@ def _gradients_of_head(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
 
 def _gradients_of_squares(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
     x, target = kept.tensors
-    found = squares.gradient(grad, x, target, kept.options[2])
+    found = mse_loss_backward(grad, x, target, kept.options[2])
     return found, -found if kept.needs[1] else None, None
 
 
@@ -446,7 +446,7 @@ def linear_cross_entropy_backward(
     tolerance_scale=4,
 )
 def mse_loss(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """The mean of (x - target)^2, in one pass; without a reduction, and backward, PyTorch's kernel.
+    """The mean of (x - target)^2, in one pass; without a reduction, PyTorch's kernel.
 
     Args:
         x: Any shape and strides; FP16, BF16, FP32 or FP64.
@@ -458,5 +458,34 @@ def mse_loss(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
     Raises:
         ValueError: A shape, a dtype, a device or `reduction` does not fit.
+    """
+    ...
+
+
+@fused(
+    ON_CPU,
+    reference=squares.gradient_in_pytorch,
+    launch_cpu=squares.gradient_on_cpu,
+    launch_cuda=squares.gradient_on_cuda,
+    **_COMMON,
+    samples=samples.pairs_backward,
+    tolerance_scale=4,
+)
+def mse_loss_backward(
+    grad: Tensor, x: Tensor, target: Tensor, reduction: str = "mean"
+) -> Tensor:
+    """The gradient of `mse_loss` by x; that by target is its negative.
+
+    Args:
+        grad: Of the loss, [], or of x's shape without a reduction; x's dtype.
+        x: As in forward.
+        target: As in forward.
+        reduction: As in forward.
+
+    Returns:
+        Of x's shape and dtype.
+
+    Raises:
+        ValueError: An argument does not fit.
     """
     ...

@@ -77,3 +77,10 @@ def pairs() -> Iterator[tuple[Any, ...]]:
             for reduction in REDUCTIONS:
                 yield x, y, reduction
         yield _normal(2, 9, 8).to(dtype).t(), _normal(3, 8, 9).to(dtype), "mean"
+
+
+def pairs_backward() -> Iterator[tuple[Any, ...]]:
+    """The same, with the gradient of the loss."""
+    for x, y, reduction in pairs():
+        shape = x.shape if reduction == "none" else ()
+        yield _normal(6, *shape).to(x.dtype), x, y, reduction

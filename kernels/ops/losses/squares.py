@@ -14,6 +14,7 @@ from kernels.ops.losses.rows import MOST_THREADS, check_reduction, wide
 
 PART = 1 << 16  # elements, of a part on the CPU
 MOST_BLOCKS = 1024
+GRADIENT_THREADS, GRADIENT_LOADS = 256, 2  # of a block; of 16 bytes of each tensor, of a thread
 NUMBERS = {"none": 0, "mean": 1, "sum": 2}  # as PyTorch's operators have them
 
 
@@ -74,14 +75,49 @@ def on_cuda(launch: CudaLauncher, x: Tensor, target: Tensor, reduction: str = "m
     return total
 
 
-def gradient(grad: Tensor, x: Tensor, target: Tensor, reduction: str) -> Tensor:
-    """The gradient of x; that of the target is its negative.
+def gradient_in_pytorch(
+    grad: Tensor, x: Tensor, target: Tensor, reduction: str = "mean"
+) -> Tensor:
+    """What the gradient of x is."""
+    _check_gradient(grad, x, target, reduction)
+    dtype = wide(x.dtype)
+    factor = grad.to(dtype) * _scale(x, reduction)
+    return ((x.to(dtype) - target.to(dtype)) * factor).to(x.dtype)
 
-    PyTorch's kernel takes one pass, but the call that can be differentiated fills the result with
-    zeros first.
-    """
-    run: Any = torch.ops.aten.mse_loss_backward
-    given = grad, x, target, NUMBERS[reduction]
-    if torch.is_grad_enabled():
-        return run(*given)
-    return run.grad_input(*given, grad_input=torch.empty_like(x))
+
+def gradient_on_cpu(
+    _launch: CpuLauncher, grad: Tensor, x: Tensor, target: Tensor, reduction: str = "mean"
+) -> Tensor:
+    """By PyTorch's one kernel, without the zeros that its call for gradients begins with."""
+    _check_gradient(grad, x, target, reduction)
+    run: Any = torch.ops.aten.mse_loss_backward.grad_input
+    return run(grad, x, target, NUMBERS[reduction], grad_input=torch.empty_like(x))
+
+
+def gradient_on_cuda(
+    launch: CudaLauncher, grad: Tensor, x: Tensor, target: Tensor, reduction: str = "mean"
+) -> Tensor:
+    """By loss.cu; of what is not reduced, by PyTorch."""
+    _check_gradient(grad, x, target, reduction)
+    if reduction == "none" or not x.numel():
+        return gradient_in_pytorch(grad, x, target, reduction)
+    x, target, count = x.contiguous(), target.contiguous(), x.numel()
+    found = torch.empty_like(x)
+    tile = GRADIENT_THREADS * GRADIENT_LOADS * 16 // x.element_size()
+    given = grad, x, target, found, TYPES[x.dtype], count, _scale(x, reduction)
+    launch("styleforge_squared_error_gradient", -(-count // tile), GRADIENT_THREADS, *given)
+    return found
+
+
+def _scale(x: Tensor, reduction: str) -> float:
+    return 2 / max(1, x.numel()) if reduction == "mean" else 2.0
+
+
+def _check_gradient(grad: Tensor, x: Tensor, target: Tensor, reduction: str) -> None:
+    check(x, target, reduction)
+    shape = x.shape if reduction == "none" else torch.Size()
+    if (grad.dtype, grad.shape, grad.device) != (x.dtype, shape, x.device):
+        raise ValueError(
+            f"mse_loss: grad is {grad.dtype} {list(grad.shape)} on {grad.device}; expected "
+            f"{x.dtype} {list(shape)} on {x.device}"
+        )

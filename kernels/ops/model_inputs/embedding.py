@@ -16,7 +16,8 @@ from kernels.ops.fusions.arguments import takes_vectors
 from kernels.ops.launcher import Argument, CpuLauncher, CudaLauncher
 from kernels.ops.model_inputs import MOST
 
-_THREADS, _VECTOR = 256, 16  # of a block; bytes
+_THREADS, _WARP, _VECTOR = 256, 32, 16  # of a block; threads; bytes
+_OF_ROW = 4  # vectors of a row that a thread takes, as kOfRow of model_inputs.cu has it
 _MOST_SEQUENCES = 256  # of a launch
 _OF_SEQUENCES = c_longlong, *[c_void_p] * 6, *[c_longlong] * 6, c_void_p  # of cpu/model_inputs.cpp
 _ZEROS = -1  # in place of a token: a row of zeros
@@ -136,7 +137,8 @@ def launch_cuda(
     def embed(*arguments: Any) -> None:
         _, table, position, out, _, rows, *_ = arguments
         vector = takes_vectors(table.shape[1], table, position, out)
-        launch("styleforge_embed", _blocks(rows, table, vector), _THREADS, *arguments, vector)
+        blocks, lanes = _shared_out(rows, table, vector)
+        launch("styleforge_embed", blocks, _THREADS, *arguments, vector, lanes)
 
     return _positions(embed, tokens, weight, position, scale, start)
 
@@ -186,12 +188,13 @@ def launch_tokens_on_cuda(
         told, rows = StyleforgeSequences(), len(sizes) * length
         told.tokens[: len(sizes)] = sequences.addresses[part]
         told.sizes[: len(sizes)] = sizes
+        blocks, lanes = _shared_out(rows, table, vector)
         launch(
             "styleforge_embed_sequences",
-            _blocks(rows, table, vector),
+            blocks,
             _THREADS,
             *(told, table, *(x[part] for x in sequences.results), TYPES[table.dtype]),
-            *(rows, length, table.shape[1], table.shape[0], sequences.behind, vector),
+            *(rows, length, table.shape[1], table.shape[0], sequences.behind, vector, lanes),
         )
     return sequences.results
 
@@ -224,11 +227,14 @@ class _Sequences:
         )
 
 
-def _blocks(rows: int, table: Tensor, vector: bool) -> int:
-    count = _VECTOR // table.element_size() if vector else 1
-    of_thread = (1 if count > 4 else 4) * count  # as kRowsAtOnce of model_inputs.cu has it
-    return -(-rows * table.shape[1] // (_THREADS * of_thread))
-
+def _shared_out(rows: int, table: Tensor, vector: bool) -> tuple[int, int]:
+    """Blocks of `_THREADS` for the rows of a result, and threads that take a part of a row."""
+    of_row = table.shape[1] // (_VECTOR // table.element_size() if vector else 1)
+    lanes = 1
+    while lanes < _WARP and lanes * _OF_ROW < of_row:
+        lanes *= 2
+    parts = -(-of_row // (lanes * _OF_ROW))
+    return -(-rows * parts * lanes // _THREADS), lanes
 
 def _positions(
     embed: Callable[..., None],

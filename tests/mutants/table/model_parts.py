@@ -204,12 +204,9 @@ MUTANTS = (
     Mutant(
         "a thread's vectors of an embedding overlap those of the next thread",
         "kernels/model_inputs.cu",
-        "const unsigned index = first + u * blockDim.x;",
-        "const unsigned index = first + u;",
-        (
-            f"{_TESTS}/test_inputs_kernels.py::"
-            "test_more_sequences_than_a_launch_is_told_of_are_each_embedded",
-        ),
+        "const unsigned at = first + u * lanes;",
+        "const unsigned at = first + u;",
+        (f"{_TESTS}/test_inputs_kernels.py::test_a_row_of_any_width_is_shared_out_whole",),
     ),
     Mutant(
         "threads of a narrow row of windows begin behind its end",

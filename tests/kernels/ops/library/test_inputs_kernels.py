@@ -44,7 +44,17 @@ def test_embeddings_are_those_of_the_reference(launch):
         assert_close(found, wanted)
         assert torch.equal(given, there)
         assert torch.equal(numbers, rows)
-    assert {arguments[-1] for _, arguments in launch.launched} == {True, False}
+    assert {arguments[-2] for _, arguments in launch.launched} == {True, False}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
+@pytest.mark.parametrize("width", [1, 8, 33, 264, 1032, 1100])
+def test_a_row_of_any_width_is_shared_out_whole(launch, width, dtype):
+    generator = torch.Generator().manual_seed(width)
+    table, position = torch.randn(2, 9, width, generator=generator).to(dtype)
+    tokens = torch.randint(9, (3, 5), generator=generator)
+    found = embedding.launch_cuda(launch, tokens, table, position)
+    assert_close(found, embedding.reference(tokens, table, position))
 
 
 @pytest.mark.parametrize("token", [-1, -7, 5, 1 << 40])

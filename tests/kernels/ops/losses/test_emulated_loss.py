@@ -22,6 +22,7 @@ RUNS = {
     "linear_cross_entropy": loss._linear_cross_entropy,
     "linear_cross_entropy_backward": loss._linear_cross_entropy_backward,
 }
+SQUARES = {"mse_loss": squares.on_cuda, "mse_loss_backward": squares.gradient_on_cuda}
 DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 
 
@@ -32,8 +33,8 @@ def library(tmp_path_factory) -> ctypes.CDLL:
 
 def kernel_of(name: str, launch: Any) -> Any:
     """What runs an operation on a GPU."""
-    if name == "mse_loss":
-        return partial(squares.on_cuda, launch)
+    if name in SQUARES:
+        return partial(SQUARES[name], launch)
     return partial(RUNS[name], rows.on_cuda(launch))
 
 
@@ -48,7 +49,7 @@ def is_fp32(sample: tuple[Any, ...]) -> bool:
     return all(x.dtype in (torch.float32, torch.int64) for x in tensors)
 
 
-@pytest.mark.parametrize("name", [*RUNS, "mse_loss"])
+@pytest.mark.parametrize("name", [*RUNS, *SQUARES])
 def test_a_kernel_means_what_its_reference_means(library, name):
     launch = Launcher(library)
     samples, seen = list(OPS[name].samples()), set[torch.dtype]()
@@ -63,7 +64,8 @@ def test_a_kernel_means_what_its_reference_means(library, name):
             assert bool((near | (mine == right.to(mine.dtype))).all())
             seen.add(mine.dtype)
     assert seen >= set(DTYPES)
-    assert len({name for name, _ in launch.launched}) == (2 if name == "mse_loss" else 4)
+    kernels = {"mse_loss": 2, "mse_loss_backward": 1}.get(name, 4)  # else one of each dtype
+    assert len({name for name, _ in launch.launched}) == kernels
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
