@@ -164,8 +164,8 @@ MUTANTS = (
     Mutant(
         "the gradients of a batch norm do not know that its statistics follow from x",
         "kernels/ops/fusions/channels.py",
-        "*of, sums if training else None, dx)",
-        "*of, None, dx)",
+        "*of, dx, training)",
+        "*of, dx, False)",
         (f"{FUSION}::test_results_and_gradients_are_pytorchs",),
     ),
     Mutant(

@@ -396,6 +396,16 @@ def test_gradients_that_go_past_the_caches_are_the_same():
         assert torch.equal(whole[rows], gradients(rows)[0])
 
 
+def test_gradients_of_channels_that_go_past_the_caches_are_the_same():
+    x, grad = (normal(seed, 5, 64, 128, 64) for seed in (0, 1))
+    weight, bias, mean = (normal(seed, 64) for seed in (2, 3, 4))
+    run = torch.ops.styleforge.batch_norm_relu_backward
+    of = weight, bias, mean, mean.square() + 0.5, False, 1e-5
+    whole = run(grad, x, *of)[0]
+    for at in range(5):
+        assert torch.equal(whole[at : at + 1], run(grad[at : at + 1], x[at : at + 1], *of)[0])
+
+
 @pytest.mark.parametrize("name", ["sum_squared", "mean_abs"])
 @pytest.mark.parametrize(("dim", "shape"), [([0, 1], (1, 1)), ([0], (1, 1088)), ([1], (3001, 1))])
 def test_gradients_of_reductions_that_go_past_the_caches_are_the_same(name, dim, shape):
