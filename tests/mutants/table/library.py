@@ -71,8 +71,8 @@ MUTANTS = (
     Mutant(
         "the gradient of a large relu takes the bits of its first piece",
         "kernels/cpu/elementwise.cpp",
-        "keep_by_bits(grad + at, bits + at / kBits, kPiece, kept);",
-        "keep_by_bits(grad + at, bits, kPiece, kept);",
+        "keep_by_bits(grad + at, bits + at / kBits, kSize, kept);",
+        "keep_by_bits(grad + at, bits, kSize, kept);",
         (f"{BITS}::test_of_an_addition_the_bits_are_those_of_the_reference",),
     ),
     Mutant(
