@@ -243,12 +243,6 @@ void each_block(int64_t count, const Use& use) {
     for (int64_t i = 0; i < count; i += kBlock) use(i, count - i < kBlock ? count - i : kBlock);
 }
 
-// The gradient of ReLU by a mask: of a choice GCC makes the mask of a load, which then begins late.
-STYLEFORGE_INLINE float through_relu(float grad, float z) {
-    const uint32_t passes = 0u - static_cast<uint32_t>(!(z <= 0.f));
-    return bit_cast<float>(bit_cast<uint32_t>(grad) & passes);
-}
-
 // What a channel's elements are normed by, and its parameters.
 struct Channel {
     float mean, inverse, weight, bias;
@@ -270,9 +264,10 @@ STYLEFORGE_APART void add_plane(const R* __restrict grad, const R* __restrict x,
     float sums[kSumLanes] = {}, products[kSumLanes] = {};
     const auto element = [&](int64_t i, int64_t k) {
         const float normed = (static_cast<float>(x[i]) - of.mean) * of.inverse;
-        const float term = kOfGradients ? through_relu(static_cast<float>(grad[i]),
-                                                       normed * of.weight + of.bias)
-                                        : normed;
+        const float term =
+            kOfGradients ? elementwise::relu_gradient(static_cast<float>(grad[i]),
+                                                      normed * of.weight + of.bias)
+                         : normed;
         sums[k] += term;
         products[k] += term * normed;
     };
@@ -314,8 +309,8 @@ STYLEFORGE_APART void plane_gradient(const R* __restrict grad, const R* __restri
     const float scale = of.inverse * of.weight;
     for (int64_t k = 0; k < count; ++k) {
         const float normed = (static_cast<float>(x[k]) - of.mean) * of.inverse;
-        const float through =
-            through_relu(static_cast<float>(grad[k]), normed * of.weight + of.bias);
+        const float through = elementwise::relu_gradient(static_cast<float>(grad[k]),
+                                                         normed * of.weight + of.bias);
         out[k] = Out((through - (means.inner + normed * means.product)) * scale);
     }
 }
