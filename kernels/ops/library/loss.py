@@ -446,7 +446,7 @@ def linear_cross_entropy_backward(
     tolerance_scale=4,
 )
 def mse_loss(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """The mean of (x - target)^2, in one pass; without a reduction, and backward, PyTorch's kernel.
+    """The mean of (x - target)^2, in one pass; without a reduction PyTorch's kernel.
 
     Args:
         x: Any shape and strides; FP16, BF16, FP32 or FP64.
@@ -455,6 +455,33 @@ def mse_loss(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
     Returns:
         [], or x's shape without a reduction, of x's dtype.
+
+    Raises:
+        ValueError: A shape, a dtype, a device or `reduction` does not fit.
+    """
+    ...
+
+
+@fused(
+    ON_CPU,
+    reference=squares.backward_in_pytorch,
+    launch_cpu=squares.backward_on_cpu,
+    family=LIBRARY,
+    samples=samples.of_pairs_backward,
+    tolerance_scale=4,
+    refuses=_refuses,
+)
+def mse_loss_backward(grad: Tensor, x: Tensor, target: Tensor, reduction: str) -> Tensor:
+    """The gradient of `mse_loss` by x, in one pass on a CPU.
+
+    Args:
+        grad: The gradient of the loss, [], of x's dtype.
+        x: As that of `mse_loss`.
+        target: As there.
+        reduction: "mean" or "sum".
+
+    Returns:
+        Of x's shape and dtype.
 
     Raises:
         ValueError: A shape, a dtype, a device or `reduction` does not fit.

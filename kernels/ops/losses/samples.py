@@ -77,3 +77,10 @@ def pairs() -> Iterator[tuple[Any, ...]]:
             for reduction in REDUCTIONS:
                 yield x, y, reduction
         yield _normal(2, 9, 8).to(dtype).t(), _normal(3, 8, 9).to(dtype), "mean"
+
+
+def of_pairs_backward() -> Iterator[tuple[Any, ...]]:
+    """Gradients of means and of sums."""
+    for number, (x, target, reduction) in enumerate(pairs()):
+        if reduction != "none":
+            yield torch.tensor(0.5 + number, dtype=x.dtype), x, target, reduction

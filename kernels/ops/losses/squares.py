@@ -74,13 +74,57 @@ def on_cuda(launch: CudaLauncher, x: Tensor, target: Tensor, reduction: str = "m
     return total
 
 
+def backward_in_pytorch(grad: Tensor, x: Tensor, target: Tensor, reduction: str) -> Tensor:
+    """What the gradient of x is, of a loss that is reduced."""
+    check(x, target, reduction)
+    check_backward(grad, x, reduction)
+    of = wide(x.dtype)
+    return (_factor(x, reduction) * grad.to(of) * (x.to(of) - target.to(of))).to(x.dtype)
+
+
+def backward_on_cpu(
+    launch: CpuLauncher, grad: Tensor, x: Tensor, target: Tensor, reduction: str
+) -> Tensor:
+    """By cpu/loss.cpp; FP64 by PyTorch."""
+    if x.dtype == torch.float64 or not x.numel():
+        return backward_in_pytorch(grad, x, target, reduction)
+    check(x, target, reduction)
+    check_backward(grad, x, reduction)
+    x, target = x.contiguous(), target.contiguous()
+    found = torch.empty_like(x)
+    factor = _factor(x, reduction) * float(grad)
+    given = x, target, found, TYPES[x.dtype], x.numel(), factor
+    launch("styleforge_squared_error_gradient", *given)
+    return found
+
+
+def check_backward(grad: Tensor, x: Tensor, reduction: str) -> None:
+    """Check what a gradient is made of.
+
+    Raises:
+        ValueError: The loss is not reduced, or `grad` is not that of one number of x's dtype.
+    """
+    if reduction == "none" or grad.shape != () or grad.dtype != x.dtype:
+        raise ValueError(
+            f"mse_loss_backward: grad is {grad.dtype} {list(grad.shape)}, reduction '{reduction}'; "
+            f"expected {x.dtype} [] of 'mean' or 'sum'"
+        )
+
+
+def _factor(x: Tensor, reduction: str) -> float:
+    return 2 / max(x.numel(), 1) if reduction == "mean" else 2.0
+
+
 def gradient(grad: Tensor, x: Tensor, target: Tensor, reduction: str) -> Tensor:
     """The gradient of x; that of the target is its negative.
 
     PyTorch's kernel takes one pass, but the call that can be differentiated fills the result with
-    zeros first.
+    zeros first. On a CPU that of 16 bits takes several times as long as to move its bytes.
     """
-    run: Any = torch.ops.aten.mse_loss_backward
+    if x.is_cpu and reduction != "none":
+        run: Any = torch.ops.styleforge.mse_loss_backward
+        return run(grad, x, target, reduction)
+    run = torch.ops.aten.mse_loss_backward
     given = grad, x, target, NUMBERS[reduction]
     if torch.is_grad_enabled():
         return run(*given)
