@@ -29,6 +29,10 @@ int64_t threads_for(int64_t elements, int64_t threads) {
     return elements < kSerialElements ? 1 : threads;
 }
 
+int64_t bytes_of(int64_t type, int64_t elements) {
+    return elements * static_cast<int64_t>(type == 0 ? sizeof(float) : sizeof(Half));
+}
+
 // A row is read at once and then taken several times, so that loads of the next one would begin late:
 // they are begun while this one is computed, of one tensor after another, as memory takes them.
 template <typename T>
@@ -284,8 +288,8 @@ STYLEFORGE_APART void add_plane(const R* __restrict grad, const R* __restrict x,
     to.product += joined(products);
 }
 
-// The sums of a plane of a channel, of the norm where `grad` is null; `next` is how far the plane lies
-// that is taken after it.
+// The sums of a plane of a channel, of the norm where `grad` is null; the plane that is taken after it
+// lies `next` elements further.
 template <typename T>
 void add_planes(const T* grad, const T* x, Channel of, int64_t inner, int64_t next, Sums& to) {
     using R = InLoops<T>;
@@ -326,9 +330,10 @@ STYLEFORGE_EXPORT int styleforge_row_norm_cpu(int64_t threads, const void* x, co
     std::atomic<int> failed{0};
     with_type(type, [&](auto element) {
         using T = decltype(element);
-        // A norm alone takes the same time either way.
-        const int64_t moved = rows * width * static_cast<int64_t>(4 * sizeof(T));
-        const bool streams = type == 0 && residual != nullptr && moved > kCached &&
+        const int64_t bytes = rows * width * static_cast<int64_t>(sizeof(T));
+        ask_for_large_pages(y, bytes);
+        if (residual != nullptr) ask_for_large_pages(total, bytes);
+        const bool streams = type == 0 && (residual ? 4 : 2) * bytes > kCached &&
                              can_stream(y, width) && can_stream(total, width);
         const auto run = [&](int64_t begin, int64_t end) {
             Buffer<float> buffers(3 * width);
@@ -345,13 +350,20 @@ STYLEFORGE_EXPORT int styleforge_row_norm_cpu(int64_t threads, const void* x, co
                     residual ? static_cast<const T*>(residual) + at : nullptr;
                 if constexpr (std::is_same<T, float>::value) {
                     if (streams) {
-                        const double sum = stream_sum(from, beside, first,
-                                                      static_cast<float*>(total) + at, width,
-                                                      beside + width);
-                        const Moments of = moments_from(sum, first, width, centered, eps);
+                        const float* v = from;
+                        Moments of;
+                        if (residual != nullptr) {
+                            const double sum = stream_sum(from, beside, first,
+                                                          static_cast<float*>(total) + at, width,
+                                                          beside + width);
+                            of = moments_from(sum, first, width, centered, eps);
+                            v = first;
+                        } else {
+                            of = moments_of(from, width, centered, eps);
+                        }
                         with_activation(activation, [&](auto function) {
                             stream_normalized<decltype(function)>(
-                                first, of, weight, bias, static_cast<float*>(y) + at, width,
+                                v, of, weight, bias, static_cast<float*>(y) + at, width,
                                 from + width);
                         });
                         continue;
@@ -388,6 +400,7 @@ STYLEFORGE_EXPORT int styleforge_row_norm_backward_cpu(
     // Apart by other than a power of two: loads do not wait for stores to the same places of other
     // pages.
     const int64_t apart = width + 48;
+    ask_for_large_pages(dx, bytes_of(type, rows * width));
     const auto part_of_rows = [&](int64_t part, auto element, Buffer<float>& buffers) {
         using T = decltype(element);
         using R = InLoops<T>;
@@ -448,6 +461,7 @@ STYLEFORGE_EXPORT int styleforge_channels_relu_cpu(int64_t threads, const void* 
                                                    int64_t type, int64_t samples, int64_t channels,
                                                    int64_t inner) {
     const Channels of{mean, inverse, weight, bias};
+    ask_for_large_pages(y, bytes_of(type, samples * channels * inner));
     with_type(type, [&](auto element) {
         using T = decltype(element);
         each_run(samples, channels, inner, threads, [&](int64_t at, int64_t count, int64_t c,
@@ -527,6 +541,7 @@ STYLEFORGE_EXPORT int styleforge_channels_gradient_cpu(
     const float share = sums ? 1.f / static_cast<float>(samples * inner) : 0.f;
     const float* const of_weight = sums ? sums : mean;
     const float* const of_bias = sums ? sums + channels : mean;
+    ask_for_large_pages(dx, bytes_of(type, samples * channels * inner));
     with_type(type, [&](auto element) {
         using T = decltype(element);
         each_run(samples, channels, inner, threads, [&](int64_t at, int64_t count, int64_t c,
@@ -556,8 +571,8 @@ STYLEFORGE_EXPORT int styleforge_channels_gradient_cpu(
     return 0;
 }
 
-// Sums and gradient of channels one after another. Each stays in a core's caches, so that it is read
-// from memory once. sums: [2, channels], the gradients of weight and bias; inner is above 1.
+// Sums and gradient of channels one after another. Each stays in a core's caches, so that memory is
+// read once. sums: [2, channels], the gradients of weight and bias; inner is above 1.
 STYLEFORGE_EXPORT int styleforge_channels_backward_cpu(
     int64_t threads, const void* grad, const void* x, const float* mean, const float* inverse,
     const float* weight, const float* bias, float* sums, void* dx, int64_t type, int64_t samples,
@@ -565,7 +580,7 @@ STYLEFORGE_EXPORT int styleforge_channels_backward_cpu(
     const Channels all{mean, inverse, weight, bias};
     const int64_t apart = channels * inner, count = samples * apart;
     const double share = training ? 1.0 / static_cast<double>(samples * inner) : 0;
-    ask_for_large_pages(dx, count * static_cast<int64_t>(type == 0 ? sizeof(float) : sizeof(Half)));
+    ask_for_large_pages(dx, bytes_of(type, count));
     const bool streams = type == 0 && can_stream(dx, inner) &&
                          3 * count * static_cast<int64_t>(sizeof(float)) > kCached;
     const auto channel = [&](int64_t c, auto element) {

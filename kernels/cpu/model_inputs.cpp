@@ -1,5 +1,5 @@
-// What turns data into the input of a model, on the CPU: embeddings of tokens with positions and the
-// gradient of their table, pictures as normalized tensors, and windows over series with their
+// What turns data into the input of a model, on the CPU: embeddings of tokens with positions and
+// the gradient of their table, pictures as normalized tensors, and windows over series with their
 // gradient. Arithmetic is in FP32, and the number of threads changes no bit.
 #include <atomic>
 #include <cmath>
@@ -227,8 +227,10 @@ bool embed(int64_t threads, const Table& t, int64_t rows, const TokenOf& token_o
     std::atomic<bool> failed{false};
     with_type(t.type, [&](auto element) {
         using T = decltype(element);
-        const int64_t moved =
-            rows * t.width * static_cast<int64_t>(sizeof(T)) * (t.position ? 2 : 1);
+        const int64_t of_row = t.width * static_cast<int64_t>(sizeof(T));
+        const int64_t read = (rows < t.entries ? rows : t.entries) + (t.position ? rows : 0);
+        const int64_t moved = (rows + read) * of_row;
+        ask_for_large_pages(t.out, rows * of_row);
         const bool streams = t.type == 0 && moved > kCached && can_stream(t.out, t.width);
         parallel_for(rows, threads, [&](int64_t begin, int64_t end) {
             for (int64_t row = begin; row < end; ++row) {

@@ -382,6 +382,15 @@ def test_sums_and_norms_that_go_past_the_caches_are_the_same(kind):
         assert torch.equal(y[rows], alone[1])
 
 
+@pytest.mark.parametrize("name", ["layer_norm_relu", "layer_norm_gelu"])
+def test_norms_that_go_past_the_caches_are_the_same(name):
+    x, weight, bias = normal(0, 3050, 1024), normal(1, 1024), normal(2, 1024)
+    run = getattr(kf.ops, name)
+    y = run(x, [1024], weight, bias)
+    for rows in (slice(0, 3), slice(3047, 3050)):
+        assert torch.equal(y[rows], run(x[rows], [1024], weight, bias))
+
+
 def test_gradients_that_go_past_the_caches_are_the_same():
     x, residual, grad = (normal(seed, 2050, 1088) for seed in (0, 1, 2))
     weight, bias = normal(3, 1088), normal(4, 1088)
