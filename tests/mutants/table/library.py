@@ -99,8 +99,8 @@ MUTANTS = (
     Mutant(
         "a pass over a convolution's result adds its bias alone",
         "kernels/ops/library/conv.py",
-        "(followed or _bias_is_apart(x)):",
-        "followed:",
+        "pointwise_bias is not None and _bias_is_apart(x):",
+        "False:",
         (f"{COMPOSED}::test_where_a_bias_is_a_pass_of_its_own_it_is_that_of_the_activation",),
     ),
     Mutant(
