@@ -2,9 +2,9 @@
 // gradients, with the sums of these over rows.
 //
 // Elements are taken in blocks that stay in the first cache. A tensor that lies as the result does
-// is read where it is; another, or one of FP16, is brought into a buffer first. Results of FP32
-// that would not stay in the caches are stored past them. Arithmetic is in FP32. Every element is
-// computed alike in whatever block it lies, so that the number of threads changes no bit.
+// is read where it is; another, or one of FP16, is brought into a buffer first. Results that would
+// not stay in the caches are stored past them. Arithmetic is in FP32. Every element is computed
+// alike in whatever block it lies, so that the number of threads changes no bit.
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -90,19 +90,28 @@ void draw(const StyleforgeElements& p, int64_t at, int64_t count, unsigned char*
 
 // Computes `count` elements, a whole number of pieces, past the caches: the gradients if `grad` is
 // given. An output may be null, and `bits`, of what is not zero of the result.
-template <typename Op>
-void stream_block(const float* grad, const float* x, const float* y, const float* z,
-                  float* const (&out)[2], int64_t count, unsigned char* bits) {
-    alignas(64) float made[2][kPiece];
-    for (int64_t i = 0; i < count; i += kPiece) {
+template <typename Op, typename T, typename R, typename Y>
+void stream_block(const R* grad, const R* x, const Y* y, const R* z, T* const (&out)[2],
+                  int64_t count, unsigned char* bits) {
+    constexpr int64_t kSize = kPieceOf<T>;
+    alignas(64) R made[2][kSize];
+    alignas(64) T narrow[kSize];
+    for (int64_t i = 0; i < count; i += kSize) {
         if (kMasked<Op> && grad != nullptr) prefetch(grad + i + kBlock);
         if (grad != nullptr)
-            backward<Op>(grad + i, x + i, y + i, z + i, made[0], made[1], kPiece);
+            backward<Op>(grad + i, x + i, y + i, z + i, made[0], made[1], kSize);
         else
-            forward<Op>(x + i, y + i, z + i, made[0], kPiece);
-        if (bits != nullptr) put_bits(made[0], kPiece, bits + i / kBits);
-        for (int k = 0; k < 2; ++k)
-            if (out[k] != nullptr) stream(out[k] + i, made[k]);
+            forward<Op>(x + i, y + i, z + i, made[0], kSize);
+        if (bits != nullptr) put_bits(made[0], kSize, bits + i / kBits);
+        for (int k = 0; k < 2; ++k) {
+            if (out[k] == nullptr) continue;
+            if constexpr (std::is_same<R, T>::value) {
+                stream(out[k] + i, made[k]);
+            } else {
+                narrow_row(narrow, made[k], kSize);
+                stream(out[k] + i, narrow);
+            }
+        }
     }
 }
 
@@ -122,18 +131,18 @@ void run_block(const StyleforgeElements& p, int64_t at, int64_t count, unsigned 
     const R* const z = Op::kInputs > 2 && !one ? own[2] : x;
     unsigned char* const of_result = bits && !Op::kDrops ? bits + at / kBits : nullptr;
     const auto compute = [&](const auto* y) {
-        if constexpr (std::is_same<T, float>::value)
-            if (streams && count % kPiece == 0) {
-                float* out[2];
-                for (int i = 0; i < 2; ++i)
-                    out[i] = p.outputs[i] ? static_cast<float*>(p.outputs[i]) + at : nullptr;
-                return stream_block<Op>(p.backward ? in[0] : nullptr, x, y, z, out, count,
-                                        of_result);
-            }
+        if (streams && count % kPieceOf<T> == 0) {
+            T* out[2];
+            for (int i = 0; i < 2; ++i)
+                out[i] = p.outputs[i] ? static_cast<T*>(p.outputs[i]) + at : nullptr;
+            return stream_block<Op>(p.backward ? in[0] : nullptr, x, y, z, out, count, of_result);
+        }
         R* out[2] = {made[0], made[1]};
         if constexpr (kDirect)
             for (int i = 0; i < 2; ++i)
                 if (p.outputs[i] != nullptr) out[i] = static_cast<T*>(p.outputs[i]) + at;
+        if (kMasked<Op> && p.backward)
+            for (int64_t i = 0; i < count; i += kPieceOf<R>) prefetch(in[0] + 2 * kBlock + i);
         if (p.backward)
             backward<Op>(in[0], x, y, z, out[0], out[1], count);
         else
@@ -154,7 +163,7 @@ void run_block(const StyleforgeElements& p, int64_t at, int64_t count, unsigned 
 
 // Whether results are stored past the caches: where all that a pass reads and writes is so much
 // that they would be evicted before anybody reads them. What is broadcast stays in the caches.
-template <typename Op>
+template <typename Op, typename T>
 bool goes_past_caches(const StyleforgeElements& p) {
     // The gradient takes the factors alone.
     constexpr bool kAlone = std::is_same<Op, AttentionDropout>::value;
@@ -167,10 +176,10 @@ bool goes_past_caches(const StyleforgeElements& p) {
         whole += !is_broadcast;
     }
     for (const void* out : p.outputs) {
-        if (!can_stream(out, kBlock)) return false;
+        if (!can_stream<T>(out, kBlock)) return false;
         whole += out != nullptr;
     }
-    return whole * p.count * static_cast<int64_t>(sizeof(float)) > kCached;
+    return whole * p.count * static_cast<int64_t>(sizeof(T)) > kCached;
 }
 
 template <typename Op, typename T>
@@ -178,7 +187,7 @@ void run(const StyleforgeElements& p, int64_t threads, unsigned char* bits) {
     const int64_t blocks = (p.count + kBlock - 1) / kBlock;
     for (void* out : p.outputs)
         ask_for_large_pages(out, p.count * static_cast<int64_t>(sizeof(T)));
-    const bool streams = sizeof(T) == sizeof(float) && goes_past_caches<Op>(p);
+    const bool streams = goes_past_caches<Op, T>(p);
     parallel_for(blocks, p.count < kSerialElements ? 1 : threads, [&](int64_t begin, int64_t end) {
         for (int64_t block = begin; block < end; ++block) {
             const int64_t at = block * kBlock, left = p.count - at;
@@ -196,6 +205,8 @@ int run_type(const StyleforgeElements& p, int64_t threads, unsigned char* bits) 
     return 1;
 }
 
+constexpr int64_t kPrefetched = 4096;  // bytes ahead, of which no instruction waits long
+
 // The gradient of add_relu where it kept bits: past the caches as in `run`.
 template <typename T>
 void run_relu_of_bits(const StyleforgeElements& p, int64_t threads, const unsigned char* bits) {
@@ -204,17 +215,17 @@ void run_relu_of_bits(const StyleforgeElements& p, int64_t threads, const unsign
     const int64_t blocks = (p.count + kBlock - 1) / kBlock;
     const int64_t bytes = p.count * static_cast<int64_t>(sizeof(T));
     ask_for_large_pages(out, bytes);
-    const bool streams = 2 * bytes > kCached && can_stream(out, kBlock);
+    constexpr int64_t kSize = kPieceOf<T>;
+    const bool streams = 2 * bytes > kCached && can_stream<T>(out, kBlock);
     parallel_for(blocks, p.count < kSerialElements ? 1 : threads, [&](int64_t begin, int64_t end) {
         const int64_t last = end * kBlock < p.count ? end * kBlock : p.count;
         int64_t at = begin * kBlock;
-        if constexpr (std::is_same<T, float>::value)
-            for (; streams && at + kPiece <= last; at += kPiece) {
-                alignas(64) float kept[kPiece];
-                prefetch(grad + at + 2 * kBlock);
-                keep_by_bits(grad + at, bits + at / kBits, kPiece, kept);
-                stream(out + at, kept);
-            }
+        for (; streams && at + kSize <= last; at += kSize) {
+            alignas(64) T kept[kSize];
+            prefetch(grad + at + kPrefetched / static_cast<int64_t>(sizeof(T)));
+            keep_by_bits(grad + at, bits + at / kBits, kSize, kept);
+            stream(out + at, kept);
+        }
         keep_by_bits(grad + at, bits + at / kBits, last - at, out + at);
         if (streams) streamed();
     });

@@ -10,6 +10,7 @@
 #include "../include/cpu/buffer.h"
 #include "../include/cpu/export.h"
 #include "../include/cpu/gelu_slope.h"
+#include "../include/cpu/pages.h"
 #include "../include/cpu/parallel.h"
 #include "../include/cpu/streams.h"
 #include "../include/cpu/sums.h"
@@ -26,6 +27,10 @@ constexpr int64_t kSerialElements = 1 << 14;  // below, waking a thread takes lo
 
 int64_t threads_for(int64_t elements, int64_t threads) {
     return elements < kSerialElements ? 1 : threads;
+}
+
+int64_t bytes_of(int64_t type, int64_t elements) {
+    return elements * static_cast<int64_t>(type == 0 ? sizeof(float) : sizeof(Half));
 }
 
 // A row is read at once and then taken several times, so that loads of the next one would begin late:
@@ -242,6 +247,78 @@ void each_block(int64_t count, const Use& use) {
     for (int64_t i = 0; i < count; i += kBlock) use(i, count - i < kBlock ? count - i : kBlock);
 }
 
+// What a channel's elements are normed by, and its parameters.
+struct Channel {
+    float mean, inverse, weight, bias;
+
+    Channel(const Channels& of, int64_t c)
+        : mean(of.mean[c]), inverse(of.inverse[c]), weight(of.weight[c]), bias(of.bias[c]) {}
+};
+
+// Sums of terms and of their products with the norm.
+struct Sums {
+    double product = 0, sum = 0;
+};
+
+// Adds those of elements of a channel, at most kSumTerms: of what comes through ReLU, or of the
+// norm. Begins to load as many from `next_grad` and `next_x` on.
+template <bool kOfGradients, typename R>
+STYLEFORGE_APART void add_plane(const R* __restrict grad, const R* __restrict x, Channel of,
+                                int64_t count, const R* next_grad, const R* next_x, Sums& to) {
+    float sums[kSumLanes] = {}, products[kSumLanes] = {};
+    const auto element = [&](int64_t i, int64_t k) {
+        const float normed = (static_cast<float>(x[i]) - of.mean) * of.inverse;
+        const float term =
+            kOfGradients ? elementwise::relu_gradient(static_cast<float>(grad[i]),
+                                                      normed * of.weight + of.bias)
+                         : normed;
+        sums[k] += term;
+        products[k] += term * normed;
+    };
+    int64_t i = 0;
+    for (; i + kSumLanes <= count; i += kSumLanes) {
+        if (i % kPiece == 0) {
+            if (kOfGradients) prefetch_row(next_grad + i, kPiece);
+            prefetch_row(next_x + i, kPiece);
+        }
+        for (int64_t k = 0; k < kSumLanes; ++k) element(i + k, k);
+    }
+    for (int64_t k = 0; i + k < count; ++k) element(i + k, k);
+    to.sum += joined(sums);
+    to.product += joined(products);
+}
+
+// The sums of a plane of a channel, of the norm where `grad` is null; the plane that is taken after it
+// lies `next` elements further.
+template <typename T>
+void add_planes(const T* grad, const T* x, Channel of, int64_t inner, int64_t next, Sums& to) {
+    using R = InLoops<T>;
+    constexpr int64_t kRun = std::is_same<T, R>::value ? kSumTerms : kBlock;
+    float wide[kBlock], of_y[kBlock];
+    for (int64_t i = 0; i < inner; i += kRun) {
+        const int64_t size = inner - i < kRun ? inner - i : kRun;
+        const R* const v = in_loops(x + i, wide, size);
+        const R* const g = grad ? in_loops(grad + i, of_y, size) : v;
+        const auto add = grad ? add_plane<true, R> : add_plane<false, R>;
+        constexpr bool kDirect = std::is_same<T, R>::value;
+        add(g, v, of, size, kDirect ? g + next : g, kDirect ? v + next : v, to);
+    }
+}
+
+// The gradient of elements of a channel; `means` are over the batch, of what comes through ReLU and
+// of its products with the norm.
+template <typename R, typename Out>
+STYLEFORGE_APART void plane_gradient(const R* __restrict grad, const R* __restrict x, Channel of,
+                                     Means means, Out* __restrict out, int64_t count) {
+    const float scale = of.inverse * of.weight;
+    for (int64_t k = 0; k < count; ++k) {
+        const float normed = (static_cast<float>(x[k]) - of.mean) * of.inverse;
+        const float through = elementwise::relu_gradient(static_cast<float>(grad[k]),
+                                                         normed * of.weight + of.bias);
+        out[k] = Out((through - (means.inner + normed * means.product)) * scale);
+    }
+}
+
 }  // namespace
 
 // As styleforge_row_norm in fusion.cu; weight and bias are FP32 and never null.
@@ -253,9 +330,10 @@ STYLEFORGE_EXPORT int styleforge_row_norm_cpu(int64_t threads, const void* x, co
     std::atomic<int> failed{0};
     with_type(type, [&](auto element) {
         using T = decltype(element);
-        // A norm alone takes the same time either way.
-        const int64_t moved = rows * width * static_cast<int64_t>(4 * sizeof(T));
-        const bool streams = type == 0 && residual != nullptr && moved > kCached &&
+        const int64_t bytes = rows * width * static_cast<int64_t>(sizeof(T));
+        ask_for_large_pages(y, bytes);
+        if (residual != nullptr) ask_for_large_pages(total, bytes);
+        const bool streams = type == 0 && (residual ? 4 : 2) * bytes > kCached &&
                              can_stream(y, width) && can_stream(total, width);
         const auto run = [&](int64_t begin, int64_t end) {
             Buffer<float> buffers(3 * width);
@@ -272,13 +350,20 @@ STYLEFORGE_EXPORT int styleforge_row_norm_cpu(int64_t threads, const void* x, co
                     residual ? static_cast<const T*>(residual) + at : nullptr;
                 if constexpr (std::is_same<T, float>::value) {
                     if (streams) {
-                        const double sum = stream_sum(from, beside, first,
-                                                      static_cast<float*>(total) + at, width,
-                                                      beside + width);
-                        const Moments of = moments_from(sum, first, width, centered, eps);
+                        const float* v = from;
+                        Moments of;
+                        if (residual != nullptr) {
+                            const double sum = stream_sum(from, beside, first,
+                                                          static_cast<float*>(total) + at, width,
+                                                          beside + width);
+                            of = moments_from(sum, first, width, centered, eps);
+                            v = first;
+                        } else {
+                            of = moments_of(from, width, centered, eps);
+                        }
                         with_activation(activation, [&](auto function) {
                             stream_normalized<decltype(function)>(
-                                first, of, weight, bias, static_cast<float*>(y) + at, width,
+                                v, of, weight, bias, static_cast<float*>(y) + at, width,
                                 from + width);
                         });
                         continue;
@@ -315,6 +400,7 @@ STYLEFORGE_EXPORT int styleforge_row_norm_backward_cpu(
     // Apart by other than a power of two: loads do not wait for stores to the same places of other
     // pages.
     const int64_t apart = width + 48;
+    ask_for_large_pages(dx, bytes_of(type, rows * width));
     const auto part_of_rows = [&](int64_t part, auto element, Buffer<float>& buffers) {
         using T = decltype(element);
         using R = InLoops<T>;
@@ -375,6 +461,7 @@ STYLEFORGE_EXPORT int styleforge_channels_relu_cpu(int64_t threads, const void* 
                                                    int64_t type, int64_t samples, int64_t channels,
                                                    int64_t inner) {
     const Channels of{mean, inverse, weight, bias};
+    ask_for_large_pages(y, bytes_of(type, samples * channels * inner));
     with_type(type, [&](auto element) {
         using T = decltype(element);
         each_run(samples, channels, inner, threads, [&](int64_t at, int64_t count, int64_t c,
@@ -428,27 +515,13 @@ STYLEFORGE_EXPORT int styleforge_channels_sums_cpu(int64_t threads, const void* 
                 });
         };
         const auto plane = [&](int64_t number) {
-            const int64_t c = number % channels;
-            const float scale = of.weight[c], shift = of.bias[c], middle = of.mean[c];
-            const float inverse_of = of.inverse[c];
-            double product = 0, sum = 0;
-            each_block(inner, [&](int64_t begin, int64_t size) {
-                float wide[kBlock], of_y[kBlock], through[kBlock], normed[kBlock];
-                const int64_t at = number * inner + begin;
-                const R* const v = in_loops(from + at, wide, size);
-                const R* const g = given ? in_loops(given + at, of_y, size) : v;
-                if (given != nullptr) prefetch_row(given + at + size, size);
-                for (int64_t k = 0; k < size; ++k) {
-                    normed[k] = (static_cast<float>(v[k]) - middle) * inverse_of;
-                    through[k] = elementwise::relu_gradient(static_cast<float>(g[k]),
-                                                            normed[k] * scale + shift);
-                }
-                const float* const terms = given ? through : normed;
-                product += sum_of(size, [&](int64_t k) { return terms[k] * normed[k]; });
-                sum += sum_of(size, [&](int64_t k) { return terms[k]; });
-            });
+            const int64_t c = number % channels, at = number * inner;
+            Sums of_plane;
+            add_planes(given ? given + at : given, from + at, Channel(of, c), inner, inner,
+                       of_plane);
             float* const to = partial + number / channels * 2 * channels + c;
-            to[0] = static_cast<float>(product), to[channels] = static_cast<float>(sum);
+            to[0] = static_cast<float>(of_plane.product);
+            to[channels] = static_cast<float>(of_plane.sum);
         };
         const int64_t count = last ? parts : samples * channels;
         parallel_for(count, threads_for(samples * channels * inner, threads),
@@ -468,6 +541,7 @@ STYLEFORGE_EXPORT int styleforge_channels_gradient_cpu(
     const float share = sums ? 1.f / static_cast<float>(samples * inner) : 0.f;
     const float* const of_weight = sums ? sums : mean;
     const float* const of_bias = sums ? sums + channels : mean;
+    ask_for_large_pages(dx, bytes_of(type, samples * channels * inner));
     with_type(type, [&](auto element) {
         using T = decltype(element);
         each_run(samples, channels, inner, threads, [&](int64_t at, int64_t count, int64_t c,
@@ -492,6 +566,59 @@ STYLEFORGE_EXPORT int styleforge_channels_gradient_cpu(
                 });
                 put_from_loops(to, out, size);
             });
+        });
+    });
+    return 0;
+}
+
+// Sums and gradient of channels one after another. Each stays in a core's caches, so that memory is
+// read once. sums: [2, channels], the gradients of weight and bias; inner is above 1.
+STYLEFORGE_EXPORT int styleforge_channels_backward_cpu(
+    int64_t threads, const void* grad, const void* x, const float* mean, const float* inverse,
+    const float* weight, const float* bias, float* sums, void* dx, int64_t type, int64_t samples,
+    int64_t channels, int64_t inner, int training) {
+    const Channels all{mean, inverse, weight, bias};
+    const int64_t apart = channels * inner, count = samples * apart;
+    const double share = training ? 1.0 / static_cast<double>(samples * inner) : 0;
+    ask_for_large_pages(dx, bytes_of(type, count));
+    const bool streams = type == 0 && can_stream(dx, inner) &&
+                         3 * count * static_cast<int64_t>(sizeof(float)) > kCached;
+    const auto channel = [&](int64_t c, auto element) {
+        using T = decltype(element);
+        using R = InLoops<T>;
+        const T* const from = static_cast<const T*>(x) + c * inner;
+        const T* const given = static_cast<const T*>(grad) + c * inner;
+        T* const to = static_cast<T*>(dx) + c * inner;
+        const Channel of(all, c);
+        Sums found;
+        for (int64_t at = 0; at < count; at += apart)
+            add_planes(given + at, from + at, of, inner, at + apart < count ? apart : 0, found);
+        sums[c] = static_cast<float>(found.product);
+        sums[channels + c] = static_cast<float>(found.sum);
+        const Means means{static_cast<float>(found.sum * share),
+                          static_cast<float>(found.product * share)};
+        alignas(64) float wide[kBlock], of_y[kBlock], made[kBlock];
+        for (int64_t at = 0; at < count; at += apart)
+            each_block(inner, [&](int64_t begin, int64_t size) {
+                const R* const v = in_loops(from + at + begin, wide, size);
+                const R* const g = in_loops(given + at + begin, of_y, size);
+                T* const place = to + at + begin;
+                if constexpr (std::is_same<T, float>::value) {
+                    for (int64_t k = 0; streams && k < size; k += kPiece) {
+                        plane_gradient(g + k, v + k, of, means, made, kPiece);
+                        stream(place + k, made);
+                    }
+                    if (streams) return;
+                }
+                R* const out = loops_place(place, made);
+                plane_gradient(g, v, of, means, out, size);
+                put_from_loops(place, out, size);
+            });
+    };
+    with_type(type, [&](auto element) {
+        parallel_for(channels, threads_for(count, threads), [&](int64_t begin, int64_t end) {
+            for (int64_t c = begin; c < end; ++c) channel(c, element);
+            if (streams) streamed();
         });
     });
     return 0;

@@ -1,5 +1,5 @@
 // Losses on the CPU: cross-entropy of rows of logits by an online softmax, its gradient, and the sum
-// of squared differences.
+// of squared differences and its gradient.
 //
 // A row is taken in blocks that stay in the first cache, and every sum has a fixed order, so that the
 // number of threads changes no bit. Arithmetic is in FP32.
@@ -9,8 +9,11 @@
 #include "../include/cpu/dtypes.h"
 #include "../include/cpu/export.h"
 #include "../include/cpu/half_rows.h"
+#include "../include/cpu/pages.h"
 #include "../include/cpu/parallel.h"
+#include "../include/cpu/streams.h"
 #include "../include/cpu/vector_math.h"
+#include "../include/cpu/with_type.h"
 #include "../include/loss/rows.h"
 
 namespace {
@@ -136,6 +139,13 @@ int run_rows(const StyleforgeRows& p, int64_t threads) {
     return 0;
 }
 
+template <typename R>
+inline void differences(const R* __restrict x, const R* __restrict y, float factor,
+                        R* __restrict out, int64_t count) {
+    for (int64_t i = 0; i < count; ++i)
+        out[i] = R(factor * (static_cast<float>(x[i]) - static_cast<float>(y[i])));
+}
+
 template <typename T>
 int squared_error(int64_t threads, const void* x, const void* y, float* parts, int64_t count) {
     const int64_t number = (count + kPart - 1) / kPart;
@@ -156,6 +166,35 @@ int squared_error(int64_t threads, const void* x, const void* y, float* parts, i
     return 0;
 }
 
+// dx = factor (x - y), past the caches where all of these would not stay in them.
+template <typename T>
+int squared_error_gradient(int64_t threads, float factor, const void* x, const void* y, void* dx,
+                           int64_t count) {
+    using R = InLoops<T>;
+    constexpr int64_t kSize = kPieceOf<T>;
+    const int64_t pieces = (count + kSize - 1) / kSize;
+    const int64_t bytes = count * static_cast<int64_t>(sizeof(T));
+    ask_for_large_pages(dx, bytes);
+    const bool streams = 3 * bytes > kCached && can_stream<T>(dx, kSize);
+    parallel_for(pieces, count < kSerial ? 1 : threads, [&](int64_t begin, int64_t end) {
+        alignas(64) float one[kSize], other[kSize], made[kSize];
+        alignas(64) T narrow[kSize];
+        for (int64_t at = begin * kSize; at < end * kSize && at < count; at += kSize) {
+            const int64_t size = count - at < kSize ? count - at : kSize;
+            const R* const a = in_loops(static_cast<const T*>(x) + at, one, size);
+            const R* const b = in_loops(static_cast<const T*>(y) + at, other, size);
+            T* const to = static_cast<T*>(dx) + at;
+            T* const place = streams && size == kSize ? narrow : to;
+            R* const out = loops_place(place, made);
+            differences(a, b, factor, out, size);
+            put_from_loops(place, out, size);
+            if (place == narrow) stream(to, narrow);
+        }
+        if (streams) streamed();
+    });
+    return 0;
+}
+
 }  // namespace
 
 // Runs `call` on at most `threads` threads; 1 if its type is FP64.
@@ -172,5 +211,16 @@ STYLEFORGE_EXPORT int styleforge_squared_error(long long threads, const void* x,
     if (type == 0) return squared_error<float>(threads, x, y, parts, count);
     if (type == 1) return squared_error<Half>(threads, x, y, parts, count);
     if (type == 2) return squared_error<BFloat16>(threads, x, y, parts, count);
+    return 1;
+}
+
+// dx = factor (x - y). 1 if the type is FP64.
+STYLEFORGE_EXPORT int styleforge_squared_error_gradient(long long threads, const void* x,
+                                                        const void* y, void* dx, long long type,
+                                                        long long count, double factor) {
+    const float of = static_cast<float>(factor);
+    if (type == 0) return squared_error_gradient<float>(threads, of, x, y, dx, count);
+    if (type == 1) return squared_error_gradient<Half>(threads, of, x, y, dx, count);
+    if (type == 2) return squared_error_gradient<BFloat16>(threads, of, x, y, dx, count);
     return 1;
 }

@@ -1,6 +1,6 @@
-// What turns data into the input of a model, on the CPU: embeddings of tokens with positions,
-// pictures as normalized tensors, and windows over series with their gradient. Arithmetic is in
-// FP32, and the number of threads changes no bit.
+// What turns data into the input of a model, on the CPU: embeddings of tokens with positions and
+// the gradient of their table, pictures as normalized tensors, and windows over series with their
+// gradient. Arithmetic is in FP32, and the number of threads changes no bit.
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 #include "../include/cpu/buffer.h"
 #include "../include/cpu/export.h"
+#include "../include/cpu/pages.h"
 #include "../include/cpu/parallel.h"
 #include "../include/cpu/streams.h"
 #include "../include/cpu/with_type.h"
@@ -140,6 +141,11 @@ void stream_embedded(const T* from, const T* added, T* to, int64_t width, float 
     embed_row(from, added, to, width, scale);
 }
 
+template <typename T>
+void add_row(const T* __restrict from, float* __restrict sums, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) sums[i] += static_cast<float>(from[i]);
+}
+
 inline float join(int64_t reduction, float a, float b) {
     if (reduction == kMax) return b > a || b != b ? b : a;
     if (reduction == kMin) return b < a || b != b ? b : a;
@@ -221,8 +227,10 @@ bool embed(int64_t threads, const Table& t, int64_t rows, const TokenOf& token_o
     std::atomic<bool> failed{false};
     with_type(t.type, [&](auto element) {
         using T = decltype(element);
-        const int64_t moved =
-            rows * t.width * static_cast<int64_t>(sizeof(T)) * (t.position ? 2 : 1);
+        const int64_t of_row = t.width * static_cast<int64_t>(sizeof(T));
+        const int64_t read = (rows < t.entries ? rows : t.entries) + (t.position ? rows : 0);
+        const int64_t moved = (rows + read) * of_row;
+        ask_for_large_pages(t.out, rows * of_row);
         const bool streams = t.type == 0 && moved > kCached && can_stream(t.out, t.width);
         parallel_for(rows, threads, [&](int64_t begin, int64_t end) {
             for (int64_t row = begin; row < end; ++row) {
@@ -286,6 +294,57 @@ STYLEFORGE_EXPORT int styleforge_embed_sequences(long long threads,
         numbers[row] = token;
         if (!given[row]) return padding;
         return token < 0 ? kMissing : token;
+    });
+    return 0;
+}
+
+// out: [entries, width], of each row of a table the sum of the rows of grad, [rows, width], whose
+// tokens have its number, in their order; zeros of `left_out` and of rows without tokens. A token
+// that is not in the table is left out.
+STYLEFORGE_EXPORT int styleforge_table_gradient(long long threads, const long long* tokens,
+                                                const void* grad, void* out, long long type,
+                                                long long rows, long long width,
+                                                long long entries, long long left_out) {
+    constexpr int64_t kColumns = 512, kChunks = 16;  // of a sum; for each thread, since rows differ
+    Buffer<int64_t> ends(entries + 1), order(rows);
+    if (!ends || !order) return 1;
+    const auto is_summed = [&](int64_t token) {
+        return token >= 0 && token < entries && token != left_out;
+    };
+    for (int64_t row = 0; row < rows; ++row)
+        if (is_summed(tokens[row])) ++ends[tokens[row] + 1];
+    for (int64_t entry = 0; entry < entries; ++entry) ends[entry + 1] += ends[entry];
+    // Where a number's rows begin becomes where they end.
+    for (int64_t row = 0; row < rows; ++row)
+        if (is_summed(tokens[row])) order[ends[tokens[row]]++] = row;
+    const int64_t blocks = (width + kColumns - 1) / kColumns;
+    with_type(type, [&](auto element) {
+        using T = decltype(element);
+        const T* const given = static_cast<const T*>(grad);
+        const int64_t bytes = entries * width * static_cast<int64_t>(sizeof(T));
+        ask_for_large_pages(out, bytes);
+        const int64_t of_grad = rows * width * static_cast<int64_t>(sizeof(T));
+        const bool streams = bytes + of_grad > kCached && can_stream<T>(out, width);
+        const auto run = [&](int64_t begin, int64_t end) {
+            alignas(64) float sums[kColumns];
+            alignas(64) T narrow[kColumns];
+            for (int64_t index = begin; index < end; ++index) {
+                const int64_t entry = index / blocks, at = index % blocks * kColumns;
+                const int64_t count = width - at < kColumns ? width - at : kColumns;
+                for (float& each : sums) each = 0;
+                for (int64_t i = entry > 0 ? ends[entry - 1] : 0; i < ends[entry]; ++i)
+                    add_row(given + order[i] * width + at, sums, count);
+                T* const to = static_cast<T*>(out) + entry * width + at;
+                if (!streams) {
+                    narrow_row(to, sums, count);
+                    continue;
+                }
+                narrow_row(narrow, sums, count);
+                for (int64_t i = 0; i < count; i += kPieceOf<T>) stream(to + i, narrow + i);
+            }
+            if (streams) streamed();
+        };
+        parallel_for(entries * blocks, threads, run, kChunks);
     });
     return 0;
 }

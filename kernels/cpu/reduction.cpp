@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "../include/cpu/export.h"
+#include "../include/cpu/pages.h"
 #include "../include/cpu/parallel.h"
 #include "../include/cpu/streams.h"
 #include "../include/cpu/sums.h"
@@ -82,6 +83,8 @@ STYLEFORGE_EXPORT int styleforge_reduce_backward_cpu(int64_t threads, const void
     const bool streams = type == 0 && can_stream(dx, length) &&
                          2 * rows * length * static_cast<int64_t>(sizeof(float)) > kCached;
     const int64_t blocks = (length + kBlock - 1) / kBlock;
+    const int64_t size = static_cast<int64_t>(type == 0 ? sizeof(float) : sizeof(Half));
+    ask_for_large_pages(dx, rows * length * size);
     const auto run = [&](int64_t number, auto element, auto function) {
         using T = decltype(element);
         const int64_t row = number / blocks, at = number % blocks * kBlock;

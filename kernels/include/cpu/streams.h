@@ -22,13 +22,18 @@ constexpr bool kStreams = true;
 constexpr bool kStreams = false;
 #endif
 
-constexpr int64_t kCached = 24 << 20;  // bytes: a last cache of 32 MiB holds more than these
-constexpr int64_t kLine = 16;   // elements of a line of memory
+constexpr int64_t kCached = 20 << 20;  // bytes: a last cache of 32 MiB holds more than these
+constexpr int64_t kLine = 16;   // elements of FP32 of a line of memory
 constexpr int64_t kPiece = 64;  // elements that are stored at once
 
-// A piece of a row, which begins at a line, becomes `from`: past the caches where there are such
+template <typename T>
+constexpr int64_t kPieceOf = kPiece * static_cast<int64_t>(sizeof(float) / sizeof(T));
+
+// A piece of a row, which begins at a line, becomes `made`: past the caches where there are such
 // stores. Other threads see it after `streamed`.
-inline void stream(float* to, const float* from) {
+inline void stream(void* place, const void* made) {
+    [[maybe_unused]] float* const to = static_cast<float*>(place);
+    [[maybe_unused]] const float* const from = static_cast<const float*>(made);
 #if defined(__AVX512F__)
     for (int64_t i = 0; i < kPiece; i += 16) _mm512_stream_ps(to + i, _mm512_loadu_ps(from + i));
 #elif defined(__AVX__)
@@ -36,7 +41,7 @@ inline void stream(float* to, const float* from) {
 #elif STYLEFORGE_STREAMS
     for (int64_t i = 0; i < kPiece; i += 4) _mm_stream_ps(to + i, _mm_loadu_ps(from + i));
 #else
-    std::memcpy(to, from, static_cast<size_t>(kPiece) * sizeof(float));
+    std::memcpy(place, made, static_cast<size_t>(kPiece) * sizeof(float));
 #endif
 }
 
@@ -52,8 +57,9 @@ STYLEFORGE_INLINE void prefetch(const void* from) {
 }
 
 // Whether rows of `width` at `to` are whole pieces, each of which begins at a line.
+template <typename T = float>
 inline bool can_stream(const void* to, int64_t width) {
-    return kStreams && width % kPiece == 0 &&
+    return kStreams && width % kPieceOf<T> == 0 &&
            reinterpret_cast<uintptr_t>(to) % (kLine * sizeof(float)) == 0;
 }
 

@@ -156,12 +156,18 @@ def block_sparse(
 def sparse_with_gradient(
     q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor, scale: float | None = None
 ) -> Tensor | None:
-    """`block_sparse_forward` where a gradient is wanted on a GPU, of the blocks that are seen.
+    """`block_sparse_forward` where a gradient is wanted: on a GPU of the blocks that are seen.
 
-    None for FP64 and under a compiler or a transform, which cannot wait for what is counted.
+    On a CPU it is PyTorch's with a whole mask, as without a gradient: what it kept spares backward
+    another forward. None for FP64 on a GPU and under a compiler or a transform, which cannot wait
+    for what is counted.
     """
     sparse.check(q, k, v, block_mask)
-    if not q.is_cuda or q.dtype == torch.float64 or is_watched():
+    if is_watched():
+        return None
+    if q.is_cpu:
+        return sparse.with_whole_mask(q, k, v, block_mask, scale)
+    if not q.is_cuda or q.dtype == torch.float64:
         return None
     return block_sparse(q, k, v, block_mask, scale, blocks.most_seen(block_mask))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -18,6 +18,9 @@ from kernels.ops.launcher import CpuLauncher, CudaLauncher
 
 NAME = "batch_norm_relu"
 PARTS_ON_CPU = 32  # of all samples, where channels lie together
+# Channels at least that are taken one by one on the CPU, and bytes of one at most that a core's
+# caches hold.
+LEAST_CHANNELS, MOST_BYTES = 32, 1 << 20
 THREADS, WARP = 256, 32
 _BLOCKS = 8  # of a pass over small planes, for each multiprocessor
 _TOGETHER = 4  # loads of a thread in a chunk of a large plane, as kTogether in channels.cuh
@@ -50,19 +53,18 @@ class Kernels(NamedTuple):
     Attributes:
         statistics: Called with x and eps. Gives FP32 [channels]: the means and the reciprocal
             deviations.
-        sums: Called with grad, x, and four FP32 tensors of channels: what x is normed by, weight
-            and bias. Gives FP32 [2, channels]: the gradients of weight and bias.
-        relu: Called with x, the four tensors of channels, and what it writes.
+        relu: Called with x, four FP32 tensors of channels, what x is normed by, weight and bias,
+            and what it writes.
         evaluate: As `relu`, with variances in place of the reciprocal deviations, and called with
             eps. Gives FP32 [channels]: the means, and the reciprocal deviations.
-        gradient: Called with grad, x, the four, the sums or None, and what it writes.
+        backward: Called with grad, x, the four, what it writes, and whether the statistics follow
+            from x. Gives FP32 [2, channels]: the gradients of weight and bias.
     """
 
     statistics: Callable[[Tensor, float], tuple[Tensor, Tensor]]
-    sums: Callable[..., Tensor]
     relu: Callable[..., None]
     evaluate: Callable[..., tuple[Tensor, Tensor]]
-    gradient: Callable[..., None]
+    backward: Callable[..., Tensor]
 
 
 def checked(
@@ -234,9 +236,8 @@ def backward(
     x = x.contiguous(memory_format=layout.memory_format)
     mean = mean.float().contiguous()
     of = (mean, inverse.float().contiguous(), *_parameters(weight, bias, mean))
-    sums = run.sums(grad, x, *of)
     dx = torch.empty_like(x)
-    run.gradient(grad, x, *of, sums if training else None, dx)
+    sums = run.backward(grad, x, *of, dx, training)
     return [dx, *_of_parameters(weight, bias, sums[0], sums[1])]
 
 
@@ -277,10 +278,22 @@ def on_cpu(launch: CpuLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
         relu(x, mean, inverse, weight, bias, y)
         return mean.clone(), inverse
 
-    def gradient(*given: Tensor | None) -> None:
-        launch("styleforge_channels_gradient_cpu", *given, *numbers)
+    # By the shape alone, so that the number of threads changes no bit.
+    of_channel = 2 * layout.each * dtype.itemsize
+    one_by_one = inner > 1 and channels >= LEAST_CHANNELS and of_channel <= MOST_BYTES
 
-    return Kernels(statistics, sums, relu, evaluate, gradient)
+    def backward(*given: Any) -> Tensor:
+        *tensors, dx, training = given
+        if one_by_one:
+            found = torch.empty(2, channels)
+            launch("styleforge_channels_backward_cpu", *tensors, found, dx, *numbers, training)
+            return found
+        found = sums(*tensors)
+        of_batch = found if training else None
+        launch("styleforge_channels_gradient_cpu", *tensors, of_batch, dx, *numbers)
+        return found
+
+    return Kernels(statistics, relu, evaluate, backward)
 
 
 def on_cuda(launch: CudaLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
@@ -352,11 +365,14 @@ def on_cuda(launch: CudaLauncher, layout: Layout, dtype: torch.dtype) -> Kernels
         affine(x, mean, var, weight, bias, y, middle, inverse, float(eps))
         return middle, inverse
 
-    def gradient(grad: Tensor, x: Tensor, *of: Tensor | None) -> None:
-        vector = takes_vectors(run, x, grad)
+    def backward(grad: Tensor, x: Tensor, *given: Any) -> Tensor:
+        *of, dx, training = given
+        found, vector = sums(grad, x, *of), takes_vectors(run, x, grad)
         launch(
             "styleforge_channels_gradient", blocks_of(vector), THREADS, grad, x, *of,
+            found if training else None, dx,
             TYPES[dtype], vector, count, channels, inner, samples * inner, chunks_of(vector),
         )  # fmt: skip
+        return found
 
-    return Kernels(statistics, sums, relu, evaluate, gradient)
+    return Kernels(statistics, relu, evaluate, backward)

@@ -21,7 +21,7 @@ _ROWS = (
     ((3, 1030), (1030,)),
 )
 # Channels of whole vectors and others, of pictures and of rows, many and few.
-_CHANNELS = ((2, 3, 2, 4), (3, 5, 7, 3), (9, 40), (2, 16, 40, 50))
+_CHANNELS = ((2, 3, 2, 4), (3, 5, 7, 3), (9, 40), (2, 16, 40, 50), (3, 33, 5, 64))
 
 
 def _normal(seed: int, *shape: int) -> Tensor:

@@ -177,8 +177,7 @@ def _depthwise_pointwise_conv(
     _check(what, x, depthwise, channels, "depthwise", depthwise_bias=depthwise_bias)
     middle = x.new_empty(0, depthwise.shape[0], 1, 1)
     _check(what, middle, pointwise, 1, "pointwise", pointwise_bias=pointwise_bias)
-    followed = needs_gradient(x, depthwise, depthwise_bias, pointwise, pointwise_bias)
-    if activation == "relu" and pointwise_bias is not None and (followed or _bias_is_apart(x)):
+    if activation == "relu" and pointwise_bias is not None and _bias_is_apart(x):
         y = F.conv2d(_depthwise(x, depthwise, depthwise_bias, sizes), pointwise)
         return add_relu(y, pointwise_bias.view(-1, 1, 1))
     y = _depthwise(x, depthwise, depthwise_bias, sizes)

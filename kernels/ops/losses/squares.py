@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -15,7 +13,6 @@ from kernels.ops.losses.rows import MOST_THREADS, check_reduction, wide
 PART = 1 << 16  # elements, of a part on the CPU
 MOST_BLOCKS = 1024
 GRADIENT_THREADS, GRADIENT_LOADS = 256, 2  # of a block; of 16 bytes of each tensor, of a thread
-NUMBERS = {"none": 0, "mean": 1, "sum": 2}  # as PyTorch's operators have them
 
 
 def check(x: Tensor, target: Tensor, reduction: str) -> None:
@@ -86,12 +83,18 @@ def gradient_in_pytorch(
 
 
 def gradient_on_cpu(
-    _launch: CpuLauncher, grad: Tensor, x: Tensor, target: Tensor, reduction: str = "mean"
+    launch: CpuLauncher, grad: Tensor, x: Tensor, target: Tensor, reduction: str = "mean"
 ) -> Tensor:
-    """By PyTorch's one kernel, without the zeros that its call for gradients begins with."""
+    """By cpu/loss.cpp; FP64, and of what is not reduced, by PyTorch."""
     _check_gradient(grad, x, target, reduction)
-    run: Any = torch.ops.aten.mse_loss_backward.grad_input
-    return run(grad, x, target, NUMBERS[reduction], grad_input=torch.empty_like(x))
+    if reduction == "none" or x.dtype == torch.float64 or not x.numel():
+        return gradient_in_pytorch(grad, x, target, reduction)
+    x, target = x.contiguous(), target.contiguous()
+    found = torch.empty_like(x)
+    factor = _scale(x, reduction) * float(grad)
+    given = x, target, found, TYPES[x.dtype], x.numel(), factor
+    launch("styleforge_squared_error_gradient", *given)
+    return found
 
 
 def gradient_on_cuda(

@@ -75,8 +75,9 @@ def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
             of_weight = of_weight * scale
     if kept.needs[2]:
         behind = position.shape[0] - start - tokens.shape[1]
-        # Also of one sequence: a view of grad could become the .grad of two parameters.
-        of_position = grad.sum(0)
+        # Of one sequence a copy, since a view of grad could become the .grad of two parameters;
+        # PyTorch's sum of a single row takes several times as long.
+        of_position = grad[0].clone() if grad.shape[0] == 1 else grad.sum(0)
         if start or behind:
             of_position = F.pad(of_position, (0, 0, start, behind))
     return None, of_weight, of_position, None, None

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from kernels.ops.cuda.calls import TYPES
 from kernels.ops.fusions.arguments import takes_vectors
-from kernels.ops.launcher import CudaLauncher
+from kernels.ops.launcher import CpuLauncher, CudaLauncher
 from kernels.ops.model_inputs import MOST
 
 _THREADS, _MOST_RUN, _LEAST_RUN = 256, 64, 8  # of a block: threads, and rows that it sums
@@ -42,6 +42,21 @@ def reference(tokens: Tensor, grad: Tensor, entries: int, left_out: int = -1) ->
     check(grad, tokens, entries)
     aten: Any = torch.ops.aten
     return aten.embedding_dense_backward(grad, tokens, entries, left_out, False)
+
+
+def launch_cpu(
+    launch: CpuLauncher, tokens: Tensor, grad: Tensor, entries: int, left_out: int = -1
+) -> Tensor:
+    """`embedding_backward` by the C++ kernel; FP64 by PyTorch."""
+    if grad.dtype not in TYPES:
+        return reference(tokens, grad, entries, left_out)
+    check(grad, tokens, entries)
+    width = grad.shape[-1]
+    out = grad.new_empty((entries, width))
+    given = tokens.contiguous(), grad.contiguous(), out
+    numbers = TYPES[grad.dtype], tokens.numel(), width, entries, left_out
+    launch("styleforge_table_gradient", *given, *numbers)
+    return out
 
 
 def launch_cuda(

@@ -71,8 +71,8 @@ MUTANTS = (
     Mutant(
         "the gradient of a large relu takes the bits of its first piece",
         "kernels/cpu/elementwise.cpp",
-        "keep_by_bits(grad + at, bits + at / kBits, kPiece, kept);",
-        "keep_by_bits(grad + at, bits, kPiece, kept);",
+        "keep_by_bits(grad + at, bits + at / kBits, kSize, kept);",
+        "keep_by_bits(grad + at, bits, kSize, kept);",
         (f"{BITS}::test_of_an_addition_the_bits_are_those_of_the_reference",),
     ),
     Mutant(
@@ -99,8 +99,8 @@ MUTANTS = (
     Mutant(
         "a pass over a convolution's result adds its bias alone",
         "kernels/ops/library/conv.py",
-        "(followed or _bias_is_apart(x)):",
-        "followed:",
+        "pointwise_bias is not None and _bias_is_apart(x):",
+        "False:",
         (f"{COMPOSED}::test_where_a_bias_is_a_pass_of_its_own_it_is_that_of_the_activation",),
     ),
     Mutant(
@@ -164,8 +164,8 @@ MUTANTS = (
     Mutant(
         "the gradients of a batch norm do not know that its statistics follow from x",
         "kernels/ops/fusions/channels.py",
-        "*of, sums if training else None, dx)",
-        "*of, None, dx)",
+        "*of, dx, training)",
+        "*of, dx, False)",
         (f"{FUSION}::test_results_and_gradients_are_pytorchs",),
     ),
     Mutant(

@@ -60,10 +60,10 @@ def token_embedding(
 
 
 @fused(
-    "",
+    CPU,
     reference=tables.reference,
     samples=tables.samples,
-    on_cpu="PyTorch's operations",
+    launch_cpu=tables.launch_cpu,
     cuda=CUDA,
     launch_cuda=tables.launch_cuda,
     tolerance_scale=8,
@@ -77,7 +77,7 @@ def embedding_backward(tokens: Tensor, grad: Tensor, entries: int, left_out: int
     Tokens are sorted, and every sum has a fixed order.
 
     Args:
-        tokens: int64 [...], rows of the table. One that is not in it has no gradient on a GPU.
+        tokens: int64 [...], rows of the table. One that is not in it has no gradient.
         grad: [..., size] of FP16, BF16, FP32 or FP64, by token. Sums are FP32 (FP64 in FP64).
         entries: Rows of the table.
         left_out: The row that has no gradient, such as that of a padding, or -1.

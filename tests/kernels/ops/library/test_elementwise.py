@@ -228,6 +228,24 @@ def test_the_number_of_threads_changes_no_bit(op):
 
 
 @NAMES
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_16_bits_that_go_past_the_caches_are_the_same(op, dtype):
+    if op.name in ("gelu_dropout", "prelu_bias"):
+        pytest.skip("what it draws or sums depends on other rows")
+    x, y, grad = (normal(seed, 2051, 2049).to(dtype) for seed in (0, 1, 2))
+
+    def results(rows: slice) -> tuple[Tensor, ...]:
+        leaves = [each[rows].clone().requires_grad_() for each in (x, y)]
+        found = op.operation(*leaves)
+        return found, *torch.autograd.grad(found, leaves, grad[rows])
+
+    whole = results(slice(None))
+    for rows in (slice(0, 3), slice(2048, 2051)):
+        for mine, theirs in zip(whole, results(rows), strict=True):
+            assert torch.equal(mine[rows], theirs)
+
+
+@NAMES
 def test_results_that_go_past_the_caches_are_the_same(op):
     # Of an odd number of elements, the last of which fill no line of memory.
     shape = (2051, 2049)

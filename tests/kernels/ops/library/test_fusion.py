@@ -382,6 +382,15 @@ def test_sums_and_norms_that_go_past_the_caches_are_the_same(kind):
         assert torch.equal(y[rows], alone[1])
 
 
+@pytest.mark.parametrize("name", ["layer_norm_relu", "layer_norm_gelu"])
+def test_norms_that_go_past_the_caches_are_the_same(name):
+    x, weight, bias = normal(0, 3050, 1024), normal(1, 1024), normal(2, 1024)
+    run = getattr(kf.ops, name)
+    y = run(x, [1024], weight, bias)
+    for rows in (slice(0, 3), slice(3047, 3050)):
+        assert torch.equal(y[rows], run(x[rows], [1024], weight, bias))
+
+
 def test_gradients_that_go_past_the_caches_are_the_same():
     x, residual, grad = (normal(seed, 2050, 1088) for seed in (0, 1, 2))
     weight, bias = normal(3, 1088), normal(4, 1088)
@@ -394,6 +403,16 @@ def test_gradients_that_go_past_the_caches_are_the_same():
     (whole,) = gradients(slice(None))
     for rows in (slice(0, 3), slice(2047, 2050)):
         assert torch.equal(whole[rows], gradients(rows)[0])
+
+
+def test_gradients_of_channels_that_go_past_the_caches_are_the_same():
+    x, grad = (normal(seed, 5, 64, 128, 64) for seed in (0, 1))
+    weight, bias, mean = (normal(seed, 64) for seed in (2, 3, 4))
+    run = torch.ops.styleforge.batch_norm_relu_backward
+    of = weight, bias, mean, mean.square() + 0.5, False, 1e-5
+    whole = run(grad, x, *of)[0]
+    for at in range(5):
+        assert torch.equal(whole[at : at + 1], run(grad[at : at + 1], x[at : at + 1], *of)[0])
 
 
 @pytest.mark.parametrize("name", ["sum_squared", "mean_abs"])

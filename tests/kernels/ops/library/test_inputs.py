@@ -225,6 +225,18 @@ def test_embeddings_that_go_past_the_caches_are_the_same(scale):
     assert torch.equal(found[:, :3], alone)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_gradients_of_tables_that_go_past_the_caches_are_the_same(dtype):
+    grad = normal(0, 5000, 1024).to(dtype)
+    tokens = torch.randint(-1, 901, (5000,), generator=torch.Generator().manual_seed(0))
+    found = torch.ops.styleforge.embedding_backward(tokens, grad, 900, 7)
+    inside = (tokens >= 0) & (tokens < 900) & (tokens != 7)
+    exact = torch.zeros(900, 1024, dtype=torch.float64)
+    exact.index_add_(0, tokens[inside], grad[inside].double())
+    torch.testing.assert_close(found, exact.to(dtype))
+    assert not found[7].any()
+
+
 def test_the_number_of_threads_changes_no_bit():
     x, weight = normal(0, 5, 3000), normal(1, 50, 24)
     tokens = torch.randint(50, (4, 20), generator=torch.Generator().manual_seed(0))
@@ -235,7 +247,9 @@ def test_the_number_of_threads_changes_no_bit():
             y = kf.ops.sliding_window(x, 7)
             back = OPS["sliding_window_backward"].operation(y, x, y, 7)
             embedded = kf.ops.embedding_position(tokens, weight, weight)
-            found.append((y, back, embedded, kf.ops.image_to_tensor(IMAGES, MEAN, STD, [20, 21])))
+            of_table = torch.ops.styleforge.embedding_backward(tokens, embedded, 50)
+            image = kf.ops.image_to_tensor(IMAGES, MEAN, STD, [20, 21])
+            found.append((y, back, embedded, of_table, image))
     finally:
         torch.set_num_threads(before)
     assert all(map(torch.equal, found[0], found[1]))

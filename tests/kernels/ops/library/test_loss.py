@@ -422,3 +422,17 @@ def test_on_a_gpu_the_gradient_of_a_weight_is_in_memory_once():
     chunk = 4 * linear.FEWEST_ROWS * (classes + 2 * features)  # of logits, and a product of them
     peak = peak_on_gpu(kf.ops.linear_cross_entropy, rows, classes, features)
     assert peak < 1.1 * (gradients + chunk)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_gradients_of_squares_that_go_past_the_caches_are_pytorchs(dtype):
+    generator = torch.Generator().manual_seed(0)
+    x, target = (torch.randn(2051, 2049, generator=generator).to(dtype) for _ in range(2))
+    for reduction, grad in (("sum", 0.3), ("mean", 3e4)):
+        given = torch.tensor(grad, dtype=dtype)
+        found = torch.ops.styleforge.mse_loss_backward(given, x, target, reduction)
+        factor = 2 * given.double() / (x.numel() if reduction == "mean" else 1)
+        expected = (factor * (x.double() - target.double())).to(dtype)
+        torch.testing.assert_close(found, expected)
+    with pytest.raises(ValueError, match=r"expected torch.float\d+|expected torch.bfloat16"):
+        torch.ops.styleforge.mse_loss_backward(x, x, target, "sum")
