@@ -20,7 +20,9 @@ __device__ __forceinline__ void by_type(long long type, const Use& use) {
         use(0.f);
 }
 
-constexpr int kAtOnce = 4;  // groups of a series, and windows, that a thread reduces side by side
+// Vectors of so many elements that a thread loads at once.
+template <int kCount>
+constexpr int kAtOnce = kCount > 4 ? 2 : 4;
 
 // Vectors of a row of a table that a thread takes, side by side with those of its neighbors, so that
 // reading a token and then its row, one after the other, is waited for once.
@@ -173,24 +175,24 @@ struct Spread {
 template <typename R, int kCount, bool kOne, typename T>
 __device__ __forceinline__ void reduce_groups(const T* row, float* to, unsigned count,
                                               unsigned elements, const Spread& of) {
+    constexpr int kLoads = kAtOnce<kCount>;
     const unsigned size = kOne ? kCount : elements;
-    for (unsigned first = of.lane; first < count; first += kAtOnce * of.lanes) {
-        R found[kAtOnce];
-        const T* from[kAtOnce];
-#pragma unroll
-        for (int u = 0; u < kAtOnce; ++u)  // beyond the end the last: no load is conditional
-            from[u] = row + min(first + u * of.lanes, count - 1) * size;
+    for (unsigned first = of.lane; first < count; first += kLoads * of.lanes) {
+        R found[kLoads];
         for (unsigned k = 0; k < size; k += kCount) {
-            float values[kAtOnce][kCount];
+            float values[kLoads][kCount];
 #pragma unroll
-            for (int u = 0; u < kAtOnce; ++u) load<kCount>(values[u], from[u] + k);
+            for (int u = 0; u < kLoads; ++u)
+                if (first + u * of.lanes < count)
+                    load<kCount>(values[u], row + (first + u * of.lanes) * size + k);
 #pragma unroll
-            for (int u = 0; u < kAtOnce; ++u)
+            for (int u = 0; u < kLoads; ++u)
 #pragma unroll
-                for (int c = 0; c < kCount; ++c) found[u].take(values[u][c]);
+                for (int c = 0; c < kCount; ++c)
+                    if (first + u * of.lanes < count) found[u].take(values[u][c]);
         }
 #pragma unroll
-        for (int u = 0; u < kAtOnce; ++u)
+        for (int u = 0; u < kLoads; ++u)
             if (first + u * of.lanes < count) to[first + u * of.lanes] = found[u].value;
     }
 }
@@ -422,16 +424,14 @@ extern "C" __global__ void __launch_bounds__(256, 4)
 
 // y: [rows, windows] of x: [rows, length]. A window is `size` groups of `group` elements, and `step`
 // groups behind the one before it; a block has `tile` windows of each of `tile_rows` rows, whose
-// groups it reduces first. `vector`: whether groups are of whole loads of 4 elements that lie aligned.
+// groups it reduces first. `vector`: whether 16 bytes of a group lie aligned.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_windows(const void* x, void* y, long long type, long long rows, long long length,
                        long long windows, long long size, long long step, long long reduction,
                        long long group, long long tile_rows, long long tile, int vector) {
     using namespace styleforge;
     __shared__ float held[kGroups];
-    // Of 32 bits: a division of 64 takes as long as all that a thread loads.
-    const unsigned of_tile = static_cast<unsigned>(tile);
-    const unsigned tiles = (static_cast<unsigned>(windows) + of_tile - 1) / of_tile;
+    const unsigned tiles = static_cast<unsigned>((windows + tile - 1) / tile);
     const long long first = blockIdx.x % tiles * tile, row = blockIdx.x / tiles * tile_rows;
     const unsigned own = static_cast<unsigned>(min(tile, windows - first));
     const unsigned own_rows = static_cast<unsigned>(min(tile_rows, rows - row));
@@ -454,37 +454,22 @@ extern "C" __global__ void __launch_bounds__(256, 4)
         const float unit = reduction == kMean ? 1.f / static_cast<float>(size * group) : 1.f;
         for (unsigned r = of_windows.row; r < own_rows; r += of_windows.rows) {
             T* const to = static_cast<T*>(y) + (row + r) * windows + first;
-            // Several windows at once, whose sums do not wait for one another.
-            for (unsigned i = of_windows.lane; i < own; i += kAtOnce * of_windows.lanes) {
-                const float* const groups = held + r * of_row;
-                unsigned at[kAtOnce];
-                R found[kAtOnce];
-#pragma unroll
-                for (int u = 0; u < kAtOnce; ++u)  // beyond the end the last: no read is conditional
-                    at[u] = min(i + u * of_windows.lanes, own - 1) * apart;
-                for (unsigned k = 0; k < of_window; ++k)
-#pragma unroll
-                    for (int u = 0; u < kAtOnce; ++u) found[u].take(groups[at[u] + k]);
-#pragma unroll
-                for (int u = 0; u < kAtOnce; ++u)
-                    if (i + u * of_windows.lanes < own)
-                        to[i + u * of_windows.lanes] = from_float<T>(found[u].value * unit);
+            for (unsigned i = of_windows.lane; i < own; i += of_windows.lanes) {
+                const float* const groups = held + r * of_row + i * apart;
+                R found;
+#pragma unroll 4
+                for (unsigned k = 0; k < of_window; ++k) found.take(groups[k]);
+                to[i] = from_float<T>(found.value * unit);
             }
         }
     };
-    const auto with_width = [&](auto element, auto width) {
+    with_type(type, vector, [&](auto element, auto width) {
         if (reduction == kMax)
             run(element, width, Largest{});
         else if (reduction == kMin)
             run(element, width, Smallest{});
         else
             run(element, width, Sum{});
-    };
-    by_type(type, [&](auto element) {
-        if (vector)
-            with_width(element, std::integral_constant<int, 4>{});
-        else
-            with_width(element, std::integral_constant<int, 1>{});
     });
 }
 

@@ -111,16 +111,10 @@ def launch_cuda(
             -(-rows // tile_rows) * -(-windows // tile),
             _THREADS,
             *(x, y, kind, rows, length, windows, of_window, apart, number),
-            *(group, tile_rows, tile, _in_fours(group, x)),
+            *(group, tile_rows, tile, takes_vectors(math.gcd(group, length), x)),
         )
 
     return _run(run, x, size, step, reduce)
-
-
-def _in_fours(group: int, x: Tensor) -> bool:
-    """Whether every group is of whole loads of 4 elements."""
-    aligned = x.data_ptr() % (4 * x.element_size()) == 0
-    return aligned and group % 4 == 0 and x.shape[-1] % 4 == 0
 
 
 def _grouped(size: int, step: int) -> tuple[int, int, int]:
