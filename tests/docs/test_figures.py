@@ -25,8 +25,6 @@ OF_NO_STYLE = {
         "library-cpu.json",
         "library-cuda.json",
         "library-compiled.json",
-        "library-groups.json",
-        "library-optim.json",
         "conversion.json",
     ),
 }

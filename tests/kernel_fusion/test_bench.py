@@ -268,8 +268,8 @@ def test_a_call_that_waits_for_the_gpu_is_timed_without_a_graph_and_none_is_begu
 
 def test_the_page_shows_the_stored_figures_or_says_that_there_are_none(tmp_path):
     text = PAGE.read_text("utf-8")
-    assert text.count("<!-- figures if measured: ") == 5
+    assert text.count("<!-- figures if measured: ") == 3
     assert refreshed(text, PAGE.parent) == text
     without = refreshed(text, tmp_path)
-    for name in ("library-cpu.json", "library-cuda.json", "library-optim.json"):
+    for name in ("library-cpu.json", "library-cuda.json"):
         assert f"Not measured yet: there is no `{name}` so far." in without

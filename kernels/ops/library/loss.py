@@ -471,9 +471,7 @@ def mse_loss(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     samples=samples.pairs_backward,
     tolerance_scale=4,
 )
-def mse_loss_backward(
-    grad: Tensor, x: Tensor, target: Tensor, reduction: str = "mean"
-) -> Tensor:
+def mse_loss_backward(grad: Tensor, x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """The gradient of `mse_loss` by x; that by target is its negative.
 
     Args:

@@ -72,9 +72,7 @@ def on_cuda(launch: CudaLauncher, x: Tensor, target: Tensor, reduction: str = "m
     return total
 
 
-def gradient_in_pytorch(
-    grad: Tensor, x: Tensor, target: Tensor, reduction: str = "mean"
-) -> Tensor:
+def gradient_in_pytorch(grad: Tensor, x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """What the gradient of x is."""
     _check_gradient(grad, x, target, reduction)
     dtype = wide(x.dtype)

@@ -237,6 +237,7 @@ def _shared_out(rows: int, table: Tensor, vector: bool) -> tuple[int, int]:
     parts = -(-of_row // (lanes * _OF_ROW))
     return -(-rows * parts * lanes // _THREADS), lanes
 
+
 def _positions(
     embed: Callable[..., None],
     tokens: Tensor,
