@@ -8,13 +8,14 @@
 #include "include/fusion/row_norm.cuh"
 
 // y = activation(norm(x + residual) * weight + bias), total = x + residual. [rows, width]; weight
-// and bias: [width]. What is null is left out. A row has `team` threads, of kMost elements each at
-// most.
+// and bias: [width]. What is null is left out. statistics: FP32 [rows, 2], the mean, which is 0 where
+// it is not subtracted, and the reciprocal of the deviation. A row has `team` threads, of kMost elements
+// each at most.
 extern "C" __global__ void __launch_bounds__(512, 2)
     styleforge_row_norm(const void* x, const void* residual, const void* weight, const void* bias,
-                        void* total, void* y, long long type, int vector, long long activation,
-                        long long rows, long long width, long long team, int centered,
-                        double eps) {
+                        void* total, void* y, float* statistics, long long type, int vector,
+                        long long activation, long long rows, long long width, long long team,
+                        int centered, double eps) {
     using namespace styleforge;
     using namespace styleforge::fusion;
     __shared__ float shared[Team::kShared];
@@ -30,7 +31,8 @@ extern "C" __global__ void __launch_bounds__(512, 2)
                 Row<kCount, kMost<kCount>>{own, row < rows ? length : 0, length, row * width},
                 static_cast<const T*>(x), static_cast<const T*>(residual),
                 static_cast<const T*>(weight), static_cast<const T*>(bias),
-                static_cast<T*>(total), static_cast<T*>(y), centered, static_cast<float>(eps));
+                static_cast<T*>(total), static_cast<T*>(y), statistics + 2 * row, centered,
+                static_cast<float>(eps));
         });
     });
 }
@@ -39,14 +41,14 @@ extern "C" __global__ void __launch_bounds__(512, 2)
 // [blocks, teams of a block, 2, width], each team's sums of the gradients of weight and bias, or null.
 extern "C" __global__ void __launch_bounds__(styleforge::fusion::kBackwardThreads, 2)
     styleforge_row_norm_backward(const void* grad, const void* added, const void* x,
-                                 const void* weight, const void* bias, void* dx, float* partial,
-                                 long long type, long long activation, long long rows,
-                                 long long width, long long team, int centered, double eps) {
+                                 const void* weight, const void* bias, const float* statistics,
+                                 void* dx, float* partial, long long type, long long activation,
+                                 long long rows, long long width, long long team, int centered) {
     using namespace styleforge;
     using namespace styleforge::fusion;
     __shared__ float shared[Team::kShared];
-    const NormGradient p{grad,       added, x,     weight, bias,     dx, partial,
-                         activation, rows,  width, team,   centered, eps};
+    const NormGradient p{grad,    added,      x,    weight, bias, statistics, dx,
+                         partial, activation, rows, width,  team, centered};
     __shared__ uint4 pieces[Stage::kPieces];
     with_type(type, 1, [&](auto element, auto count) {
         using T = decltype(element);
@@ -59,15 +61,15 @@ extern "C" __global__ void __launch_bounds__(styleforge::fusion::kBackwardThread
 // The same, element by element, of which a thread holds fewer: a block has 512 threads.
 extern "C" __global__ void __launch_bounds__(512, 1)
     styleforge_row_norm_backward_elements(const void* grad, const void* added, const void* x,
-                                          const void* weight, const void* bias, void* dx,
-                                          float* partial, long long type, long long activation,
-                                          long long rows, long long width, long long team,
-                                          int centered, double eps) {
+                                          const void* weight, const void* bias,
+                                          const float* statistics, void* dx, float* partial,
+                                          long long type, long long activation, long long rows,
+                                          long long width, long long team, int centered) {
     using namespace styleforge;
     using namespace styleforge::fusion;
     __shared__ float shared[Team::kShared];
-    const NormGradient p{grad,       added, x,     weight, bias,     dx, partial,
-                         activation, rows,  width, team,   centered, eps};
+    const NormGradient p{grad,    added,      x,    weight, bias, statistics, dx,
+                         partial, activation, rows, width,  team, centered};
     with_type(type, 0, [&](auto element, auto) {
         row_norm_gradients<false, kMostElements, decltype(element), 1>(p, Stage{nullptr}, shared);
     });
@@ -82,10 +84,19 @@ extern "C" __global__ void __launch_bounds__(1024)
     __shared__ float shared[32][33];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const long long first = 32ll * blockIdx.x, column = first + lane;
+    constexpr int kAtOnce = 12;  // rows of `partial` that a warp waits for together
     float sum = 0;
     if (column < 2 * width)
-#pragma unroll 4
-        for (long long i = warp; i < teams; i += 32) sum += partial[i * 2 * width + column];
+        for (long long begin = warp; begin < teams; begin += 32 * kAtOnce) {
+            float parts[kAtOnce];
+#pragma unroll
+            for (int k = 0; k < kAtOnce; ++k) {
+                const long long i = begin + 32 * k;
+                parts[k] = i < teams ? partial[i * 2 * width + column] : 0;
+            }
+#pragma unroll
+            for (int k = 0; k < kAtOnce; ++k) sum += parts[k];
+        }
     shared[warp][lane] = sum;
     __syncthreads();
     // A warp takes a column: what 32 warps have of it.

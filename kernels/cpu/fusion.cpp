@@ -43,6 +43,7 @@ STYLEFORGE_INLINE void prefetch_row(const T* from, int64_t count) {
 
 struct Moments {
     float mean, inverse;
+    void store(float* to) const { to[0] = mean, to[1] = inverse; }
 };
 
 // Of a row whose sum is known.
@@ -324,9 +325,9 @@ STYLEFORGE_APART void plane_gradient(const R* __restrict grad, const R* __restri
 // As styleforge_row_norm in fusion.cu; weight and bias are FP32 and never null.
 STYLEFORGE_EXPORT int styleforge_row_norm_cpu(int64_t threads, const void* x, const void* residual,
                                               const float* weight, const float* bias, void* total,
-                                              void* y, int64_t type, int64_t activation,
-                                              int64_t rows, int64_t width, int centered,
-                                              double eps) {
+                                              void* y, float* statistics, int64_t type,
+                                              int64_t activation, int64_t rows, int64_t width,
+                                              int centered, double eps) {
     std::atomic<int> failed{0};
     with_type(type, [&](auto element) {
         using T = decltype(element);
@@ -361,6 +362,7 @@ STYLEFORGE_EXPORT int styleforge_row_norm_cpu(int64_t threads, const void* x, co
                         } else {
                             of = moments_of(from, width, centered, eps);
                         }
+                        of.store(statistics + 2 * row);
                         with_activation(activation, [&](auto function) {
                             stream_normalized<decltype(function)>(
                                 v, of, weight, bias, static_cast<float*>(y) + at, width,
@@ -374,6 +376,7 @@ STYLEFORGE_EXPORT int styleforge_row_norm_cpu(int64_t threads, const void* x, co
                                         width)
                              : in_fp32(from, first, width);
                 const Moments of = moments_of(v, width, centered, eps);
+                of.store(statistics + 2 * row);
                 prefetch_row(from + width, width);
                 if (residual != nullptr) prefetch_row(beside + width, width);
                 T* const to = static_cast<T*>(y) + at;
@@ -394,8 +397,8 @@ STYLEFORGE_EXPORT int styleforge_row_norm_cpu(int64_t threads, const void* x, co
 // As styleforge_row_norm_backward in fusion.cu; partial is [parts, 2, width] and never null.
 STYLEFORGE_EXPORT int styleforge_row_norm_backward_cpu(
     int64_t threads, const void* grad, const void* added, const void* x, const float* weight,
-    const float* bias, void* dx, float* partial, int64_t type, int64_t activation, int64_t rows,
-    int64_t width, int64_t parts, int centered, double eps) {
+    const float* bias, const float* statistics, void* dx, float* partial, int64_t type,
+    int64_t activation, int64_t rows, int64_t width, int64_t parts, int centered) {
     std::atomic<int> failed{0};
     // Apart by other than a power of two: loads do not wait for stores to the same places of other
     // pages.
@@ -416,7 +419,7 @@ STYLEFORGE_EXPORT int styleforge_row_norm_backward_cpu(
             const T* const given = static_cast<const T*>(grad) + at;
             const float* const v = in_fp32(from, wide, width);
             const R* const g = in_loops(given, of_y, width);
-            const Moments of = moments_of(v, width, centered, eps);
+            const Moments of = {statistics[2 * row], statistics[2 * row + 1]};
             Means means;
             with_activation(activation, [&](auto function) {
                 using Activation = decltype(function);

@@ -34,6 +34,25 @@ struct Team {
         exchange(values);
         over_lanes<kMostWarps / 2>(values);
     }
+    // Of two, the lower lanes of a warp sum one and the upper lanes the other: half of the instructions.
+    __device__ __forceinline__ void sum(float (&values)[2]) const {
+        static_assert(kMostWarps == 16, "half of a warp's lanes take what the warps left");
+        const int half = threadIdx.x % 32 / 16, other = lane % 16, warp = threadIdx.x / 32;
+        const float given = half ? values[0] : values[1], kept = half ? values[1] : values[0];
+        float own[1] = {kept + __shfl_xor_sync(0xffffffffu, given, 16)};
+        over_lanes<8>(own);
+        if (size > 32) {
+            const int first = (threadIdx.x - lane) / 32;
+            turn ^= kShared / 2;
+            float* const sums = shared + turn + half;
+            if (other == 0) sums[2 * warp] = own[0];
+            __syncthreads();
+            own[0] = other < size / 32 ? sums[2 * (first + other)] : 0;
+            over_lanes<8>(own);
+        }
+        values[0] = __shfl_sync(0xffffffffu, own[0], 0);
+        values[1] = __shfl_sync(0xffffffffu, own[0], 16);
+    }
     // Has in lane i what the values are in warp i % kMostWarps of the team, or 0 where there is none.
     // Within a warp all lanes have the same.
     template <int kCount>

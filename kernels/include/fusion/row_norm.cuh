@@ -96,6 +96,21 @@ struct Stage {
     }
 };
 
+// What a row is normed by: forward keeps it for backward.
+struct Moments {
+    float mean, inverse;  // of what is not centered 0; the reciprocal of the deviation
+
+    static __device__ __forceinline__ Moments load(const float* from) {
+        float both[2];
+        styleforge::load<2>(both, from);
+        return {both[0], both[1]};
+    }
+    __device__ __forceinline__ void store(float* to) const {
+        const float both[2] = {mean, inverse};
+        styleforge::store<2>(to, both);
+    }
+};
+
 // A row of which each thread holds `kHeld` elements at most, in groups of kCount.
 template <int kCount, int kHeld>
 struct Row {
@@ -115,12 +130,12 @@ struct Row {
             if (at < held) use(group, at);
         }
     }
-    // Has `values` less their mean if `centered`; the reciprocal of their deviation. The threads of a
-    // row wait for each other once: a warp takes deviations from a mean of its own, and what these are
-    // of the row follows from the means (Chan et al., 1979).
-    __device__ __forceinline__ float normalize(float (&values)[kGroups][kCount], int centered,
-                                               float eps) const {
-        if (!centered) return rsqrtf(team.sum(less(values, 0)) * share() + eps);
+    // Has `values` less their mean if `centered`. The threads of a row wait for each other once: a warp
+    // takes deviations from a mean of its own, and what these are of the row follows from the means
+    // (Chan et al., 1979).
+    __device__ __forceinline__ Moments center(float (&values)[kGroups][kCount], int centered,
+                                              float eps) const {
+        if (!centered) return {0.f, rsqrtf(team.sum(less(values, 0)) * share() + eps)};
         float sum[1] = {};
         each([&](int group, int) {
 #pragma unroll
@@ -131,7 +146,7 @@ struct Row {
         float moments[2] = {sum[0], less(values, own)};
         float squares[1] = {moments[1]};
         Team::over_lanes<16>(squares);
-        if (team.size == 32) return rsqrtf(squares[0] * share() + eps);
+        if (team.size == 32) return {own, rsqrtf(squares[0] * share() + eps)};
         moments[1] = squares[0];
         team.exchange(moments);
         const int count = of_warp(team.lane % Team::kMostWarps);
@@ -141,7 +156,7 @@ struct Row {
         squares[0] = moments[1] + count * apart * apart;
         Team::over_lanes<Team::kMostWarps / 2>(squares);
         less(values, mean - own);
-        return rsqrtf(squares[0] * share() + eps);
+        return {mean, rsqrtf(squares[0] * share() + eps)};
     }
 
  private:
@@ -173,7 +188,7 @@ struct Row {
 template <typename T, int kCount, typename Activation>
 __device__ __forceinline__ void row_norm(const Row<kCount, kMost<kCount>>& row, const T* x,
                                          const T* residual, const T* weight, const T* bias,
-                                         T* total, T* y, int centered, float eps) {
+                                         T* total, T* y, float* statistics, int centered, float eps) {
     constexpr int kGroups = kMost<kCount> / kCount;
     using Vector = AlignedVector<T, kCount>;
     float values[kGroups][kCount];
@@ -208,61 +223,76 @@ __device__ __forceinline__ void row_norm(const Row<kCount, kMost<kCount>>& row, 
             });
         }
     }
-    const float inverse = row.normalize(values, centered, eps);
+    const Moments of = row.center(values, centered, eps);
+    if (row.team.lane == 0 && row.held > 0) of.store(statistics);
     row.each([&](int group, int at) {
         float w[kCount], b[kCount];
         load_or(w, weight, at, 1.f);
         load_or(b, bias, at, 0.f);
 #pragma unroll
         for (int k = 0; k < kCount; ++k)
-            w[k] = Activation::template value<CudaMath>(values[group][k] * inverse * w[k] + b[k]);
+            w[k] = Activation::template value<CudaMath>(values[group][k] * of.inverse * w[k] + b[k]);
         store<kCount>(y + row.begin + at, w);
     });
 }
 
-// Adds a row's share to `of_weight` and `of_bias`. If kStaged, the row is in `stage`, and the row that
-// takes its place, `ahead` elements on if there is one, is copied there; else that is brought into the
-// L2 cache.
+// What the gradients of a norm are computed of; see styleforge_row_norm_backward.
+struct NormGradient {
+    const void *grad, *added, *x, *weight, *bias;
+    const float* statistics;
+    void* dx;
+    float* partial;
+    long long activation, rows, width, team;
+    int centered;
+};
+
+// Adds a row's share to `of_weight` and `of_bias`. If kStaged, the row is in `stage`, and if there is
+// `more`, the row that takes its place, `ahead` elements on, is copied there; else that is brought into
+// the L2 cache. share: of an element in a mean.
 template <bool kStaged, typename T, int kCount, int kHeld>
 __device__ __forceinline__ void row_norm_gradient(
-    const Row<kCount, kHeld>& row, const Stage& stage, const T* grad, const T* added,
-    const T* x, const T* weight, const T* bias, T* dx, long long activation, long long ahead,
-    float (&of_weight)[kHeld / kCount][kCount], float (&of_bias)[kHeld / kCount][kCount],
-    int centered, float eps) {
+    const NormGradient& p, const Row<kCount, kHeld>& row, const Moments& of, const Stage& stage,
+    bool more, long long ahead, float share, float (&of_weight)[kHeld / kCount][kCount],
+    float (&of_bias)[kHeld / kCount][kCount]) {
+    using Vector = AlignedVector<T, kCount>;
     float values[kHeld / kCount][kCount], inner[kHeld / kCount][kCount];
+    const T* const x = static_cast<const T*>(p.x) + row.begin;
+    const T* const grad = static_cast<const T*>(p.grad) + row.begin;
+    const T* const added = static_cast<const T*>(p.added) + row.begin;
     if constexpr (kStaged) stage.template wait<kCount>();
     row.each([&](int group, int at) {
-        const T *const of_x = x + row.begin + at, *const of_grad = grad + row.begin + at;
         if constexpr (kStaged) {
             load<kCount>(values[group], reinterpret_cast<const T*>(stage.template at<kCount>(group, 0)));
             load<kCount>(inner[group], reinterpret_cast<const T*>(stage.template at<kCount>(group, 1)));
         } else {
-            load<kCount>(values[group], of_x);
-            load<kCount>(inner[group], of_grad);
+            load<kCount>(values[group], x + at);
+            load<kCount>(inner[group], grad + at);
         }
-        if (ahead == 0) return;
-        if constexpr (kStaged) {
-            stage.template copy<kCount>(group, 0, of_x + ahead);
-            stage.template copy<kCount>(group, 1, of_grad + ahead);
-        } else {
-            prefetch(of_x + ahead);
-            prefetch(of_grad + ahead);
-        }
-        if (added != nullptr) prefetch(added + row.begin + at + ahead);
     });
+    if (more)
+        row.each([&](int group, int at) {
+            if constexpr (kStaged) {
+                stage.template copy<kCount>(group, 0, x + at + ahead);
+                stage.template copy<kCount>(group, 1, grad + at + ahead);
+            } else {
+                prefetch(x + at + ahead);
+                prefetch(grad + at + ahead);
+            }
+            if (p.added != nullptr) prefetch(added + at + ahead);
+        });
     if constexpr (kStaged) stage.end_row(), stage.template next<kCount>();
-    const float inverse = row.normalize(values, centered, eps);
     float sums[2] = {};  // of what comes through, and of its product with the norm
     // Not the whole function: it would take more registers to have it three times.
-    with_activation(activation, [&](auto function) {
+    with_activation(p.activation, [&](auto function) {
         using Activation = decltype(function);
         row.each([&](int group, int at) {
             float w[kCount], b[kCount];
-            load_or(w, weight, at, 1.f);
-            load_or(b, bias, at, 0.f);
+            load_or(w, static_cast<const T*>(p.weight), at, 1.f);
+            load_or(b, static_cast<const T*>(p.bias), at, 0.f);
 #pragma unroll
             for (int k = 0; k < kCount; ++k) {
-                const float normed = values[group][k] *= inverse;
+                const float normed = values[group][k] =
+                    (values[group][k] - of.mean) * of.inverse;
                 const float g = Activation::template gradient<CudaMath>(inner[group][k],
                                                                         normed * w[k] + b[k]);
                 of_weight[group][k] += g * normed;
@@ -273,28 +303,30 @@ __device__ __forceinline__ void row_norm_gradient(
             }
         });
     });
-    float out[kHeld / kCount][kCount] = {};  // what it is added to arrives while all wait
-    if (added != nullptr)
-        row.each([&](int group, int at) { load<kCount>(out[group], added + row.begin + at); });
+    Vector others[kHeld / kCount];  // they arrive while all wait
+    if (p.added != nullptr)
+        row.each([&](int group, int at) {
+            others[group] = *reinterpret_cast<const Vector*>(added + at);
+        });
     row.team.sum(sums);
-    const float sum = centered ? sums[0] * row.share() : 0, product = sums[1] * row.share();
+    // What the sum of `inner` takes from an element's gradient, and, times the norm, that with it.
+    const float scale = of.inverse * share;
+    const float sum = p.centered ? sums[0] * scale : 0, product = sums[1] * scale;
+    T* const dx = static_cast<T*>(p.dx) + row.begin;
     row.each([&](int group, int at) {
+        float(&out)[kCount] = inner[group];
 #pragma unroll
         for (int k = 0; k < kCount; ++k)
-            out[group][k] += inverse * (inner[group][k] - sum - values[group][k] * product);
-        store<kCount>(dx + row.begin + at, out[group]);
+            out[k] = out[k] * of.inverse - sum - values[group][k] * product;
+        if (p.added != nullptr) {
+            float more_of[kCount];
+            widen(more_of, others[group]);
+#pragma unroll
+            for (int k = 0; k < kCount; ++k) out[k] += more_of[k];
+        }
+        store<kCount>(dx + at, out);
     });
 }
-
-// What the gradients of a norm are computed of; see styleforge_row_norm_backward.
-struct NormGradient {
-    const void *grad, *added, *x, *weight, *bias;
-    void* dx;
-    float* partial;
-    long long activation, rows, width, team;
-    int centered;
-    double eps;
-};
 
 // The rows of a block, and its sums of the gradients of parameters.
 template <bool kStaged, int kHeld, typename T, int kCount>
@@ -306,7 +338,6 @@ __device__ __forceinline__ void row_norm_gradients(const NormGradient& p, const 
     int own;
     const Team team = Team::of_thread(size, shared, own);
     const unsigned at_once = blockDim.x >> Team::log2_of(size);
-    const float eps = static_cast<float>(p.eps);
     float of_weight[Held::kGroups][kCount] = {}, of_bias[Held::kGroups][kCount] = {};
     const unsigned rows = static_cast<unsigned>(p.rows), step = gridDim.x * at_once;
     const auto held_of = [&](unsigned row) {
@@ -325,15 +356,20 @@ __device__ __forceinline__ void row_norm_gradients(const NormGradient& p, const 
             stage.end_row(), stage.template next<kCount>();
         }
     }
+    // They arrive while the row before is worked on.
+    const auto moments_of = [&](unsigned row) {
+        return row < rows ? Moments::load(p.statistics + 2ll * row) : Moments{0.f, 0.f};
+    };
+    Moments next = moments_of(blockIdx.x * at_once + own);
+    const long long ahead = 1ll * kAhead * step * width;
+    const float share = share_of(width);
     // The same for all teams of a block, which wait for each other.
     for (unsigned first = blockIdx.x * at_once; first < rows; first += step) {
         const unsigned row = first + own;
-        const long long ahead = row + kAhead * step < rows ? kAhead * step * p.width : 0;
-        row_norm_gradient<kStaged, T>(
-            held_of(row), stage, static_cast<const T*>(p.grad), static_cast<const T*>(p.added),
-            static_cast<const T*>(p.x), static_cast<const T*>(p.weight),
-            static_cast<const T*>(p.bias), static_cast<T*>(p.dx), p.activation, ahead, of_weight,
-            of_bias, p.centered, eps);
+        const Moments of = next;
+        next = moments_of(row + step);
+        row_norm_gradient<kStaged, T>(p, held_of(row), of, stage, row + kAhead * step < rows, ahead,
+                                      share, of_weight, of_bias);
     }
     if (p.partial == nullptr) return;
     float* to = p.partial + (1ll * blockIdx.x * at_once + own) * 2 * p.width;

@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast, get_args
 
 import torch
 from torch import Tensor
@@ -82,16 +82,17 @@ def row_norm(
     assert first == "run"
 
     def save(given: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
-        of = dict(zip(names, given, strict=True))
-        return [results[0] if "residual" in of else of["x"], of["weight"], of.get("bias")]
+        of, x = dict(zip(names, given, strict=True)), results[0]
+        x = x if "residual" in of else of["x"]
+        return [x, of["weight"], of.get("bias"), results[-1]]
 
     def backward(kept: Kept, *grads: Tensor) -> Sequence[Gradient]:
-        x, weight, bias = kept.tensors
+        x, weight, bias, statistics = kept.tensors
         of = dict(zip(names, kept.options, strict=True))
         norm, (*added, grad) = norm_of(of), grads
         found = iter(
             getattr(torch.ops, NAMESPACE).row_norm_backward(
-                grad, x, of["normalized_shape"], weight, bias, *(added or [None]),
+                grad, x, of["normalized_shape"], weight, bias, statistics, *(added or [None]),
                 norm.activation, norm.centered, of["eps"],
             )
         )  # fmt: skip
@@ -113,10 +114,33 @@ def row_norm(
         tolerance_scale=4,
         save=save,
         backward=backward,
+        statistics=1,
+        finish=_without_statistics,
         refuses=functools.partial(refuses_rows, row_kernels.MOST_WIDTH),
         aliases=aliases,
         is_flat=is_flat,
         timed=TIMED,
         complete=with_list(functools.partial(spell, None), "normalized_shape"),
     )
-    return cast("Callable[[Callable[P, R]], Callable[P, R]]", register)
+
+    def registered(signature: Callable[P, R]) -> Callable[P, R]:
+        return cast("Callable[P, R]", register(_with_statistics(signature)))
+
+    return registered
+
+
+def _with_statistics(signature: Callable[..., Any]) -> Callable[..., Any]:
+    """A signature as the dispatcher sees it: forward keeps the statistics for backward."""
+
+    @functools.wraps(signature)
+    def kept(*_: Any, **__: Any) -> Any: ...
+
+    own = inspect.signature(signature, eval_str=True)
+    results = 1 if own.return_annotation is Tensor else len(get_args(own.return_annotation))
+    returned = tuple.__class_getitem__((Tensor,) * (results + 1))
+    setattr(kept, "__signature__", own.replace(return_annotation=returned))  # noqa: B010
+    return kept
+
+
+def _without_statistics(_: Sequence[Any], results: tuple[Tensor, ...]) -> Any:
+    return results[0] if len(results) == 2 else results[:-1]

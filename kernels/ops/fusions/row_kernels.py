@@ -59,13 +59,14 @@ def forward_on_cpu(
     bias: Tensor | None,
     eps: float,
     residual: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor]:
     """As `reference`, by C++."""
     given = checked(norm.name, x, normalized_shape, weight, bias, launch, residual=residual)
     if _runs_on_pytorch(given):
         return reference(norm, x, normalized_shape, weight, bias, eps, residual)
     y = torch.empty_like(given.x)
     total = given.x if residual is None else torch.empty_like(given.x)
+    statistics = given.x.new_empty((given.rows, 2), dtype=torch.float32)
     launch(
         "styleforge_row_norm_cpu",
         given.x,
@@ -73,6 +74,7 @@ def forward_on_cpu(
         *_parameters(given),
         total,
         y,
+        statistics,
         TYPES[given.x.dtype],
         ACTIVATIONS.index(norm.activation),
         given.rows,
@@ -80,7 +82,7 @@ def forward_on_cpu(
         norm.centered,
         float(eps),
     )
-    return total, y
+    return total, y, statistics
 
 
 def backward_on_cpu(
@@ -90,16 +92,19 @@ def backward_on_cpu(
     normalized_shape: list[int],
     weight: Tensor | None,
     bias: Tensor | None,
+    statistics: Tensor,
     added: Tensor | None,
     activation: str,
     centered: bool,
     eps: float,
 ) -> list[Tensor]:
     """As `reference_backward`, by C++."""
-    given = checked_backward(grad, x, normalized_shape, weight, bias, added, activation, launch)
+    given = checked_backward(
+        grad, x, normalized_shape, weight, bias, statistics, added, activation, launch
+    )
     if _runs_on_pytorch(given):
         return reference_backward(
-            grad, x, normalized_shape, weight, bias, added, activation, centered, eps
+            grad, x, normalized_shape, weight, bias, statistics, added, activation, centered, eps
         )
     dx, parts = torch.empty_like(given.x), min(PARTS_ON_CPU, given.rows)
     partial = torch.empty(parts, 2, given.width)
@@ -109,6 +114,7 @@ def backward_on_cpu(
         *given.same,
         given.x,
         *_parameters(given),
+        statistics.float().contiguous(),
         dx,
         partial,
         TYPES[dtype],
@@ -117,7 +123,6 @@ def backward_on_cpu(
         given.width,
         parts,
         centered,
-        float(eps),
     )
     return [dx, *_of_parameters(given, partial)]
 
@@ -149,13 +154,14 @@ def forward_on_cuda(
     bias: Tensor | None,
     eps: float,
     residual: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor]:
     """As `reference`, by CUDA."""
     given = checked(norm.name, x, normalized_shape, weight, bias, launch, residual=residual)
     if _runs_on_pytorch(given, MOST_WIDTH):
         return reference(norm, x, normalized_shape, weight, bias, eps, residual)
     y = torch.empty_like(given.x)
     total = given.x if residual is None else torch.empty_like(given.x)
+    statistics = given.x.new_empty((given.rows, 2), dtype=torch.float32)
     read = given.x, *given.same, given.weight, given.bias
     vector = takes_vectors(given.width, *read)
     block = FORWARD_HALF if vector and given.x.element_size() == 2 else FORWARD
@@ -167,6 +173,7 @@ def forward_on_cuda(
         *read,
         None if residual is None else total,
         y,
+        statistics,
         TYPES[given.x.dtype],
         vector,
         ACTIVATIONS.index(norm.activation),
@@ -176,7 +183,7 @@ def forward_on_cuda(
         norm.centered,
         float(eps),
     )
-    return total, y
+    return total, y, statistics
 
 
 def backward_on_cuda(
@@ -186,16 +193,19 @@ def backward_on_cuda(
     normalized_shape: list[int],
     weight: Tensor | None,
     bias: Tensor | None,
+    statistics: Tensor,
     added: Tensor | None,
     activation: str,
     centered: bool,
     eps: float,
 ) -> list[Tensor]:
     """As `reference_backward`, by CUDA."""
-    given = checked_backward(grad, x, normalized_shape, weight, bias, added, activation, launch)
+    given = checked_backward(
+        grad, x, normalized_shape, weight, bias, statistics, added, activation, launch
+    )
     if _runs_on_pytorch(given, MOST_WIDTH_BACKWARD):
         return reference_backward(
-            grad, x, normalized_shape, weight, bias, added, activation, centered, eps
+            grad, x, normalized_shape, weight, bias, statistics, added, activation, centered, eps
         )
     dx, dtype = torch.empty_like(given.x), given.x.dtype
     read = *given.same, given.x, given.weight, given.bias
@@ -214,6 +224,7 @@ def backward_on_cuda(
         blocks,
         threads,
         *read,
+        statistics.float().contiguous(),
         dx,
         partial,
         TYPES[dtype],
@@ -222,7 +233,6 @@ def backward_on_cuda(
         given.width,
         team,
         centered,
-        float(eps),
     )
     if partial is None:
         return [dx]

@@ -136,20 +136,24 @@ def reference(
     bias: Tensor | None,
     eps: float,
     residual: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
-    """x + residual, and activation(norm(x + residual) * weight + bias), both contiguous.
+) -> tuple[Tensor, Tensor, Tensor]:
+    """x + residual, activation(norm(x + residual) * weight + bias), and what rows are normed by.
 
-    FP16 and BF16 are computed in FP32; the sum is rounded before it is normed.
+    FP16 and BF16 are computed in FP32; the sum is rounded before it is normed. The first two are
+    contiguous. The last, FP32 [rows, 2] or of FP64 FP64, has the means, which are 0 where they are
+    not subtracted, and the reciprocal deviations.
     """
     given = checked(norm.name, x, normalized_shape, weight, bias, residual=residual)
     total = given.x
     wide = torch.promote_types(total.dtype, torch.float32)
     if residual is not None:
         total = (total.to(wide) + residual.to(wide)).to(total.dtype)
-    normed, _ = _normed(total.reshape(given.rows, given.width).to(wide), norm.centered, eps)
+    of_rows = total.reshape(given.rows, given.width).to(wide)
+    normed, inverse = _normed(of_rows, norm.centered, eps)
     z = _affine(normed, given)
     y = {"none": lambda: z, "relu": lambda: F.relu(z), "gelu": lambda: F.gelu(z)}[norm.activation]()
-    return total, y.to(total.dtype).reshape(x.shape)
+    mean = of_rows.mean(1, keepdim=True) if norm.centered else torch.zeros_like(inverse)
+    return total, y.to(total.dtype).reshape(x.shape), torch.cat((mean, inverse), 1)
 
 
 def reference_backward(
@@ -158,13 +162,17 @@ def reference_backward(
     normalized_shape: list[int],
     weight: Tensor | None,
     bias: Tensor | None,
+    statistics: Tensor,
     added: Tensor | None,
     activation: str,
     centered: bool,
     eps: float,
 ) -> list[Tensor]:
-    """The gradients of x, weight and bias, of those that are given; `added` is added to x's."""
-    given = checked_backward(grad, x, normalized_shape, weight, bias, added, activation)
+    """The gradients of x, weight and bias, of those that are given; `added` is added to x's.
+
+    The statistics follow from x, and are computed again, so that second derivatives are right.
+    """
+    given = checked_backward(grad, x, normalized_shape, weight, bias, statistics, added, activation)
     wide = torch.promote_types(given.x.dtype, torch.float32)
     normed, inverse = _normed(given.x.reshape(given.rows, given.width).to(wide), centered, eps)
     g = _through(activation, grad.reshape_as(normed).to(wide), _affine(normed, given))
@@ -211,6 +219,7 @@ def checked_backward(
     normalized_shape: list[int],
     weight: Tensor | None,
     bias: Tensor | None,
+    statistics: Tensor,
     added: Tensor | None,
     activation: str,
     calls: Calls | None = None,
@@ -223,4 +232,6 @@ def checked_backward(
     name = "row_norm_backward"
     if activation not in ACTIVATIONS:
         raise ValueError(f"{name}: activation is '{activation}'; expected {', '.join(ACTIVATIONS)}")
-    return checked(name, x, normalized_shape, weight, bias, calls, grad=grad, added=added)
+    given = checked(name, x, normalized_shape, weight, bias, calls, grad=grad, added=added)
+    check_shape(name, "statistics", statistics, torch.Size([given.rows, 2]))
+    return given

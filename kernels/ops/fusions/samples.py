@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kernels.ops.fusions.rows import ACTIVATIONS
+from kernels.ops.fusions.rows import ACTIVATIONS, Norm, reference
 
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 # Rows of whole vectors and others, of one warp and several, more than a block takes at once.
@@ -59,7 +59,10 @@ def of_row_gradients() -> Iterator[tuple[Any, ...]]:
         grad, added = (_normal(seed, *x.shape).to(x.dtype) for seed in (5, 6))
         for at, activation in enumerate(ACTIVATIONS):
             given = added if activation == "none" else None
-            yield grad, x, normalized, weight, bias, given, activation, (number + at) % 2 == 0, eps
+            norm = Norm("norm", centered=(number + at) % 2 == 0)
+            statistics = reference(norm, x, normalized, weight, bias, eps)[-1]
+            of = weight, bias, statistics, given, activation, norm.centered
+            yield grad, x, normalized, *of, eps
 
 
 def of_channels() -> Iterator[tuple[Any, ...]]:

@@ -1,8 +1,8 @@
 """The norms of the library, joined with the sum in front of them or the activation behind them.
 
 Each takes one pass over memory forward, where PyTorch's calls take two or three, and one backward
-for all gradients; a batch norm takes one more where the statistics are the batch's. Statistics of
-rows are computed again backward, so that nothing but the arguments is kept.
+for all gradients; a batch norm takes one more where the statistics are the batch's. Beside the
+arguments, two numbers of each row are kept for backward: its mean and its reciprocal deviation.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from kernels.ops.fusions.rows import Norm
 from kernels.ops.fusions.timed import TIMED
 from kernels.ops.registry import LIBRARY, NAMESPACE, fused
 
-Run = Callable[..., tuple[Tensor, Tensor]]  # as rows.reference
+Run = Callable[..., tuple[Tensor, Tensor, Tensor]]  # as rows.reference
 RELU, GELU = Norm("layer_norm_relu", "relu"), Norm("layer_norm_gelu", "gelu")
 RMS_GELU = Norm("rms_norm_gelu", "gelu", centered=False)
 KINDS = {"layer": Norm("add_norm"), "rms": Norm("add_norm", centered=False)}
 
 
-def _layer_norm(norm: Norm) -> Callable[..., Tensor]:
+def _layer_norm(norm: Norm) -> Callable[..., tuple[Tensor, Tensor]]:
     def spell(
         run: Run,
         x: Tensor,
@@ -37,8 +37,8 @@ def _layer_norm(norm: Norm) -> Callable[..., Tensor]:
         weight: Tensor | None = None,
         bias: Tensor | None = None,
         eps: float = 1e-5,
-    ) -> Tensor:
-        return run(norm, x, normalized_shape, weight, bias, eps)[1]
+    ) -> tuple[Tensor, Tensor]:
+        return run(norm, x, normalized_shape, weight, bias, eps)[1:]
 
     return spell
 
@@ -49,8 +49,8 @@ def _rms_norm_gelu(
     normalized_shape: list[int],
     weight: Tensor | None = None,
     eps: float = 1e-6,
-) -> Tensor:
-    return run(RMS_GELU, x, normalized_shape, weight, None, eps)[1]
+) -> tuple[Tensor, Tensor]:
+    return run(RMS_GELU, x, normalized_shape, weight, None, eps)[1:]
 
 
 def _add_norm(
@@ -62,7 +62,7 @@ def _add_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
     kind: str = "layer",
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor]:
     return run(_kind(kind), x, normalized_shape, weight, bias, eps, residual)
 
 
@@ -203,6 +203,7 @@ def add_norm(
     cuda=ON_CUDA,
     family=LIBRARY,
     tolerance_scale=32,
+    derived=("statistics",),
     refuses=functools.partial(refuses_rows, row_kernels.MOST_WIDTH_BACKWARD),
 )
 def row_norm_backward(
@@ -211,6 +212,7 @@ def row_norm_backward(
     normalized_shape: list[int],
     weight: Tensor | None,
     bias: Tensor | None,
+    statistics: Tensor,
     added: Tensor | None,
     activation: str,
     centered: bool,
@@ -224,6 +226,7 @@ def row_norm_backward(
         normalized_shape: As forward.
         weight: As forward.
         bias: As forward.
+        statistics: FP32 [rows, 2]: what was subtracted, and the reciprocal deviation.
         added: What is added to the gradient of x, of its shape, or None.
         activation: "none", "relu" or "gelu".
         centered: Whether the mean was subtracted.

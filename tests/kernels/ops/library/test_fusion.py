@@ -278,8 +278,12 @@ def test_what_does_not_fit_is_named(case):
         (lambda x: kf.ops.batch_norm_relu(x, running_mean=x[0, :, 0]), "are given together"),
         (lambda x: kf.ops.sum_squared(x, (1, -2)), r"dim is \[1, -2\]; expected different"),
         (
-            lambda x: kf.ops.row_norm_backward(x, x, [8], None, None, None, "elu", True, 1.0),
+            lambda x: kf.ops.row_norm_backward(x, x, [8], None, None, x, None, "elu", True, 1.0),
             "activation is 'elu'; expected none, relu, gelu",
+        ),
+        (
+            lambda x: kf.ops.row_norm_backward(x, x, [8], None, None, x, None, "relu", True, 1.0),
+            r"statistics has the shape \[2, 3, 8\]; expected \[6, 2\]",
         ),
         (lambda x: kf.ops.reduction_backward(x, x, "sum", None), "function is 'sum'; expected"),
     ],

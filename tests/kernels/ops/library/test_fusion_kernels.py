@@ -118,7 +118,7 @@ def test_vectors_are_taken_where_rows_are_made_of_them(launchers):
         launch.launched.clear()
         row_kernels.forward_on_cuda(launch, Norm("norm"), x, [width], None, None, 1e-5)
         ((_, arguments),) = launch.launched
-        assert arguments[7] is vector
+        assert arguments[8] is vector
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
@@ -129,7 +129,8 @@ def test_a_block_sums_the_gradients_of_all_its_rows(launchers, shape, dtype, mon
     x, grad = samples._normal(0, *shape).to(dtype), samples._normal(1, *shape).to(dtype)
     weight, bias = (samples._normal(seed, shape[1]).to(dtype) for seed in (2, 3))
     added = samples._normal(4, *shape).to(dtype) if shape[0] % 2 else None
-    given = (grad, x, [shape[1]], weight, bias, added, "gelu", True, 1e-5)
+    statistics = rows.reference(Norm("norm"), x, [shape[1]], weight, bias, 1e-5)[-1]
+    given = (grad, x, [shape[1]], weight, bias, statistics, added, "gelu", True, 1e-5)
     found = row_kernels.backward_on_cuda(launch, *given)
     unit = torch.finfo(dtype).eps
     for got, expected in zip(found, rows.reference_backward(*given), strict=True):
