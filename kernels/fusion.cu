@@ -1,6 +1,7 @@
 // Norms joined with what surrounds them, and their gradients: layer and RMS norms of rows, which
 // stay in registers, and the affine step, ReLU and gradient of a batch norm.
 #include "include/common/dtypes.cuh"
+#include "include/common/pdl.cuh"
 #include "include/common/team.cuh"
 #include "include/common/with_type.cuh"
 #include "include/fusion/activations.h"
@@ -76,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(512, 1)
 }
 
 // What all teams left in `partial`, [teams, 2, width], summed; `of_weight` or `of_bias` may be null. A
-// block is of 32 columns of both.
+// block is of 32 columns of both. Its blocks start as those of the kernel ahead of it end.
 extern "C" __global__ void __launch_bounds__(1024)
     styleforge_row_norm_parameters(const float* partial, void* of_weight, void* of_bias,
                                    long long type, long long teams, long long width) {
@@ -84,6 +85,7 @@ extern "C" __global__ void __launch_bounds__(1024)
     __shared__ float shared[32][33];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const long long first = 32ll * blockIdx.x, column = first + lane;
+    pdl_wait();
     constexpr int kAtOnce = 12;  // rows of `partial` that a warp waits for together
     float sum = 0;
     if (column < 2 * width)

@@ -183,7 +183,12 @@ class CudaLauncher(Calls):
         return raw_stream(self.gpu.index)
 
     def __call__(
-        self, kernel: str, blocks: int | tuple[int, int, int], threads: int, *arguments: Argument
+        self,
+        kernel: str,
+        blocks: int | tuple[int, int, int],
+        threads: int,
+        *arguments: Argument,
+        overlap: bool = False,
     ) -> None:
         """Launch a kernel of a DriverLibrary: `extern "C" __global__ void kernel(arguments...)`.
 
@@ -195,6 +200,8 @@ class CudaLauncher(Calls):
                 pointer, a bool as `int`, an int as `long long`, a float as `double`, a struct as it
                 is. The kernel has to declare these types: the driver copies as many bytes as it
                 declares.
+            overlap: Whether it may start before the kernel ahead of it has ended, for which it
+                waits by pdl_wait(); the same in every call with the same `threads`.
 
         Raises:
             AttributeError: The library has no such kernel.
@@ -210,7 +217,9 @@ class CudaLauncher(Calls):
             source = library.source_of(kernel)
             if source is None:
                 raise AttributeError(f"the library has no kernel {kernel}")
-            found = library.kernel(source, kernel, threads, arguments=len(arguments))
+            found = library.kernel(
+                source, kernel, threads, overlap=overlap, arguments=len(arguments)
+            )
             self._kernels[kernel, threads] = found
         if error := found(grid, self.stream, *map(_as_c, arguments)):
             raise RuntimeError(f"{kernel} could not be launched: CUDA error {error}")

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../common/dtypes.cuh"
+#include "../common/pdl.cuh"
 #include "../common/team.cuh"
 #include "../elementwise/group.cuh"
 #include "activations.h"
@@ -371,6 +372,7 @@ __device__ __forceinline__ void row_norm_gradients(const NormGradient& p, const 
         row_norm_gradient<kStaged, T>(p, held_of(row), of, stage, row + kAhead * step < rows, ahead,
                                       share, of_weight, of_bias);
     }
+    pdl_launch_dependents();
     if (p.partial == nullptr) return;
     float* to = p.partial + (1ll * blockIdx.x * at_once + own) * 2 * p.width;
     Held{team, width, width, 0}.each([&](int group, int at) {

@@ -247,6 +247,7 @@ def backward_on_cuda(
         TYPES[dtype],
         blocks * at_once,
         given.width,
+        overlap=True,
     )
     return [dx, *(x for x in made if x is not None)]
 

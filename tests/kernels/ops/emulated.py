@@ -63,7 +63,12 @@ class Launcher:
         self.launched: list[tuple[str, tuple[Any, ...]]] = []
 
     def __call__(
-        self, kernel: str, blocks: int | tuple[int, int, int], threads: int, *arguments: Any
+        self,
+        kernel: str,
+        blocks: int | tuple[int, int, int],
+        threads: int,
+        *arguments: Any,
+        overlap: bool = False,  # here one kernel runs after another
     ) -> None:
         self.launched.append((kernel, arguments))
         values = [_as_c(value) for value in arguments]

@@ -42,8 +42,10 @@ class FakeLibrary:
     def source_of(self, name: str) -> str | None:
         return SOURCE if name == "styleforge_scale" else None
 
-    def kernel(self, source: str, name: str, threads: int, *, arguments: int) -> Any:
-        self.prepared.append((source, name, threads, arguments))
+    def kernel(
+        self, source: str, name: str, threads: int, *, overlap: bool, arguments: int
+    ) -> Any:
+        self.prepared.append((source, name, threads, overlap, arguments))
 
         def launch(grid: tuple[int, int, int], stream: int, *values: Any) -> int:
             self.calls.append((grid, stream, *values))
@@ -88,10 +90,16 @@ def test_a_kernel_is_found_once_for_each_size_of_its_blocks():
     for threads in (128, 256, 128):
         launch("styleforge_scale", (2, 3, 4), threads, 1.0)
     assert library.prepared == [
-        (SOURCE, "styleforge_scale", 128, 1),
-        (SOURCE, "styleforge_scale", 256, 1),
+        (SOURCE, "styleforge_scale", 128, False, 1),
+        (SOURCE, "styleforge_scale", 256, False, 1),
     ]
     assert [call[0] for call in library.calls] == [(2, 3, 4)] * 3
+
+
+def test_a_kernel_may_overlap_with_the_one_ahead_of_it():
+    library = FakeLibrary()
+    launcher_of(library)("styleforge_scale", 1, 128, 1.0, overlap=True)
+    assert library.prepared == [(SOURCE, "styleforge_scale", 128, True, 1)]
 
 
 def test_without_a_block_nothing_is_launched():
