@@ -84,7 +84,8 @@ void draw(const StyleforgeElements& p, int64_t at, int64_t count, unsigned char*
         for (int64_t i = 0; i < count; ++i) factors[i] = 1.f;
         return;
     }
-    dropout_row(static_cast<uint64_t>(at / 4), (count + 3) / 4, p.state, p.dropped, kept, factors);
+    const int64_t counters = (count + kDrawn - 1) / kDrawn;
+    dropout_row(static_cast<uint64_t>(at / kDrawn), counters, p.state, p.dropped, kept, factors);
     if (bits != nullptr) put_bits(factors, count, bits);
 }
 

@@ -16,7 +16,7 @@ typedef struct {
     int samples, heads, queries, keys, columns;  // columns: D
     int causal;         // whether a query sees no key of a higher number
     float scale;        // of the scores
-    unsigned dropped;   // of 2^32 random numbers, how many drop a weight
+    unsigned dropped;   // of 2^16 random numbers, how many drop a weight
     float kept_scale;   // of the weights that are kept
 } StyleforgeAttention;
 

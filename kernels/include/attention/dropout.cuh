@@ -18,9 +18,11 @@ __device__ __forceinline__ uint4 philox(uint4 counter, uint2 key) {
     return counter;
 }
 
-// Which weights of 16 queries are kept, as results of mma lie in a warp. Four weights share a
-// number of the generator: those of queries i and i + 8, keys k and k + 1, for i of the first eight
-// in every sixteen and even k. `plane` numbers sample and head.
+// Which weights of 16 queries are kept, as results of mma lie in a warp. Eight weights take 16 bits
+// each of one counter: those of queries i and i + 8, keys k, k + 1, k + 8 and k + 9, for i and k of
+// the first eight in every sixteen and even k. Of its words x and y are keys k and k + 1, z and w
+// the other two; x and z are query i; the lower half is the first key of a word. `plane` numbers
+// sample and head.
 struct Dropout {
     uint2 key;
     uint32_t offset, plane, dropped;
@@ -31,40 +33,53 @@ struct Dropout {
           plane(plane),
           dropped(dropped) {}
 
-    __device__ __forceinline__ uint4 block(int query, int first_key) const {
-        return philox(make_uint4(first_key / 2, query / 16 * 8 + query % 8, plane, offset), key);
+    __device__ __forceinline__ uint4 block(int query, int at) const {
+        const uint32_t pair = at / 16 * 4 + at % 8 / 2, row = query / 16 * 8 + query % 8;
+        return philox(make_uint4(pair, row, plane, offset), key);
     }
 
+    // Whether the number in the lower half of a word keeps a weight.
+    __device__ __forceinline__ uint32_t keeps(uint32_t word) const {
+        return (word & 0xffffu) >= dropped;
+    }
     // Whether one weight is kept.
     __device__ __forceinline__ uint32_t keeps(int query, int at) const {
-        const uint4 four = block(query, at / 2 * 2);
-        const uint32_t upper = at % 2 ? four.w : four.z, lower = at % 2 ? four.y : four.x;
-        return (query / 8 % 2 ? upper : lower) >= dropped;
+        const uint4 words = block(query, at);
+        const uint32_t near = query / 8 % 2 ? words.y : words.x;
+        const uint32_t far = query / 8 % 2 ? words.w : words.z;
+        return keeps((at / 8 % 2 ? far : near) >> at % 2 * 16);
     }
 
     // Bit 4 j + i: whether element i of acc[j] is kept, where rows are queries: this thread's
-    // first, of the first eight in its sixteen, is `query`, its first column is `first_key`.
+    // first, of the first eight in its sixteen, is `query`, its first column, of the first eight
+    // in its sixteen, is `first_key`.
     template <int kColumns>
     __device__ __forceinline__ uint32_t kept_of_queries(int query, int first_key) const {
+        static_assert(kColumns % 16 == 0, "a counter is of two columns of acc");
         uint32_t bits = 0;
 #pragma unroll 1  // or the generator's code would be there for every column
-        for (int j = 0; j < kColumns / 8; ++j) {
-            const uint4 numbers = block(query, first_key + j * 8);
-            bits |= ((numbers.x >= dropped) | (numbers.y >= dropped) << 1 |
-                     (numbers.z >= dropped) << 2 | (numbers.w >= dropped) << 3)
-                    << j * 4;
+        for (int j = 0; j < kColumns / 8; j += 2) {
+            const uint4 words = block(query, first_key + j * 8);
+            const uint32_t each[4] = {words.x, words.y, words.z, words.w};
+#pragma unroll
+            for (int i = 0; i < 4; ++i)
+                bits |= (keeps(each[i]) | keeps(each[i] >> 16) << 1) << (j * 4 + i * 2);
         }
         return bits;
     }
 
-    // The same where rows are keys and columns are queries.
+    // The same where rows are keys and columns are queries: a counter has four weights of a thread.
     template <int kColumns>
-    __device__ __forceinline__ uint32_t kept_of_keys(int first_query, int key) const {
+    __device__ __forceinline__ uint32_t kept_of_keys(int first_query, int row) const {
+        static_assert(kColumns % 16 == 0, "a counter is of two columns of acc");
         uint32_t bits = 0;
 #pragma unroll 1
-        for (int at = 0; at < kColumns / 2; ++at) {
-            const int query = first_query + at / 4 * 8 + at % 2;
-            bits |= keeps(query, key + at / 2 % 2 * 8) << at;
+        for (int at = 0; at < kColumns / 8; ++at) {
+            const uint4 words = block(first_query + at / 2 * 16 + at % 2, row);
+            const int shift = row % 2 * 16;
+            bits |= (keeps(words.x >> shift) | keeps(words.z >> shift) << 2 |
+                     keeps(words.y >> shift) << 4 | keeps(words.w >> shift) << 6)
+                    << (at / 2 * 8 + at % 2);
         }
         return bits;
     }

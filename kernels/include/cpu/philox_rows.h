@@ -13,7 +13,7 @@
 namespace styleforge {
 namespace elementwise {
 
-#if defined(__AVX512F__)
+#if defined(__AVX512BW__)
 struct Lanes {
     static constexpr int64_t kCount = 8;
     using Vector = __m512i;
@@ -27,7 +27,8 @@ struct Lanes {
     static inline Vector either(Vector x, Vector y, Vector z) {
         return _mm512_ternarylogic_epi64(x, y, z, 0x96);
     }
-    // Of each lane the words a, b, c and d in turn: `kept` where they are not dropped, else 0.
+    // Of each lane the numbers of the words a, b, c and d in turn: `kept` where they are not
+    // dropped, else 0.
     static inline void put(Vector a, Vector b, Vector c, Vector d, Word dropped, float kept,
                            float* to) {
         const Vector ab = _mm512_mask_blend_epi32(0xAAAA, a, _mm512_slli_epi64(b, 32));
@@ -35,14 +36,16 @@ struct Lanes {
         const Vector near = _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0);
         const Vector far = _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4);
         put_words(_mm512_permutex2var_epi64(ab, near, cd), dropped, kept, to);
-        put_words(_mm512_permutex2var_epi64(ab, far, cd), dropped, kept, to + 16);
+        put_words(_mm512_permutex2var_epi64(ab, far, cd), dropped, kept, to + 32);
     }
 
  private:
     static inline void put_words(Vector words, Word dropped, float kept, float* to) {
-        const Vector least = _mm512_set1_epi32(static_cast<int32_t>(dropped));
-        const __mmask16 stays = _mm512_cmpge_epu32_mask(words, least);
-        _mm512_storeu_ps(to, _mm512_maskz_mov_ps(stays, _mm512_set1_ps(kept)));
+        const Vector least = _mm512_set1_epi16(static_cast<int16_t>(dropped));
+        const __mmask32 stays = _mm512_cmpge_epu16_mask(words, least);
+        const __m512 factor = _mm512_set1_ps(kept);
+        _mm512_storeu_ps(to, _mm512_maskz_mov_ps(static_cast<__mmask16>(stays), factor));
+        _mm512_storeu_ps(to + 16, _mm512_maskz_mov_ps(static_cast<__mmask16>(stays >> 16), factor));
     }
 };
 #elif defined(__AVX2__)
@@ -59,28 +62,34 @@ struct Lanes {
     static inline Vector either(Vector x, Vector y, Vector z) {
         return _mm256_xor_si256(_mm256_xor_si256(x, y), z);
     }
-    // Of each lane the words a, b, c and d in turn: `kept` where they are not dropped, else 0.
+    // Of each lane the numbers of the words a, b, c and d in turn: `kept` where they are not
+    // dropped, else 0.
     static inline void put(Vector a, Vector b, Vector c, Vector d, Word dropped, float kept,
                            float* to) {
         const Vector ab = _mm256_blend_epi32(a, _mm256_slli_epi64(b, 32), 0xAA);
         const Vector cd = _mm256_blend_epi32(c, _mm256_slli_epi64(d, 32), 0xAA);
         const Vector even = _mm256_unpacklo_epi64(ab, cd), odd = _mm256_unpackhi_epi64(ab, cd);
         put_words(_mm256_permute2x128_si256(even, odd, 0x20), dropped, kept, to);
-        put_words(_mm256_permute2x128_si256(even, odd, 0x31), dropped, kept, to + 8);
+        put_words(_mm256_permute2x128_si256(even, odd, 0x31), dropped, kept, to + 16);
     }
 
  private:
     static inline void put_words(Vector words, Word dropped, float kept, float* to) {
-        const Vector least = _mm256_set1_epi32(static_cast<int32_t>(dropped));
-        const Vector stays = _mm256_cmpeq_epi32(_mm256_max_epu32(words, least), words);
-        _mm256_storeu_ps(to, _mm256_and_ps(_mm256_castsi256_ps(stays), _mm256_set1_ps(kept)));
+        const Vector least = _mm256_set1_epi16(static_cast<int16_t>(dropped));
+        const Vector stays = _mm256_cmpeq_epi16(_mm256_max_epu16(words, least), words);
+        put_eight(_mm256_castsi256_si128(stays), kept, to);
+        put_eight(_mm256_extracti128_si256(stays, 1), kept, to + 8);
+    }
+    static inline void put_eight(__m128i stays, float kept, float* to) {
+        const __m256 masks = _mm256_castsi256_ps(_mm256_cvtepi16_epi32(stays));
+        _mm256_storeu_ps(to, _mm256_and_ps(masks, _mm256_set1_ps(kept)));
     }
 };
 #endif
 
-// factors: [4 fours], of the counters from `first` on 0 where a word is below `dropped`, and `kept`
-// elsewhere.
-inline void dropout_row(uint64_t first, int64_t fours, const long long* state, Word dropped,
+// factors: [kDrawn counters], of those from `first` on 0 where a number is below `dropped`, and
+// `kept` elsewhere; where `dropped` is more than any number, `kept` is 0.
+inline void dropout_row(uint64_t first, int64_t counters, const long long* state, Word dropped,
                         float kept, float* factors) {
     int64_t i = 0;
 #if defined(__AVX2__)
@@ -96,7 +105,7 @@ inline void dropout_row(uint64_t first, int64_t fours, const long long* state, W
     }
     // Several vectors in turns, since each instruction of one waits for the one before.
     constexpr int kWays = 4;
-    for (; i + kWays * L::kCount <= fours; i += kWays * L::kCount) {
+    for (; i + kWays * L::kCount <= counters; i += kWays * L::kCount) {
         L::Vector a[kWays], b[kWays], c[kWays], d[kWays];
         for (int way = 0; way < kWays; ++way) {
             a[way] = L::from(first + static_cast<uint64_t>(i + way * L::kCount));
@@ -111,14 +120,17 @@ inline void dropout_row(uint64_t first, int64_t fours, const long long* state, W
             }
         for (int way = 0; way < kWays; ++way)
             L::put(a[way], b[way], c[way], d[way], dropped, kept,
-                   factors + 4 * (i + way * L::kCount));
+                   factors + kDrawn * (i + way * L::kCount));
     }
 #endif
-    for (; i < fours; ++i) {
+    for (; i < counters; ++i) {
         const Words numbers[1] = {first + static_cast<uint64_t>(i)};
         Word words[1][4];
         philox(numbers, state, words);
-        for (int k = 0; k < 4; ++k) factors[4 * i + k] = words[0][k] >= dropped ? kept : 0.f;
+        for (int k = 0; k < kDrawn; ++k) {
+            const Word drawn = (words[0][k / 2] >> (k % 2 * 16)) & 0xFFFFu;
+            factors[kDrawn * i + k] = drawn >= dropped ? kept : 0.f;
+        }
     }
 }
 

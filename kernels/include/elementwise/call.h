@@ -10,7 +10,7 @@ typedef struct {
     long long sizes[8];      // of the dimensions, the innermost first
     long long strides[4][8];  // of the inputs along these, in elements; 0 where one is broadcast
     double kept_scale;        // of the elements that dropout keeps
-    unsigned dropped;         // of 2^32 random numbers, how many drop an element
+    unsigned dropped;         // of 2^16 random numbers, how many drop an element
     int dims;                 // of `sizes`, at least 1
     int function;             // its number in STYLEFORGE_ELEMENTWISE
     int backward;             // whether gradients are computed

@@ -44,28 +44,36 @@ __device__ __forceinline__ void take(typename Computed<T>::Type (&to)[kCount],
 template <typename A, int kGroups, int kCount, typename I>
 __device__ __forceinline__ void draw(const StyleforgeElements& p, const long long (&state)[2], I at,
                                      I step, A (&factors)[kGroups][kCount]) {
-    constexpr int kWords = kCount < 4 ? kCount : 4;  // of the four that a number gives
-    constexpr int kEach = kCount / kWords, kNumbers = kGroups * kEach;
-    Word words[kNumbers][4] = {};
+    static_assert(kDrawn % kCount == 0, "the elements of a group have numbers of one counter");
+    constexpr int kWords = (kCount + 1) / 2;  // that a group takes of a counter
+    Word words[kGroups][4] = {};
     if (p.state != nullptr) {
-        Words numbers[kNumbers];
+        Words numbers[kGroups];
 #pragma unroll
-        for (int i = 0; i < kNumbers; ++i)
-            numbers[i] = static_cast<Words>(at + i / kEach * step + i % kEach * kWords) / 4;
+        for (int i = 0; i < kGroups; ++i)
+            numbers[i] = static_cast<Words>(at + i * step) / kDrawn;
         philox(numbers, state, words);
     }
+    // Where all are dropped, the factor is 0. Without a state none is, and the factor is 1.
+    const A kept_scale = static_cast<A>(p.kept_scale);
+    const Word least = p.dropped << 16;
 #pragma unroll
-    for (int i = 0; i < kNumbers; ++i)
+    for (int i = 0; i < kGroups; ++i) {
+        // By masks, or the compiler would take the words from memory, by their number.
+        const int first = kCount == kDrawn ? 0 : static_cast<int>((at + i * step) % kDrawn);
+        Word masks[4];
 #pragma unroll
-        for (int j = 0; j < kWords; ++j) {
-            const I of = at + i / kEach * step + j;
-            const Word(&w)[4] = words[i];
-            const int word = kWords == 4 ? j : static_cast<int>(of % 4);
-            const Word drawn = word < 2 ? (word == 0 ? w[0] : w[1]) : (word == 2 ? w[2] : w[3]);
-            // Without a state nothing is dropped, and the scale is 1.
-            factors[i / kEach][i % kEach * kWords + j] =
-                drawn >= p.dropped ? static_cast<A>(p.kept_scale) : A(0);
+        for (int k = 0; k < 4; ++k) masks[k] = first / 2 == k ? ~0u : 0u;
+#pragma unroll
+        for (int j = 0; j < kCount; ++j) {
+            Word word = 0;
+#pragma unroll
+            for (int k = 0; k < 4; k += kWords) word |= words[i][k + j / 2] & masks[k];
+            // The number in the upper half; what is in the lower one does not matter.
+            const Word drawn = (kCount == 1 ? first : j) % 2 ? word : word << 16;
+            factors[i][j] = drawn >= least ? kept_scale : A(0);
         }
+    }
 }
 
 // kCount elements of every tensor that a pass reads.

@@ -1,5 +1,6 @@
-// The random numbers of elementwise dropout: Philox4x32-10 (Salmon et al., 2011). Element i has
-// word i % 4 of the counter i / 4; kernels/ops/transformer_reference/philox.py computes the same.
+// The random numbers of elementwise dropout: Philox4x32-10 (Salmon et al., 2011). The four words of
+// counter i / 8 are eight numbers of 16 bits, of which element i has number i % 8; the first of a
+// word is its lower half. kernels/ops/transformer_reference/philox.py computes the same.
 #pragma once
 
 #include "functors.h"
@@ -9,6 +10,8 @@ namespace elementwise {
 
 using Word = unsigned int;
 using Words = unsigned long long;
+
+constexpr int kDrawn = 8;  // elements that have a number of one counter
 
 // The words of several counters, whose rounds share their keys.
 template <int kNumbers>

@@ -195,7 +195,7 @@ def _add_mask_and_dropout(
     if dropout and state is not None:
         p.state = state.data_ptr()
         p.dropped = philox.dropped_numbers(dropout)
-        p.kept_scale = 1 / (1 - dropout)
+        p.kept_scale = philox.kept_scale(dropout)
 
 
 def _rows(x: Tensor) -> Rows:

@@ -12,10 +12,9 @@ from kernels.jit import build
 from kernels.ops.elements.cpu import DTYPES, LIBRARY_ON_CPU
 from kernels.ops.elements.functions import FUNCTIONS, TYPES
 from kernels.ops.elements.layout import StyleforgeElements, Walk, described
-from kernels.ops.elements.reference import dropout_scale
 from kernels.ops.launcher import CpuLauncher
 from kernels.ops.table import use_native
-from kernels.ops.transformer_reference.philox import dropped_numbers
+from kernels.ops.transformer_reference.philox import dropped_numbers, kept_scale
 
 OF_BYTE = 8
 
@@ -80,7 +79,7 @@ def run(
         struct.inputs[number] = x.data_ptr()
     struct.outputs[0] = out.data_ptr()
     if FUNCTIONS[function].drops:
-        struct.dropped, struct.kept_scale = dropped_numbers(p), dropout_scale(p)
+        struct.dropped, struct.kept_scale = dropped_numbers(p), kept_scale(p)
         struct.state = None if state is None else state.data_ptr()
     run_bits = launch.function("styleforge_elementwise_bits", c_longlong, c_void_p, c_void_p)
     if run_bits(torch.get_num_threads(), byref(struct), made.data_ptr()):

@@ -12,7 +12,7 @@ from kernels.ops.autograd import Gradient, Kept
 from kernels.ops.elements import bits, reference
 from kernels.ops.elements.arguments import check_dropout
 from kernels.ops.launcher import CpuLauncher
-from kernels.ops.transformer_reference.philox import kept_elements
+from kernels.ops.transformer_reference.philox import kept_elements, kept_scale
 
 _READS = {"gelu_dropout": True, "attention_dropout": False}  # whether the gradient reads the input
 
@@ -30,7 +30,7 @@ def backward_meaning(
 ) -> Tensor:
     """`dropout_mask_backward`."""
     _check_mask(grad, x, mask, function)
-    factors = bits.are_set(mask, grad.numel()).view(grad.shape) * reference.dropout_scale(p)
+    factors = bits.are_set(mask, grad.numel()).view(grad.shape) * kept_scale(p)
     found = reference.of_factors(grad, grad if x is None else x, function, factors)
     return found.contiguous()
 

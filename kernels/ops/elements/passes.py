@@ -11,9 +11,9 @@ from torch import Tensor
 from kernels.ops.elements.arguments import check, new_result, result_type
 from kernels.ops.elements.functions import FUNCTIONS, TYPES
 from kernels.ops.elements.layout import MOST_DIMS, StyleforgeElements, Walk, described, traits, walk
-from kernels.ops.elements.reference import check_backward, dropout_scale
+from kernels.ops.elements.reference import check_backward
 from kernels.ops.launcher import Calls
-from kernels.ops.transformer_reference.philox import dropped_numbers
+from kernels.ops.transformer_reference.philox import dropped_numbers, kept_scale
 
 
 class Pass(NamedTuple):
@@ -147,7 +147,7 @@ def _run(
         struct.outputs[number] = next(each).data_ptr() if want else None
     if state is not None:
         struct.state = state.data_ptr()
-        struct.dropped, struct.kept_scale = dropped_numbers(p), dropout_scale(p)
+        struct.dropped, struct.kept_scale = dropped_numbers(p), kept_scale(p)
     submit(prepared, struct)
     return made
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from kernels.ops.elements.arguments import check, new_result, result_type
 from kernels.ops.elements.functions import FUNCTIONS
-from kernels.ops.transformer_reference.philox import kept_elements
+from kernels.ops.transformer_reference.philox import kept_elements, kept_scale
 
 
 def forward(
@@ -113,11 +113,6 @@ def check_backward(
     return shape
 
 
-def dropout_scale(p: float) -> float:
-    """What the elements that are kept are multiplied by."""
-    return 0.0 if p >= 1 else 1 / (1 - p)
-
-
 def _widened(inputs: Sequence[Tensor]) -> list[Tensor]:
     wide = torch.promote_types(result_type(inputs), torch.float32)
     return [x.to(wide) for x in inputs]
@@ -132,7 +127,7 @@ def _factors(
     if state is None:
         return (torch.ones_like(x),)
     kept = kept_elements(state, x.numel(), p).view(shape)
-    return (kept.to(x.dtype) * dropout_scale(p),)
+    return (kept.to(x.dtype) * kept_scale(p),)
 
 
 def _laid_out(function: str, y: Tensor, inputs: Sequence[Tensor], shape: torch.Size) -> Tensor:

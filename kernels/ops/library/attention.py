@@ -140,8 +140,8 @@ def attention_dropout(
 
     Args:
         scores: Any shape and strides; FP16, BF16, FP32 or FP64.
-        p: The probability that a weight becomes 0, from 0 to 1; the others are multiplied by
-            1 / (1 - p).
+        p: The probability that a weight becomes 0, from 0 to 1, which is taken in steps of
+            1 / 65536; the others are multiplied by 1 / (1 - p).
         training: Whether anything is dropped.
         state: int64 [2] on the device of the scores, a seed and an offset: the same state drops
             the same weights. Drawn from PyTorch's generator where it is None.

@@ -26,7 +26,7 @@ from kernels.ops.library.linear import (
 )
 from kernels.ops.library.timed import TIMED
 from kernels.ops.registry import LIBRARY, fused
-from kernels.ops.transformer_reference.philox import draw_state, kept_elements
+from kernels.ops.transformer_reference.philox import draw_state, kept_elements, kept_scale
 
 P = ParamSpec("P")
 Sizes = list[int] | None  # of height and width; None is what nn.Conv2d has by default
@@ -227,7 +227,7 @@ def _conv2d_gelu_dropout_reference(
     y = F.gelu(_convolved(x, weight, bias, *sizes))
     if not training or state is None:
         return y
-    return y * kept_elements(state, y.numel(), p).view(y.shape) / (1 - p)
+    return y * kept_elements(state, y.numel(), p).view(y.shape) * kept_scale(p)
 
 
 def _grouped_conv_norm(
@@ -475,7 +475,7 @@ def conv2d_gelu_dropout(
         x: [N, in, H, W]; FP16, BF16, FP32 or FP64.
         weight: [out, in / groups, height, width].
         bias: [out] or None.
-        p: The probability that an element becomes 0, from 0 to 1.
+        p: The probability that an element becomes 0, from 0 to 1, in steps of 1 / 65536.
         training: Whether anything is dropped.
         state: int64 [2] on x's device, a seed and an offset. Drawn where it is None.
         stride: Two numbers, or one for both; None for 1.

@@ -185,8 +185,8 @@ def gelu_dropout(
 
     Args:
         x: Any shape and strides; FP16, BF16, FP32 or FP64.
-        p: The probability that an element becomes 0, from 0 to 1; the others are multiplied by
-            1 / (1 - p).
+        p: The probability that an element becomes 0, from 0 to 1, which is taken in steps of
+            1 / 65536; the others are multiplied by 1 / (1 - p).
         training: Whether anything is dropped.
         state: int64 [2] on x's device, a seed and an offset: the same state drops the same
             elements. Drawn where it is None.

@@ -147,7 +147,7 @@ def fused_attention(
             scores.
         scale: Of the scores, positive; usually D**-0.5.
         causal: Whether query i sees only keys 0 to i.
-        dropout: The probability that a weight is dropped, below 1.
+        dropout: The probability that a weight is dropped, below 1, in steps of 1 / 65536.
         state: int64 [2], seed and offset of the random numbers of dropout, see
             kernels.ops.transformer_reference.philox; the same state drops the same weights.
 

@@ -141,7 +141,7 @@ def backward_by_rows(
         kept_weights = weights
         if dropout and state is not None:
             keep = philox.kept(state, samples * heads, part.shape[2], keys, dropout, first)
-            share = keep.view(weights.shape) / (1 - dropout)
+            share = keep.view(weights.shape) * philox.kept_scale(dropout)
             change, kept_weights = change * share, weights * share
         change = weights * (change - (weights * change).sum(-1, keepdim=True))
         grad_q[:, :, at] = change @ keys_wide * scale
@@ -196,7 +196,7 @@ def _dropped(weights: Tensor, dropout: float, state: Tensor | None) -> Tensor:
         return weights
     samples, heads, queries, keys = weights.shape
     keep = philox.kept(state, samples * heads, queries, keys, dropout).view(weights.shape)
-    return weights * keep / (1 - dropout)
+    return weights * keep * philox.kept_scale(dropout)
 
 
 def _rows_first(x: Tensor) -> Tensor:

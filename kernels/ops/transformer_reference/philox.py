@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 _WORD = 0xFFFFFFFF
+_NUMBERS = 1 << 16  # an element or a weight takes half of a word
 
 
 def draw_state(device: torch.device) -> Tensor:
@@ -24,14 +25,27 @@ def draw_state(device: torch.device) -> Tensor:
 
 
 def dropped_numbers(dropout: float) -> int:
-    """Of 2^32 random numbers, how many drop a weight."""
-    return min(round(dropout * 2**32), _WORD)
+    """Of 2^16 random numbers, how many drop an element: a probability is taken in such steps."""
+    return round(dropout * _NUMBERS)
+
+
+def kept_scale(dropout: float) -> float:
+    """What is kept is multiplied by this, so that the mean stays: exact for the numbers that keep.
+
+    0 where all is dropped.
+    """
+    keeping = _NUMBERS - dropped_numbers(dropout)
+    return _NUMBERS / keeping if keeping else 0.0
 
 
 def kept(
     state: Tensor, planes: int, queries: int, keys: int, dropout: float, first: int = 0
 ) -> Tensor:
     """Which weights are kept.
+
+    The eight numbers of a counter are those of the queries i and i + 8 and of the keys k, k + 1,
+    k + 8 and k + 9, for i and k of the first eight of every sixteen and even k: what a thread of a
+    product of matrices holds.
 
     Args:
         state: int64 [2], as `draw_state` returned it.
@@ -47,12 +61,14 @@ def kept(
     plane = torch.arange(planes, device=state.device)[:, None, None]
     query = torch.arange(first, first + queries, device=state.device)[:, None]
     key = torch.arange(keys, device=state.device)
-    counter = [key // 2, query // 16 * 8 + query % 8, plane, state[1] & _WORD]
+    pairs, rows = key // 16 * 4 + key % 8 // 2, query // 16 * 8 + query % 8
+    counter = [pairs, rows, plane, state[1] & _WORD]
     counter = [each.expand(planes, queries, keys) for each in counter]
-    numbers = _philox(counter, [state[0] & _WORD, state[0] >> 32 & _WORD])
-    lower = torch.where(key % 2 == 0, numbers[0], numbers[1])
-    upper = torch.where(key % 2 == 0, numbers[2], numbers[3])
-    return torch.where(query // 8 % 2 == 0, lower, upper) >= dropped_numbers(dropout)
+    words = _philox(counter, [state[0] & _WORD, state[0] >> 32 & _WORD])
+    later = query // 8 % 2 == 1
+    near, far = torch.where(later, words[1], words[0]), torch.where(later, words[3], words[2])
+    word = torch.where(key // 8 % 2 == 1, far, near)
+    return (word >> key % 2 * 16) % _NUMBERS >= dropped_numbers(dropout)
 
 
 def _philox(counter: list[Tensor], key: list[Tensor]) -> list[Tensor]:
@@ -72,7 +88,9 @@ def _philox(counter: list[Tensor], key: list[Tensor]) -> list[Tensor]:
 
 
 def kept_elements(state: Tensor, count: int, dropout: float) -> Tensor:
-    """Which elements of a tensor are kept: element i has word i % 4 of the counter i / 4.
+    """Which elements of a tensor are kept: element i has number i % 8 of the counter i / 8.
+
+    The first number of a word is its lower half.
 
     Args:
         state: int64 [2], as `draw_state` returned it.
@@ -82,8 +100,9 @@ def kept_elements(state: Tensor, count: int, dropout: float) -> Tensor:
     Returns:
         bool [count].
     """
-    number = torch.arange((count + 3) // 4, device=state.device)
+    number = torch.arange((count + 7) // 8, device=state.device)
     counter = [number & _WORD, number >> 32, torch.zeros_like(number)]
     counter.append((state[1] & _WORD).expand_as(number))
     words = _philox(counter, [state[0] & _WORD, state[0] >> 32 & _WORD])
-    return torch.stack(words, 1).flatten()[:count] >= dropped_numbers(dropout)
+    numbers = [half for word in words for half in (word % _NUMBERS, word >> 16)]
+    return torch.stack(numbers, 1).flatten()[:count] >= dropped_numbers(dropout)

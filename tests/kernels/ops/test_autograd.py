@@ -227,3 +227,26 @@ def test_the_generator_is_philox():
     ):
         words = philox._philox([given] * 4, [given] * 2)
         assert [int(word) for word in words] == expected
+
+
+def test_an_element_takes_half_of_a_word():
+    state = torch.tensor([7 << 32 | 5, 11])
+    for element in (0, 1, 6, 7, 8, 21):
+        counter = [torch.tensor(word) for word in (element // 8, 0, 0, 11)]
+        words = philox._philox(counter, [torch.tensor(5), torch.tensor(7)])
+        number = int(words[element % 8 // 2]) >> element % 2 * 16 & 0xFFFF
+        for dropped in (number, number + 1):
+            kept = philox.kept_elements(state, 24, dropped / 65536)[element]
+            assert bool(kept) == (number >= dropped)
+
+
+@pytest.mark.parametrize("p", [0.0, 1e-9, 0.1, 0.3, 0.5, 1 - 1e-5, 1 - 1e-9, 1.0])
+def test_what_dropout_keeps_has_the_mean_of_all(p):
+    share = 1 - philox.dropped_numbers(p) / 65536
+    assert share == pytest.approx(1 - p, abs=2**-17)
+    assert philox.kept_scale(p) * share == (1 if share else 0)
+    state = torch.tensor([1, 2])
+    kept, weights = philox.kept_elements(state, 4096, p), philox.kept(state, 1, 64, 64, p)
+    for each in (kept, weights):
+        assert float(each.double().mean()) == pytest.approx(share, abs=0.03)
+        assert share not in (0, 1) or bool((each == share).all())

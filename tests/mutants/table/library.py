@@ -135,9 +135,9 @@ MUTANTS = (
     ),
     Mutant(
         "dropout leaves what it keeps as it is",
-        "kernels/ops/elements/reference.py",
-        "return 0.0 if p >= 1 else 1 / (1 - p)",
-        "return 0.0 if p >= 1 else 1.0",
+        "kernels/ops/transformer_reference/philox.py",
+        "return _NUMBERS / keeping if keeping else 0.0",
+        "return 1.0 if keeping else 0.0",
         (f"{ELEMENTWISE}::test_dropout_follows_the_seed_and_drops_as_often_as_asked",),
     ),
     Mutant(

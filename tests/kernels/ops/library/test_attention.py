@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import kernel_fusion as kf
 from kernels.ops.attention_parts import gathered
 from kernels.ops.registry import OPS, prepare
-from kernels.ops.transformer_reference.philox import kept_elements
+from kernels.ops.transformer_reference.philox import kept_elements, kept_scale
 from utils.tf32 import tf32_allowed
 
 ON = pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
@@ -60,7 +60,7 @@ def by_heads(q: Tensor, k: Tensor, v: Tensor, heads: int) -> Tensor:
 
 
 def dropped(x: Tensor, p: float, _training: bool, state: Tensor) -> Tensor:
-    return x * kept_elements(state, x.numel(), p).view(x.shape) / (1 - p)
+    return x * kept_elements(state, x.numel(), p).view(x.shape) * kept_scale(p)
 
 
 def sparse(q: Tensor, k: Tensor, v: Tensor, blocks: Tensor, *_: Any) -> Tensor:
