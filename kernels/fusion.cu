@@ -141,14 +141,14 @@ extern "C" __global__ void __launch_bounds__(256, 4)
         const T* const from[1] = {static_cast<const T*>(x)};
         T* const to = static_cast<T*>(y);
         if (chunks > 0) {
-            const Chunk chunk = Chunk::of_block<kCount>(channels, inner, chunks, true);
-            const Channel own = of(chunk.channel);
-            each_of<kCount>(chunk, from, [&](long long at, float (&values)[1][kCount]) {
+            const Chunk chunk = Chunk::of_block<kCount>(channels, inner, chunks);
+            each_of<kCount>(chunk, from, of, [&](const Channel& own, long long at,
+                                                 float (&values)[1][kCount]) {
                 float(&v)[kCount] = values[0];
 #pragma unroll
                 for (int k = 0; k < kCount; ++k)
                     v[k] = elementwise::relu(own.affine(own.normed(v[k])));
-                store<kCount>(to + at, v);
+                store_streaming<kCount>(to + at, v);
             });
             return;
         }
@@ -168,83 +168,83 @@ extern "C" __global__ void __launch_bounds__(256, 4)
 
 // partial: [channels, splits, 2], sums of the gradients of weight and bias, or with no `grad` of the
 // squares of elements and of these, less the channel's first. A block is of a channel and a split of
-// its `samples` * `inner` elements: with `chunks`, one of so many of a plane, which are the splits; with
-// inner 1, of 32 channels, one for a lane.
+// its `samples` * `inner` elements, in chunks of `chunk` loads where that is not 0; with inner 1, of 32
+// channels, one for a lane.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_channels_sums(const void* grad, const void* x, const float* mean,
                              const float* inverse, const float* weight, const float* bias,
                              float* partial, long long type, int vector, long long samples,
                              long long channels, long long inner, long long splits,
-                             long long chunks) {
+                             long long chunk) {
     using namespace styleforge;
     using namespace styleforge::fusion;
     __shared__ float shared[2][256];
     const Channels of{mean, inverse, weight, bias};
     const bool last = inner == 1;
     const int thread = threadIdx.x, threads = blockDim.x;
-    long long split = chunks > 0 ? 0 : blockIdx.x % splits;
-    const long long part = chunks > 0 ? 0 : blockIdx.x / splits;
-    int c = static_cast<int>(last ? part * 32 + thread % 32 : part);
+    const long long split = blockIdx.x % splits, part = blockIdx.x / splits;
+    const int c = static_cast<int>(last ? part * 32 + thread % 32 : part);
     float of_weight = 0, of_bias = 0;
     with_type(type, vector, [&](auto element, auto width) {
         using T = decltype(element);
         constexpr int kCount = decltype(width)::value;
+        if (c >= channels) return;
         const T *const from = static_cast<const T*>(x), *const of_y = static_cast<const T*>(grad);
-        const auto parameters = [&] {
-            return grad != nullptr ? of.at(c) : Channel{to_float(from[c * inner]), 1.f, 1.f, 0.f};
-        };
-        const auto add = [&](const Channel& own, float g, float value) {
-            const float normed = own.normed(value);
-            const float through = elementwise::relu_gradient(g, own.affine(normed));
-            of_weight += through * normed;
-            of_bias += through;
-        };
-        const auto add_element = [&](const Channel& own, float value) {
-            const float normed = own.normed(value);
-            of_weight += normed * normed;
-            of_bias += normed;
-        };
-        if (chunks > 0) {
-            const Chunk chunk = Chunk::of_block<kCount>(channels, inner, chunks, false);
-            c = chunk.channel, split = chunk.split;
-            const Channel own = parameters();
-            if (grad == nullptr) {
-                const T* const each[1] = {from};
-                each_of<kCount>(chunk, each, [&](long long, const float (&values)[1][kCount]) {
+        const bool is_gradient = grad != nullptr;
+        const Channel own = is_gradient ? of.at(c) : Channel{to_float(from[c * inner]), 1, 1, 0};
+        float weights[2] = {}, biases[2] = {};  // of even and odd places in a vector
+        const auto add = [&](const float(&g)[kCount], const float(&v)[kCount], bool exists) {
 #pragma unroll
-                    for (int k = 0; k < kCount; ++k) add_element(own, values[0][k]);
+            for (int k = 0; k < kCount; ++k) {
+                const float normed = own.normed(v[k]), given = exists ? g[k] : 0;
+                const float through = elementwise::relu_gradient(given, own.affine(normed));
+                weights[k % 2] += through * normed;
+                biases[k % 2] += through;
+            }
+        };
+        const auto add_elements = [&](const float(&v)[kCount], bool exists) {
+#pragma unroll
+            for (int k = 0; k < kCount; ++k) {
+                const float above = exists ? v[k] - own.mean : 0;
+                weights[k % 2] += above * above;
+                biases[k % 2] += above;
+            }
+        };
+        if (chunk > 0) {
+            const Planes planes{samples, channels, inner, chunk, c, split, splits};
+            if (is_gradient) {
+                const T* const both[2] = {of_y, from};
+                planes.each<kCount>(both, [&](const float(&values)[2][kCount], bool exists) {
+                    add(values[0], values[1], exists);
                 });
             } else {
-                const T* const each[2] = {from, of_y};
-                each_of<kCount>(chunk, each, [&](long long, const float (&values)[2][kCount]) {
-#pragma unroll
-                    for (int k = 0; k < kCount; ++k) add(own, values[1][k], values[0][k]);
+                const T* const alone[1] = {from};
+                planes.each<kCount>(alone, [&](const float(&values)[1][kCount], bool exists) {
+                    add_elements(values[0], exists);
                 });
             }
-            return;
-        }
-        if (c >= channels) return;
-        const Channel own = parameters();
-        const long long row = inner / kCount, groups = samples * row;  // in loads
-        const long long end = groups * (split + 1) / splits;
-        const long long step = last ? threads / 32 : threads;
+        } else {
+            const long long row = inner / kCount, groups = samples * row;  // in loads
+            const long long end = groups * (split + 1) / splits;
+            const long long step = last ? threads / 32 : threads;
 #pragma unroll 2
-        for (long long i = groups * split / splits + (last ? thread / 32 : thread); i < end;
-             i += step) {
-            const long long sample =
-                groups <= 0x7fffffff ? static_cast<unsigned>(i) / static_cast<unsigned>(row)
-                                     : i / row;
-            const long long at = (sample * channels + c) * inner + (i - sample * row) * kCount;
-            float v[kCount], g[kCount] = {};
-            load<kCount>(v, from + at);
-            if (grad != nullptr) load<kCount>(g, of_y + at);
-#pragma unroll
-            for (int k = 0; k < kCount; ++k)
-                if (grad != nullptr)
-                    add(own, g[k], v[k]);
-                else
-                    add_element(own, v[k]);
+            for (long long i = groups * split / splits + (last ? thread / 32 : thread); i < end;
+                 i += step) {
+                const long long sample =
+                    groups <= 0x7fffffff ? static_cast<unsigned>(i) / static_cast<unsigned>(row)
+                                         : i / row;
+                const long long at = (sample * channels + c) * inner + (i - sample * row) * kCount;
+                float v[kCount], g[kCount] = {};
+                load<kCount>(v, from + at);
+                if (is_gradient) {
+                    load<kCount>(g, of_y + at);
+                    add(g, v, true);
+                } else {
+                    add_elements(v, true);
+                }
+            }
         }
+        of_weight = weights[0] + weights[1], of_bias = biases[0] + biases[1];
     });
     if (!last) {
         float sums[2] = {of_weight, of_bias};
@@ -307,30 +307,23 @@ extern "C" __global__ void __launch_bounds__(256, 4)
     using namespace styleforge::fusion;
     const Channels of{mean, inverse, weight, bias};
     const float share = 1.f / static_cast<float>(each);
-    // Of an element, by what is the same for its channel: means of the two gradients.
-    const auto gradient = [](const Channel& own, float of_weight, float of_bias, float g,
-                             float value) {
-        const float normed = own.normed(value);
-        g = elementwise::relu_gradient(g, own.affine(normed));
-        return (g - (of_bias + normed * of_weight)) * (own.inverse * own.weight);
-    };
     const auto mean_of = [&](long long i) { return sums == nullptr ? 0.f : sums[i] * share; };
+    const auto of_channel = [&](int c) {
+        return ChannelGradient{of.at(c), mean_of(c), mean_of(channels + c)};
+    };
     with_type(type, vector, [&](auto element, auto width) {
         using T = decltype(element);
         constexpr int kCount = decltype(width)::value;
         const T* const from[2] = {static_cast<const T*>(x), static_cast<const T*>(grad)};
         T* const to = static_cast<T*>(dx);
         if (chunks > 0) {
-            const Chunk chunk = Chunk::of_block<kCount>(channels, inner, chunks, true);
-            const Channel own = of.at(chunk.channel);
-            const float of_weight = mean_of(chunk.channel);
-            const float of_bias = mean_of(channels + chunk.channel);
-            each_of<kCount>(chunk, from, [&](long long at, float (&values)[2][kCount]) {
+            const Chunk chunk = Chunk::of_block<kCount>(channels, inner, chunks);
+            each_of<kCount>(chunk, from, of_channel, [&](const ChannelGradient& own, long long at,
+                                                         float (&values)[2][kCount]) {
                 float(&g)[kCount] = values[1];
 #pragma unroll
-                for (int k = 0; k < kCount; ++k)
-                    g[k] = gradient(own, of_weight, of_bias, g[k], values[0][k]);
-                store<kCount>(to + at, g);
+                for (int k = 0; k < kCount; ++k) g[k] = own.at(g[k], values[0][k]);
+                store_streaming<kCount>(to + at, g);
             });
             return;
         }
@@ -340,10 +333,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
             load<kCount>(v, from[0] + at);
             load<kCount>(g, from[1] + at);
 #pragma unroll
-            for (int k = 0; k < kCount; ++k) {
-                const int c = first + k * step;
-                g[k] = gradient(of.at(c), mean_of(c), mean_of(channels + c), g[k], v[k]);
-            }
+            for (int k = 0; k < kCount; ++k) g[k] = of_channel(first + k * step).at(g[k], v[k]);
             store<kCount>(to + at, g);
         });
     });

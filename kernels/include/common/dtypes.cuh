@@ -47,11 +47,32 @@ __device__ __forceinline__ void load(float* to, const T* from) {
 }
 
 template <int kCount, typename T>
-__device__ __forceinline__ void store(T* to, const float* from) {
+__device__ __forceinline__ AlignedVector<T, kCount> narrowed(const float* from) {
     AlignedVector<T, kCount> vector;
 #pragma unroll
     for (int i = 0; i < kCount; ++i) vector.element[i] = from_float<T>(from[i]);
-    *reinterpret_cast<AlignedVector<T, kCount>*>(to) = vector;
+    return vector;
+}
+
+template <int kCount, typename T>
+__device__ __forceinline__ void store(T* to, const float* from) {
+    *reinterpret_cast<AlignedVector<T, kCount>*>(to) = narrowed<kCount, T>(from);
+}
+
+// As `store`, in global memory, for the L2 cache to drop before what it holds of other tensors.
+template <int kCount, typename T>
+__device__ __forceinline__ void store_streaming(T* to, const float* from) {
+#ifdef __CUDA_ARCH__
+    if constexpr (kCount == kVectorSize<T>) {
+        const auto vector = narrowed<kCount, T>(from);
+        const auto words = reinterpret_cast<const AlignedVector<unsigned, 4>&>(vector);
+        asm volatile("st.global.cs.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(words.element[0]),
+                     "r"(words.element[1]), "r"(words.element[2]), "r"(words.element[3])
+                     : "memory");
+        return;
+    }
+#endif
+    store<kCount>(to, from);
 }
 
 // Element `index` of an array whose DataType is known only at run time; `otherwise` if the array

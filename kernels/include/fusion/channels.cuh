@@ -1,9 +1,13 @@
 // What the kernels of a batch norm share: a channel's parameters, and how blocks walk tensors of
 // [samples, channels, inner]: by chunks of planes, which lie one after another, where these are large,
-// and in groups of elements, with a division each, elsewhere.
+// and in groups of elements, with a division each, elsewhere. A plane is what a channel has of a
+// sample.
 #pragma once
 
+#include <type_traits>
+
 #include "../common/dtypes.cuh"
+#include "../elementwise/functors.h"
 
 namespace styleforge {
 namespace fusion {
@@ -14,6 +18,19 @@ struct Channel {
 
     __device__ __forceinline__ float normed(float x) const { return (x - mean) * inverse; }
     __device__ __forceinline__ float affine(float normed) const { return normed * weight + bias; }
+};
+
+// What gradients of x follow from: the means of a channel's gradients of weight and bias as well.
+struct ChannelGradient {
+    Channel own;
+    float of_weight, of_bias;
+
+    // Of an element, by that of y.
+    __device__ __forceinline__ float at(float grad, float x) const {
+        const float normed = own.normed(x);
+        const float through = elementwise::relu_gradient(grad, own.affine(normed));
+        return (through - (of_bias + normed * of_weight)) * (own.inverse * own.weight);
+    }
 };
 
 // Those of all channels, FP32 [channels].
@@ -43,56 +60,106 @@ __device__ __forceinline__ void each_group(long long count, int channels, long l
 
 constexpr int kTogether = 4;  // loads of each tensor that a thread waits for at once
 
-// One of the `chunks` of a plane, which is what a channel has of a sample: what a block loads at once,
-// or less at the plane's end.
+// One of the `chunks` of a plane: what a block loads at once, or less at the plane's end.
 struct Chunk {
     int channel;
-    long long split;       // of all chunks of the channel
     long long begin, end;  // elements
 
-    // That of this block. Blocks begin with the first plane or, `backward`, with the last: a pass that
-    // follows one over the same tensors then finds in the L2 cache what that one read last.
+    // That of this block. Blocks begin with the last plane: what was read last before, by the pass
+    // that summed channels, is then still in the L2 cache.
     template <int kCount>
     static __device__ __forceinline__ Chunk of_block(long long channels, long long inner,
-                                                     long long chunks, bool backward) {
-        const unsigned block = backward ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
+                                                     long long chunks) {
+        const unsigned block = gridDim.x - 1 - blockIdx.x;
         const unsigned plane = block / static_cast<unsigned>(chunks);
         const unsigned part = block % static_cast<unsigned>(chunks);
         const unsigned sample = plane / static_cast<unsigned>(channels);
         const long long length = 1ll * kTogether * blockDim.x * kCount, at = part * length;
         const long long end = at + length < inner ? at + length : inner;
-        return {static_cast<int>(plane - sample * channels), sample * chunks + part,
-                plane * inner + at, plane * inner + end};
+        return {static_cast<int>(plane - sample * channels), plane * inner + at,
+                plane * inner + end};
     }
 };
 
-// `use(at, values)` for groups of kCount elements of the chunk: values[i] are those of tensor i.
-template <int kCount, int kTensors, typename T, typename Use>
+// `use(own, at, values)` for groups of kCount elements of the chunk: values[i] are those of tensor
+// i, and `own` is what `of` gives for its channel, which is read after them: it is needed later.
+template <int kCount, int kTensors, typename T, typename Of, typename Use>
 __device__ __forceinline__ void each_of(const Chunk& chunk, const T* const (&from)[kTensors],
-                                        const Use& use) {
+                                        const Of& of, const Use& use) {
     const int step = blockDim.x * kCount;
-    for (long long first = chunk.begin + threadIdx.x * kCount; first < chunk.end;
-         first += kTogether * step) {
-        AlignedVector<T, kCount> given[kTogether][kTensors];
+    const long long first = chunk.begin + threadIdx.x * kCount;
+    if (first >= chunk.end) return;
+    AlignedVector<T, kCount> given[kTogether][kTensors];
 #pragma unroll
-        for (int u = 0; u < kTogether; ++u) {
-            // Beyond the end the first is read again, so that no load is conditional.
-            const long long at = first + u * step, read = at < chunk.end ? at : first;
+    for (int u = 0; u < kTogether; ++u) {
+        // Beyond the end the first is read again, so that no load is conditional.
+        const long long at = first + u * step, read = at < chunk.end ? at : first;
 #pragma unroll
-            for (int i = 0; i < kTensors; ++i)
-                given[u][i] = *reinterpret_cast<const AlignedVector<T, kCount>*>(from[i] + read);
-        }
+        for (int i = 0; i < kTensors; ++i)
+            given[u][i] = *reinterpret_cast<const AlignedVector<T, kCount>*>(from[i] + read);
+    }
+    const auto own = of(chunk.channel);
 #pragma unroll
-        for (int u = 0; u < kTogether; ++u) {
-            if (first + u * step >= chunk.end) break;
-            float values[kTensors][kCount];
+    for (int u = 0; u < kTogether; ++u) {
+        if (first + u * step >= chunk.end) break;
+        float values[kTensors][kCount];
 #pragma unroll
-            for (int i = 0; i < kTensors; ++i) widen(values[i], given[u][i]);
-            // A multiple of kCount, or else the compiler would store 4 bytes at a time.
-            use((first + u * step) & -1ll * kCount, values);
-        }
+        for (int i = 0; i < kTensors; ++i) widen(values[i], given[u][i]);
+        // A multiple of kCount, or else the compiler would store 4 bytes at a time.
+        use(own, (first + u * step) & -1ll * kCount, values);
     }
 }
+
+constexpr int kAhead = 8;  // loads of a thread under way where channels are summed, of all tensors
+
+// The planes of one channel, in chunks of `chunk` loads, kAhead / kTensors for each lane at most. A
+// warp takes one at a time, and all warps of all blocks go from the first sample to the last.
+struct Planes {
+    long long samples, channels, inner, chunk;
+    int channel;
+    long long split, splits;  // of the blocks that share the channel
+
+    // `use(values, exists)` for groups of kCount elements: values[i] are those of tensor i, or what
+    // is not to be summed: behind a branch, the compiler would load each where it is used.
+    template <int kCount, int kTensors, typename T, typename Use>
+    __device__ __forceinline__ void each(const T* const (&from)[kTensors], const Use& use) const {
+        constexpr int kLoads = kAhead / kTensors;
+        using Vector = AlignedVector<T, kCount>;
+        const unsigned row = static_cast<unsigned>(inner / kCount);  // loads of a plane
+        const unsigned length = static_cast<unsigned>(chunk), chunks = (row + length - 1) / length;
+        const unsigned count = static_cast<unsigned>(samples) * chunks, warps = blockDim.x / 32;
+        const unsigned lane = threadIdx.x % 32;
+        for (unsigned at = static_cast<unsigned>(split) * warps + threadIdx.x / 32; at < count;
+             at += static_cast<unsigned>(splits) * warps) {
+            const unsigned sample = at / chunks, begin = (at - sample * chunks) * length;
+            const unsigned size = begin + length < row ? length : row - begin;
+            const long long first = (sample * channels + channel) * inner + 1ll * begin * kCount;
+            const auto take = [&](auto whole) {
+                constexpr bool kWhole = decltype(whole)::value;
+                Vector given[kLoads][kTensors];
+#pragma unroll
+                for (int u = 0; u < kLoads; ++u) {
+                    const unsigned i = kWhole || lane + 32 * u < size ? lane + 32 * u : 0;
+#pragma unroll
+                    for (int t = 0; t < kTensors; ++t)
+                        given[u][t] =
+                            *reinterpret_cast<const Vector*>(from[t] + first + i * kCount);
+                }
+#pragma unroll
+                for (int u = 0; u < kLoads; ++u) {
+                    float values[kTensors][kCount];
+#pragma unroll
+                    for (int t = 0; t < kTensors; ++t) widen(values[t], given[u][t]);
+                    use(values, kWhole || lane + 32 * u < size);
+                }
+            };
+            if (size == 32 * kLoads)
+                take(std::true_type{});
+            else
+                take(std::false_type{});
+        }
+    }
+};
 
 }  // namespace fusion
 }  // namespace styleforge

@@ -20,6 +20,7 @@ OF_QUERIES, OF_KEYS = 16, 32  # divide what is of a block
 _THREADS, _QUERIES = 128, 64  # of a block of the GPU
 _MOST_HEADS = (1 << 16) - 1  # blocks along y
 _WIDE = 8  # elements of 16 bytes
+_QUERIES_OF_PYTORCH = 64  # of a block of the GPU, in its attention in FP32
 
 
 def slower_reason(q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor) -> str:
@@ -65,7 +66,8 @@ def launch(
     """`block_sparse_forward` by the CUDA kernel, where it takes the tensors."""
     check(q, k, v, block_mask)
     if q.dtype not in DTYPES or unfit_reason(q, k, v, block_mask):
-        return with_whole_mask(q, k, v, block_mask, scale).contiguous()
+        run = by_blocks if _fills_blocks(q, v, block_mask) else with_whole_mask
+        return run(q, k, v, block_mask, scale).contiguous()
     q, k, v = map(_readable, (q, k, v))
     n, heads, queries, depth = q.shape
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
@@ -125,13 +127,55 @@ def with_whole_mask(
     """`block_sparse_attention` with a mask of all scores."""
     *leading, rows, columns = block_mask.shape
     queries, keys = q.shape[2] // rows, k.shape[2] // columns
-    any_seen = block_mask.any(-1, keepdim=True)
-    counts = block_mask == any_seen  # every key, where a row sees none
-    mask = counts[..., :, None, :, None].expand(*leading, rows, queries, columns, keys)
+    any_seen, added = _of_blocks(block_mask, q.dtype)
+    mask = added[..., :, None, :, None].expand(*leading, rows, queries, columns, keys)
     mask = mask.reshape(*leading, rows * queries, columns * keys)
     out = F.scaled_dot_product_attention(q, k, v, mask, scale=scale)
     by_row = out.view(*out.shape[:2], rows, queries, out.shape[-1])
     return zeroed(by_row, any_seen[..., None]).flatten(2, 3)
+
+
+def by_blocks(
+    q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor, scale: float | None = None
+) -> Tensor:
+    """`block_sparse_attention` with blocks of queries in place of heads, all with the same keys.
+
+    The mask then is one row for each block, which PyTorch's attention on a GPU reads for all of its
+    queries. A gradient would be one of the keys for each block.
+    """
+    n, heads, length, size = *q.shape[:3], v.shape[-1]
+    rows, columns = block_mask.shape[-2:]
+    any_seen, added = _of_blocks(block_mask, q.dtype)
+    mask = added[..., None].expand(*added.shape, k.shape[2] // columns).flatten(-2)
+    if mask.dim() == 4:
+        any_seen, mask = (x.expand(n, heads, *x.shape[2:]).flatten(0, 1) for x in (any_seen, mask))
+    k, v = (x.reshape(n * heads, 1, *x.shape[2:]).expand(-1, rows, -1, -1) for x in (k, v))
+    q = q.reshape(n * heads, rows, length // rows, q.shape[-1])
+    mask = mask.view(-1, rows, 1, k.shape[2])
+    found = F.scaled_dot_product_attention(q, k, v, mask, scale=scale)
+    # It lies by queries, then blocks: one pass moves it, with zeros where no key was seen.
+    out = q.new_empty(found.shape)
+    torch.where(any_seen.view(-1, rows, 1, 1), found, found.new_zeros(()), out=out)
+    return out.view(n, heads, length, size)
+
+
+def _fills_blocks(q: Tensor, v: Tensor, block_mask: Tensor) -> bool:
+    """Whether PyTorch's efficient attention runs `by_blocks`, and as many blocks of the GPU."""
+    rows, is_wide = block_mask.shape[-2], q.shape[-1] % _WIDE == v.shape[-1] % _WIDE == 0
+    return (
+        q.dtype == torch.float32
+        and is_wide
+        and q.numel() * v.numel() > 0
+        and q.shape[2] // rows % _QUERIES_OF_PYTORCH == 0
+        and max(q.shape[0] * q.shape[1], rows) <= _MOST_HEADS
+        and torch.backends.cuda.mem_efficient_sdp_enabled()
+    )
+
+
+def _of_blocks(block_mask: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Which rows see any key, and what is added to scores: 0 or -inf, 0 where a row sees none."""
+    any_seen = block_mask.any(-1, keepdim=True)
+    return any_seen, (block_mask == any_seen).log().to(dtype)
 
 
 def zeroed(out: Tensor, seen: Tensor) -> Tensor:

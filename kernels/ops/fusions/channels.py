@@ -24,6 +24,10 @@ LEAST_CHANNELS, MOST_BYTES = 32, 1 << 20
 THREADS, WARP = 256, 32
 _BLOCKS = 8  # of a pass over small planes, for each multiprocessor
 _TOGETHER = 4  # loads of a thread in a chunk of a large plane, as kTogether in channels.cuh
+# Loads of a thread where channels are summed, of all tensors, as kAhead there; and of each lane
+# of a warp in a plane at least.
+_AHEAD, _LEAST = 8, 4
+_AT_ONCE = 1024  # threads of a multiprocessor, which has registers for so many
 
 
 class Layout(NamedTuple):
@@ -308,17 +312,33 @@ def on_cuda(launch: CudaLauncher, layout: Layout, dtype: torch.dtype) -> Kernels
         tile = THREADS * (16 // dtype.itemsize if vector else 1)
         return -(-inner // (_TOGETHER * tile)) if inner >= tile else 0
 
+    def shares(vector: bool, tensors: int) -> tuple[int, int, int]:
+        """Threads of a block that sums planes, blocks for a channel, and loads of a warp's chunk.
+
+        All of a channel's blocks run at once where there are not too many channels: they reach the
+        last sample together, which is where the pass that follows begins.
+        """
+        row = inner // (16 // dtype.itemsize if vector else 1)
+        parts = -(-row // (WARP * _AHEAD // tensors))
+        chunk = -(-row // (parts * WARP)) * WARP
+        each = samples * -(-row // chunk)  # chunks of a channel
+        warps = min(THREADS // WARP, 1 << each.bit_length() - 1)
+        at_once = _AT_ONCE // (WARP * warps) * multiprocessors
+        return WARP * warps, max(1, min(at_once // channels, -(-each // warps))), chunk
+
     def partial_sums(grad: Tensor | None, x: Tensor, *of: Tensor | None) -> tuple[Tensor, int]:
         vector = inner > 1 and takes_vectors(inner, x, grad)
-        chunks = chunks_of(vector)
-        blocks = channels if inner > 1 else -(-channels // WARP)
-        splits = max(1, min(_BLOCKS * multiprocessors // blocks, samples * inner // THREADS))
-        if chunks:
-            splits = samples * chunks
+        if inner * dtype.itemsize >= WARP * _LEAST * (16 if vector else dtype.itemsize):
+            threads, splits, chunk = shares(vector, 1 if grad is None else 2)
+            blocks = channels
+        else:
+            blocks = channels if inner > 1 else -(-channels // WARP)
+            most = min(_BLOCKS * multiprocessors // blocks, samples * inner // THREADS)
+            threads, splits, chunk = THREADS, max(1, most), 0
         partial = torch.empty((channels, splits, 2), dtype=torch.float32, device=x.device)
         launch(
-            "styleforge_channels_sums", blocks * splits, THREADS, grad, x, *of, partial,
-            TYPES[dtype], vector, samples, channels, inner, splits, chunks,
+            "styleforge_channels_sums", blocks * splits, threads, grad, x, *of, partial,
+            TYPES[dtype], vector, samples, channels, inner, splits, chunk,
         )  # fmt: skip
         return partial, splits
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from kernels.jit.cuda_tools import nvcc
@@ -110,6 +111,48 @@ def test_blocks_of_other_sizes_are_attended_to_by_pytorch(launch):
     assert not launch.launched
     with pytest.raises(ValueError, match=r"block_sparse_forward: q, k, v and block_mask are \["):
         sparse.launch(launch, q, k, v[:, :1], mask)
+
+
+@pytest.mark.parametrize("of_mask", [(), (1, 3), (2, 3)], ids=str)
+def test_blocks_of_whole_tiles_are_attended_to_in_fp32_with_a_row_of_a_mask_each(
+    launch, monkeypatch, of_mask
+):
+    q = torch.randn(2, 3, 256, 16)
+    k, v = torch.randn(2, 3, 40, 16), torch.randn(2, 3, 40, 24)
+    q, k, v = (x.transpose(1, 2).contiguous().transpose(1, 2) for x in (q, k, v))
+    mask = torch.rand(*of_mask, 4, 5) > 0.4
+    mask[..., 1, :] = False
+    for scale in (None, -0.3):
+        expected = sparse.with_whole_mask(q.double(), k.double(), v.double(), mask, scale)
+        masks: list[Tensor] = []
+        attend = F.scaled_dot_product_attention
+
+        def record(*args: Any, attend: Any = attend, masks: Any = masks, **kwargs: Any) -> Tensor:
+            masks.append(args[3])
+            return attend(*args, **kwargs)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(F, "scaled_dot_product_attention", record)
+            found = sparse.launch(launch, q, k, v, mask, scale)
+        assert found.is_contiguous()
+        assert_close(found, expected.float())
+        assert not found[..., 64:128, :].any()
+        ((_, rows, queries, keys),) = (x.shape for x in masks)
+        assert (rows, queries, keys) == (4, 1, 40)
+
+
+@pytest.mark.parametrize(
+    ("queries", "size", "enabled"), [(32, 16, True), (64, 12, True), (64, 16, False)]
+)
+def test_other_blocks_in_fp32_are_attended_to_with_a_whole_mask(
+    launch, monkeypatch, queries, size, enabled
+):
+    monkeypatch.setattr(torch.backends.cuda, "mem_efficient_sdp_enabled", lambda: enabled)
+    monkeypatch.setattr(sparse, "by_blocks", None)
+    q, k, v = (torch.randn(1, 2, length, size) for length in (2 * queries, 40, 40))
+    mask = torch.eye(2, dtype=torch.bool)
+    found = sparse.launch(launch, q, k, v, mask)
+    assert torch.equal(found, sparse.with_whole_mask(q, k, v, mask))
 
 
 def test_the_kernel_for_blocks_runs_without_gradients_alone(monkeypatch):

@@ -165,9 +165,42 @@ def test_blocks_take_chunks_of_large_planes(launchers, shape, dtype, training):
         allowed = 64 * unit * (1 + float(expected.abs().max()))
         torch.testing.assert_close(got, expected, atol=allowed, rtol=0)
     if dtype == torch.float32:
-        passes = [arguments[-1] for kernel, arguments in launch.launched if "totals" not in kernel]
-        assert set(passes) == {PLANES[shape]}
+        passes = {kernel: arguments[-1] for kernel, arguments in launch.launched}
+        assert passes["styleforge_channels_relu"] == PLANES[shape]
+        assert passes["styleforge_channels_gradient"] == PLANES[shape]
     assert all(map(torch.equal, found, channels.backward(run, *back)))
+
+
+# By shape, the loads of a warp's chunk where planes of FP32 are summed, the blocks of a
+# channel: whole chunks, even ones, short last ones, more of them than warps, and odd planes.
+SUMMED = {
+    (1, 3, 32, 32): (256, 1),
+    (2, 3, 32, 32): (256, 1),
+    (3, 2, 56, 56): (224, 2),
+    (2, 3, 32, 33): (160, 1),
+    (21, 1, 32, 32): (256, 3),
+    (2, 2, 41, 41): (256, 2),
+    (1, 2, 96, 100): (256, 2),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("shape", SUMMED, ids=str)
+def test_warps_take_chunks_of_the_planes_of_a_channel(launchers, shape, dtype):
+    launch = launchers["fusion"]
+    launch.launched.clear()
+    x = samples._normal(0, *shape).to(dtype) + 2
+    layout = channels.checked(x, None, None, None, None, True)
+    mean, inverse = channels.on_cuda(launch, layout, dtype).statistics(x, 1e-5)
+    var, middle = torch.var_mean(x.double(), (0, 2, 3), correction=0)
+    torch.testing.assert_close(mean.double(), middle, rtol=1e-6, atol=0)
+    torch.testing.assert_close(inverse.double(), (var + 1e-5).rsqrt(), rtol=1e-5, atol=0)
+    again = channels.on_cuda(launch, layout, dtype).statistics(x, 1e-5)
+    assert all(map(torch.equal, (mean, inverse), again))
+    if dtype == torch.float32:
+        (_, arguments), *_ = launch.launched
+        chunk, splits = SUMMED[shape]
+        assert arguments[-2:] == (splits, chunk)
 
 
 @pytest.mark.parametrize(
