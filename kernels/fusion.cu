@@ -50,11 +50,12 @@ extern "C" __global__ void __launch_bounds__(styleforge::fusion::kBackwardThread
     __shared__ float shared[Team::kShared];
     const NormGradient p{grad,    added,      x,    weight, bias, statistics, dx,
                          partial, activation, rows, width,  team, centered};
+    __shared__ uint4 pieces[Stage::kPieces];
     with_type(type, 1, [&](auto element, auto count) {
         using T = decltype(element);
         constexpr int kCount = decltype(count)::value;
         constexpr bool kStaged = Stage::kCopies && kCount == kVectorSize<T>;
-        row_norm_gradients<kStaged, kMostBackward, T, kCount>(p, Stage{stage_memory()}, shared);
+        row_norm_gradients<kStaged, kMostBackward, T, kCount>(p, Stage{pieces}, shared);
     });
 }
 

@@ -188,7 +188,6 @@ class CudaLauncher(Calls):
         blocks: int | tuple[int, int, int],
         threads: int,
         *arguments: Argument,
-        shared_bytes: int = 0,
         overlap: bool = False,
     ) -> None:
         """Launch a kernel of a DriverLibrary: `extern "C" __global__ void kernel(arguments...)`.
@@ -201,10 +200,8 @@ class CudaLauncher(Calls):
                 pointer, a bool as `int`, an int as `long long`, a float as `double`, a struct as it
                 is. The kernel has to declare these types: the driver copies as many bytes as it
                 declares.
-            shared_bytes: Dynamic shared memory of a block; like what follows the same in every
-                call with the same `threads`.
             overlap: Whether it may start before the kernel ahead of it has ended, for which it
-                waits by pdl_wait().
+                waits by pdl_wait(); the same in every call with the same `threads`.
 
         Raises:
             AttributeError: The library has no such kernel.
@@ -221,7 +218,7 @@ class CudaLauncher(Calls):
             if source is None:
                 raise AttributeError(f"the library has no kernel {kernel}")
             found = library.kernel(
-                source, kernel, threads, shared_bytes, overlap=overlap, arguments=len(arguments)
+                source, kernel, threads, overlap=overlap, arguments=len(arguments)
             )
             self._kernels[kernel, threads] = found
         if error := found(grid, self.stream, *map(_as_c, arguments)):

@@ -46,24 +46,20 @@ __device__ __forceinline__ void prefetch(const void* address) {
 }
 
 // Where the rows that follow arrive while one is worked on: 16 bytes of each of two tensors for each
-// thread and group, of kRows rows. A thread reads what it copied itself, so that nobody waits for
-// another. GPUs before sm_80 cannot copy so, and of the others those for graphics, and before sm_90 all,
-// get half of the rows: a multiprocessor of theirs has no room for two blocks' of more. In
-// kernels/ops/fusions/row_kernels.py, stage_bytes says the same.
+// thread and group, of kRows rows, which is two of 16 bits. A thread reads what it copied itself, so
+// that nobody waits for another. GPUs before sm_80 cannot copy so, and a multiprocessor of theirs has
+// no room for two blocks' rows.
 struct Stage {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-    static constexpr int kBytes = 0;
-#elif defined(__CUDA_ARCH__) && (__CUDA_ARCH__ < 900 || __CUDA_ARCH__ >= 1200)
-    static constexpr int kBytes = 32 << 10;
+    static constexpr bool kCopies = false;
+    static constexpr int kPieces = 1;
 #else
-    static constexpr int kBytes = 64 << 10;
+    static constexpr bool kCopies = true;
+    static constexpr int kPieces = 2 * kMostBackward / 4 * kBackwardThreads;
 #endif
-    static constexpr bool kCopies = kBytes > 0;
-    // A power of two: 4 and 2 of elements of 16 and 32 bits where there is most room.
     template <int kCount>
-    static constexpr int kRows =
-        kBytes / (2 * kMostBackward / kCount * kBackwardThreads * static_cast<int>(sizeof(uint4)));
-    uint4* pieces;  // kBytes
+    static constexpr int kRows = kCount > 4 ? 2 : 1;
+    uint4* pieces;  // kPieces
     mutable int slot = 0;  // where the row of now lies, of kRows
 
     template <int kCount>
@@ -97,19 +93,9 @@ struct Stage {
     }
     template <int kCount>
     __device__ __forceinline__ void next() const {
-        slot = (slot + 1) & (kRows<kCount> - 1);
+        if (kRows<kCount> > 1) slot ^= 1;
     }
 };
-
-// The block's memory for a Stage, which a launch gives it.
-__device__ __forceinline__ uint4* stage_memory() {
-#ifdef __CUDA_ARCH__
-    extern __shared__ uint4 stage_pieces[];
-#else
-    static uint4 stage_pieces[Stage::kBytes / sizeof(uint4)];
-#endif
-    return stage_pieces;
-}
 
 // What a row is normed by: forward keeps it for backward.
 struct Moments {

@@ -47,7 +47,6 @@ FORWARD, FORWARD_HALF = Block(16, 512, 2), Block(32, 512, 2)  # the latter: vect
 BACKWARD, BACKWARD_ELEMENTS = Block(16, 256, 2), Block(8, 512, 1)
 MOST_WIDTH = FORWARD.most_width
 MOST_WIDTH_BACKWARD = min(BACKWARD.most_width, BACKWARD_ELEMENTS.most_width)
-STAGE_BYTES = 64 << 10  # of the rows ahead that a block of BACKWARD copies, at most
 PARTS_ON_CPU = 32  # of all rows, whose gradients of parameters are summed apart
 
 
@@ -234,7 +233,6 @@ def backward_on_cuda(
         given.width,
         team,
         centered,
-        shared_bytes=stage_bytes(launch.gpu.major) if vector else 0,
     )
     if partial is None:
         return [dx]
@@ -252,17 +250,6 @@ def backward_on_cuda(
         overlap=True,
     )
     return [dx, *(x for x in made if x is not None)]
-
-
-def stage_bytes(major: int) -> int:
-    """The shared memory of a block of BACKWARD on a GPU of this compute capability.
-
-    GPUs for graphics have no room for two blocks of the most, nor has any before Hopper been timed
-    with it; those before Ampere copy nothing ahead.
-    """
-    if major < 8:
-        return 0
-    return STAGE_BYTES if 9 <= major < 12 else STAGE_BYTES // 2
 
 
 def _team(width: int, held: int) -> tuple[int, int]:

@@ -68,7 +68,6 @@ class Launcher:
         blocks: int | tuple[int, int, int],
         threads: int,
         *arguments: Any,
-        shared_bytes: int = 0,  # kernels have memory of their own here
         overlap: bool = False,  # here one kernel runs after another
     ) -> None:
         self.launched.append((kernel, arguments))

@@ -43,16 +43,9 @@ class FakeLibrary:
         return SOURCE if name == "styleforge_scale" else None
 
     def kernel(
-        self,
-        source: str,
-        name: str,
-        threads: int,
-        shared_bytes: int,
-        *,
-        overlap: bool,
-        arguments: int,
+        self, source: str, name: str, threads: int, *, overlap: bool, arguments: int
     ) -> Any:
-        self.prepared.append((source, name, threads, shared_bytes, overlap, arguments))
+        self.prepared.append((source, name, threads, overlap, arguments))
 
         def launch(grid: tuple[int, int, int], stream: int, *values: Any) -> int:
             self.calls.append((grid, stream, *values))
@@ -97,16 +90,16 @@ def test_a_kernel_is_found_once_for_each_size_of_its_blocks():
     for threads in (128, 256, 128):
         launch("styleforge_scale", (2, 3, 4), threads, 1.0)
     assert library.prepared == [
-        (SOURCE, "styleforge_scale", 128, 0, False, 1),
-        (SOURCE, "styleforge_scale", 256, 0, False, 1),
+        (SOURCE, "styleforge_scale", 128, False, 1),
+        (SOURCE, "styleforge_scale", 256, False, 1),
     ]
     assert [call[0] for call in library.calls] == [(2, 3, 4)] * 3
 
 
-def test_a_kernel_may_have_shared_memory_and_overlap_with_the_one_ahead_of_it():
+def test_a_kernel_may_overlap_with_the_one_ahead_of_it():
     library = FakeLibrary()
-    launcher_of(library)("styleforge_scale", 1, 128, 1.0, shared_bytes=1 << 16, overlap=True)
-    assert library.prepared == [(SOURCE, "styleforge_scale", 128, 1 << 16, True, 1)]
+    launcher_of(library)("styleforge_scale", 1, 128, 1.0, overlap=True)
+    assert library.prepared == [(SOURCE, "styleforge_scale", 128, True, 1)]
 
 
 def test_without_a_block_nothing_is_launched():

@@ -20,7 +20,7 @@ from tests.kernels.ops.emulated import Launcher, built_or_skipped
 class OnGpu(Launcher):
     """With what a CudaLauncher tells of its GPU."""
 
-    gpu = Gpu(-1, 2, 9)
+    gpu = Gpu(-1, 2, 8)
 
     def __init__(self, library: CDLL) -> None:
         super().__init__(library)
@@ -125,7 +125,7 @@ def test_vectors_are_taken_where_rows_are_made_of_them(launchers):
 @pytest.mark.parametrize("shape", [(150, 256), (70, 250), (30, 1000), (21, 4096), (9, 1023)])
 def test_a_block_sums_the_gradients_of_all_its_rows(launchers, shape, dtype, monkeypatch):
     launch = launchers["fusion"]
-    monkeypatch.setattr(launch, "gpu", Gpu(-1, 1, 9))
+    monkeypatch.setattr(launch, "gpu", Gpu(-1, 1, 8))
     x, grad = samples._normal(0, *shape).to(dtype), samples._normal(1, *shape).to(dtype)
     weight, bias = (samples._normal(seed, shape[1]).to(dtype) for seed in (2, 3))
     added = samples._normal(4, *shape).to(dtype) if shape[0] % 2 else None
