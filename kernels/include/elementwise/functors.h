@@ -54,7 +54,7 @@ STYLEFORGE_ELEMENT A gelu(A v) {
 
 template <typename M, typename A>
 STYLEFORGE_ELEMENT A gelu_slope(A v) {
-    return M::ndtr(v) + v * M::density(v);
+    return v * M::density(v) + M::ndtr(v);
 }
 
 // The approximation by tanh (Hendrycks and Gimpel, 2016).
