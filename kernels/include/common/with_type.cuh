@@ -7,7 +7,7 @@
 
 namespace styleforge {
 
-// `use(element)` for the type of this number; that of FP64, of which few kernels compute, with kWide.
+// `use(element)` for the type of this number; FP64, which few kernels compute in, only with kWide.
 template <bool kWide = false, typename Use>
 __device__ __forceinline__ void by_type(long long type, const Use& use) {
     if (type == kHalf)
