@@ -2,6 +2,7 @@
 // the sum of squared differences. FP16 and BF16 are computed in FP32, FP64 in FP64.
 #include <math.h>
 
+#include "include/common/with_type.cuh"
 #include "include/elementwise/group.cuh"
 #include "include/loss/rows.h"
 
@@ -11,8 +12,13 @@ namespace loss {
 using elementwise::Computed;
 
 constexpr int kMostThreads = 512;
-constexpr int kLoads = 4;  // of 16 bytes, that a thread has under way
+constexpr int kLoads = 4;  // of 16 bytes of a row, that a thread has under way
+constexpr int kRowsAtOnce = 8;  // whose losses and labels a thread of their total has under way
 constexpr int kGradientLoads = 2;  // of each of two tensors; GRADIENT_LOADS in squares.py
+constexpr int kScaled = 4;         // vectors of a thread; LOADS in scaling.py
+
+template <typename A>  // -INFINITY, but finite
+constexpr A kLowest = sizeof(A) == sizeof(double) ? -1.7976931348623157e308 : -3.402823466e38f;
 
 struct Functions {
     static __device__ __forceinline__ float exp2(float v) {
@@ -50,9 +56,10 @@ __device__ __forceinline__ A over_block(A value, bool largest) {
     return value;
 }
 
-// Calls `use(at, apart, vectors)` for every element of a row, where element i of vector k is that at
-// `at + k * apart + i`: by vectors of 16 bytes wherever the row begins, kLoads at a time where it has
-// as many, and for what fills none by one of one element.
+// Calls `use(at, vector)` for every element of a row, where element i of the vector is that at
+// `at + i`: by vectors of 16 bytes wherever the row begins, and for what fills none by one of one
+// element. A thread asks for the vector kLoads behind one as soon as it has used that, so that its
+// other loads are always under way. `use` may write the row where its vector lies.
 template <typename T, typename F>
 __device__ __forceinline__ void each_vector(const T* x, int count, const F& use) {
     constexpr int kCount = kVectorSize<T>;
@@ -60,32 +67,49 @@ __device__ __forceinline__ void each_vector(const T* x, int count, const F& use)
     const int unaligned = static_cast<int>(reinterpret_cast<size_t>(x) % 16 / sizeof(T));
     const int head = min(count, (kCount - unaligned) % kCount);
     const int vectors = (count - head) / kCount, step = static_cast<int>(blockDim.x);
-    const auto* from = reinterpret_cast<const Vector*>(x + head);
+    using Words = AlignedVector<unsigned, 4>;
+    const auto* from = reinterpret_cast<const Words*>(x + head);
     int i = static_cast<int>(threadIdx.x);
-    for (; i + (kLoads - 1) * step < vectors; i += kLoads * step) {
-        Vector loaded[kLoads];
+    if (i < vectors) {
+        // As words, and behind the end the last ones again: elements of 16 bits, and what is loaded
+        // under a condition, are copied from where they were loaded, which waits for them.
+        const int last = vectors - 1;
+        Words loaded[kLoads];
 #pragma unroll
-        for (int k = 0; k < kLoads; ++k) loaded[k] = from[i + k * step];
-        use(head + i * kCount, step * kCount, loaded);
-    }
-    for (; i < vectors; i += step) {
-        const Vector loaded[1] = {from[i]};
-        use(head + i * kCount, 0, loaded);
+        for (int k = 0; k < kLoads; ++k) loaded[k] = from[min(i + k * step, last)];
+        for (; i < vectors; i += kLoads * step) {
+#pragma unroll
+            for (int k = 0; k < kLoads; ++k) {
+                const int own = i + k * step;
+                if (own >= vectors) break;
+                const Words words = loaded[k];
+                use(head + own * kCount, reinterpret_cast<const Vector&>(words));
+                loaded[k] = from[min(own + kLoads * step, last)];
+            }
+        }
     }
     for (i = static_cast<int>(threadIdx.x); i < count - vectors * kCount; i += step) {
         const int at = i < head ? i : i + vectors * kCount;
-        const AlignedVector<T, 1> loaded[1] = {{{x[at]}}};
-        use(at, 0, loaded);
+        use(at, AlignedVector<T, 1>{{x[at]}});
     }
+}
+
+// The largest of what a vector has.
+template <int kCount, typename A>
+__device__ __forceinline__ A largest_of(const A (&values)[kCount]) {
+    A largest = values[0];
+#pragma unroll
+    for (int i = 1; i < kCount; ++i) largest = fmax(values[i], largest);  // not NaN
+    return largest;
 }
 
 // The loss of one row, its gradient, or both.
 template <typename T, typename A>
 __device__ __forceinline__ void cross_entropy(const T* x, long long label, const A* weight,
-                                              const A* grad, A* loss, A* lse, T* gradient,
+                                              A factor, A* loss, A* lse, T* gradient,
                                               int classes, bool valid, A smoothing, bool known) {
     const A log2e = A(1.44269504088896340736), ln2 = A(0.69314718055994530942);
-    const A infinity = A(INFINITY), nan = infinity - infinity;
+    const A nan = A(INFINITY) - A(INFINITY);
     const bool inside = label >= 0 && label < classes;
     const A each = smoothing / static_cast<A>(classes);
     const A hit = !inside    ? nan
@@ -102,42 +126,23 @@ __device__ __forceinline__ void cross_entropy(const T* x, long long label, const
     if (known) {
         log_sum = *lse;
     } else {
-        A shift = -infinity, sum = A(0), linear = A(0);  // shift: the largest logit so far, * log2e
-        each_vector(x, classes, [&](int at, int apart, const auto& vectors) {
-            constexpr int kCount = sizeof(vectors[0]) / sizeof(T);
-            constexpr int kVectors = sizeof(vectors) / sizeof(vectors[0]);
-            // All at once: the largest changes once for them, and no sum waits for the one before.
-            A values[kVectors][kCount], largest[kVectors], sums[kVectors] = {};
-#pragma unroll
-            for (int k = 0; k < kVectors; ++k) {
-                largest[k] = -infinity;
-                elementwise::take<T>(values[k], vectors[k]);
-#pragma unroll
-                for (int i = 0; i < kCount; ++i)
-                    largest[k] = fmax(values[k][i], largest[k]);  // not NaN, which the sum keeps
-            }
+        // shift: the largest logit so far, times log2e. It begins finite, so that exp2 of a
+        // difference is a number where all logits are -infinity; of NaN the sum is NaN.
+        A shift = kLowest<A>, sum = A(0), linear = A(0);
+        each_vector(x, classes, [&](int at, const auto& vector) {
+            constexpr int kCount = sizeof(vector) / sizeof(T);
+            A values[kCount], powers = A(0);
+            elementwise::take<T>(values, vector);
             if (smoothing != A(0)) {
 #pragma unroll
-                for (int k = 0; k < kVectors; ++k)
-#pragma unroll
-                    for (int i = 0; i < kCount; ++i)
-                        linear += weight ? weight[at + k * apart + i] * values[k][i] : values[k][i];
-            }
-#pragma unroll
-            for (int k = 1; k < kVectors; ++k) largest[0] = fmax(largest[k], largest[0]);
-            largest[0] *= log2e;
-            if (largest[0] > shift) {
-                sum *= Functions::exp2(shift - largest[0]);
-                shift = largest[0];
-            }
-            const A base = shift == -infinity ? A(0) : shift;
-#pragma unroll
-            for (int k = 0; k < kVectors; ++k)
-#pragma unroll
                 for (int i = 0; i < kCount; ++i)
-                    sums[k] += Functions::exp2(values[k][i] * log2e - base);
+                    linear += weight ? weight[at + i] * values[i] : values[i];
+            }
+            const A base = fmax(largest_of(values) * log2e, shift);
 #pragma unroll
-            for (int k = 0; k < kVectors; ++k) sum += sums[k];
+            for (int i = 0; i < kCount; ++i) powers += Functions::exp2(values[i] * log2e - base);
+            sum = sum * Functions::exp2(shift - base) + powers;
+            shift = base;
         });
         const A largest = over_block(shift, true);
         sum = over_block(sum * Functions::exp2(shift - largest), false);
@@ -152,33 +157,37 @@ __device__ __forceinline__ void cross_entropy(const T* x, long long label, const
         __syncthreads();  // the gradient may take the place of the logits
     }
     if (gradient == nullptr) return;
-    const A factor = grad == nullptr ? A(1) : *grad;
     const A of_softmax = factor * (hit + each * all_weights), flat = factor * each;
     const A of_label = factor * hit, base = log_sum * log2e;
     const int own = inside ? static_cast<int>(label) : -1;
     const bool same = (reinterpret_cast<size_t>(gradient) - reinterpret_cast<size_t>(x)) % 16 == 0;
-    each_vector(x, classes, [&](int at, int apart, const auto& vectors) {
-        constexpr int kCount = sizeof(vectors[0]) / sizeof(T);
-        constexpr int kVectors = sizeof(vectors) / sizeof(vectors[0]);
-#pragma unroll
-        for (int k = 0; k < kVectors; ++k) {
-            const int first = at + k * apart;
-            AlignedVector<T, kCount> result;
+    each_vector(x, classes, [&](int at, const auto& vector) {
+        constexpr int kCount = sizeof(vector) / sizeof(T);
+        AlignedVector<T, kCount> result = {};
+        if (valid) {
             A values[kCount];
-            elementwise::take<T>(values, vectors[k]);
+            elementwise::take<T>(values, vector);
 #pragma unroll
-            for (int i = 0; i < kCount; ++i) {
-                A found = of_softmax * Functions::exp2(values[i] * log2e - base);
-                if (smoothing != A(0)) found -= weight ? flat * weight[first + i] : flat;
-                if (first + i == own) found -= of_label;
-                result.element[i] = Computed<T>::to(valid ? found : A(0));
-            }
-            if (same) {
-                *reinterpret_cast<AlignedVector<T, kCount>*>(gradient + first) = result;
-            } else {
+            for (int i = 0; i < kCount; ++i)
+                values[i] = of_softmax * Functions::exp2(values[i] * log2e - base);
+            if (smoothing != A(0)) {
 #pragma unroll
-                for (int i = 0; i < kCount; ++i) gradient[first + i] = result.element[i];
+                for (int i = 0; i < kCount; ++i)
+                    values[i] -= weight ? flat * weight[at + i] : flat;
             }
+            if (own >= at && own < at + kCount) {
+#pragma unroll
+                for (int i = 0; i < kCount; ++i)
+                    if (at + i == own) values[i] -= of_label;
+            }
+#pragma unroll
+            for (int i = 0; i < kCount; ++i) result.element[i] = Computed<T>::to(values[i]);
+        }
+        if (same) {
+            *reinterpret_cast<AlignedVector<T, kCount>*>(gradient + at) = result;
+        } else {
+#pragma unroll
+            for (int i = 0; i < kCount; ++i) gradient[at + i] = result.element[i];
         }
     });
 }
@@ -221,15 +230,25 @@ __device__ __forceinline__ void squared_error_gradient(const T* x, const T* y, T
                                                        typename Computed<T>::Type factor) {
     constexpr int kCount = kVectorSize<T>;
     using Vector = AlignedVector<T, kCount>;
-    const auto of = [&](T one, T other) {
-        return Computed<T>::to((Computed<T>::from(one) - Computed<T>::from(other)) * factor);
+    const auto of = [&](const auto& one, const auto& other) {
+        constexpr int kEach = sizeof(one) / sizeof(T);
+        typename Computed<T>::Type ones[kEach], others[kEach];
+        elementwise::take<T>(ones, one);
+        elementwise::take<T>(others, other);
+        AlignedVector<T, kEach> made;
+#pragma unroll
+        for (int k = 0; k < kEach; ++k)
+            made.element[k] = Computed<T>::to((ones[k] - others[k]) * factor);
+        return made;
     };
     const long long tile = 1ll * kGradientLoads * blockDim.x * kCount, begin = blockIdx.x * tile;
     const size_t places = reinterpret_cast<size_t>(x) | reinterpret_cast<size_t>(y) |
                           reinterpret_cast<size_t>(dx);
     if (places % 16 != 0 || begin + tile > count) {
+        using One = AlignedVector<T, 1>;
         const long long end = begin + tile < count ? begin + tile : count;
-        for (long long i = begin + threadIdx.x; i < end; i += blockDim.x) dx[i] = of(x[i], y[i]);
+        for (long long i = begin + threadIdx.x; i < end; i += blockDim.x)
+            dx[i] = of(One{{x[i]}}, One{{y[i]}}).element[0];
         return;
     }
     Vector ones[kGradientLoads], others[kGradientLoads];
@@ -240,25 +259,79 @@ __device__ __forceinline__ void squared_error_gradient(const T* x, const T* y, T
         others[k] = *reinterpret_cast<const Vector*>(y + first + k * step);
     }
 #pragma unroll
-    for (int k = 0; k < kGradientLoads; ++k) {
-#pragma unroll
-        for (int i = 0; i < kCount; ++i)
-            ones[k].element[i] = of(ones[k].element[i], others[k].element[i]);
-        *reinterpret_cast<Vector*>(dx + first + k * step) = ones[k];
-    }
+    for (int k = 0; k < kGradientLoads; ++k)
+        *reinterpret_cast<Vector*>(dx + first + k * step) = of(ones[k], others[k]);
 }
 
-// `use` is called with an element of the type of this number.
-template <typename Use>
-__device__ __forceinline__ void by_type(long long type, const Use& use) {
-    if (type == kHalf)
-        use(__half{});
-    else if (type == kBFloat16)
-        use(__nv_bfloat16{});
-    else if (type == kFloat)
-        use(0.f);
-    else
-        use(0.);
+// What a mean divides by: the weights of the labels of all rows that count.
+template <typename A>
+__device__ __forceinline__ A weight_of(const StyleforgeTotal& p, long long label) {
+    if (label == p.ignore_index) return A(0);
+    if (p.weight == nullptr) return A(1);
+    const long long last = p.classes - 1, at = label < 0 ? 0 : label > last ? last : label;
+    return static_cast<const A*>(p.weight)[at];
+}
+
+// The loss of all rows, by one block.
+template <typename A>
+__device__ __forceinline__ void total_of(const StyleforgeTotal& p) {
+    A sum = A(0), weights = A(0);
+    const long long step = blockDim.x;
+    for (long long row = threadIdx.x; row < p.rows; row += kRowsAtOnce * step) {
+        A losses[kRowsAtOnce] = {};
+        long long labels[kRowsAtOnce];
+#pragma unroll
+        for (int k = 0; k < kRowsAtOnce; ++k) {
+            const long long at = row + k * step;
+            const bool is_row = at < p.rows;
+            if (is_row) losses[k] = static_cast<const A*>(p.losses)[at];
+            labels[k] = is_row ? p.labels[at] : p.ignore_index;
+        }
+#pragma unroll
+        for (int k = 0; k < kRowsAtOnce; ++k) {
+            sum += losses[k];
+            weights += weight_of<A>(p, labels[k]);
+        }
+    }
+    sum = over_block(sum, false);
+    weights = over_block(weights, false);
+    if (threadIdx.x != 0) return;
+    const A divisor = p.is_mean ? weights : A(1);
+    *static_cast<A*>(p.divisor) = divisor;
+    by_type<true>(p.type, [&](auto element) {
+        using T = decltype(element);
+        using Wide = typename Computed<T>::Type;
+        *static_cast<T*>(p.total) = Computed<T>::to(static_cast<Wide>(sum / divisor));
+    });
+}
+
+// x *= factor, of kScaled vectors of a thread.
+template <typename T>
+__device__ __forceinline__ void scale(T* x, long long count, typename Computed<T>::Type factor) {
+    constexpr int kCount = kVectorSize<T>;
+    using Vector = AlignedVector<T, kCount>;
+    const auto scaled = [&](const auto& vector) {
+        constexpr int kEach = sizeof(vector) / sizeof(T);
+        typename Computed<T>::Type values[kEach];
+        elementwise::take<T>(values, vector);
+        AlignedVector<T, kEach> made;
+#pragma unroll
+        for (int k = 0; k < kEach; ++k) made.element[k] = Computed<T>::to(values[k] * factor);
+        return made;
+    };
+    const long long tile = 1ll * kScaled * blockDim.x * kCount, begin = blockIdx.x * tile;
+    if (reinterpret_cast<size_t>(x) % 16 != 0 || begin + tile > count) {
+        const long long end = begin + tile < count ? begin + tile : count;
+        for (long long i = begin + threadIdx.x; i < end; i += blockDim.x)
+            x[i] = scaled(AlignedVector<T, 1>{{x[i]}}).element[0];
+        return;
+    }
+    auto* const at = reinterpret_cast<Vector*>(x + begin) + threadIdx.x;
+    Vector loaded[kScaled];
+#pragma unroll
+    for (int k = 0; k < kScaled; ++k) loaded[k] = at[k * blockDim.x];
+#pragma unroll
+    for (int k = 0; k < kScaled; ++k) at[k * blockDim.x] = scaled(loaded[k]);
 }
 
 // Row `blockIdx.x` of a call.
@@ -268,10 +341,16 @@ __device__ __forceinline__ void row_of(const StyleforgeRows& p) {
     const unsigned row = blockIdx.x, inner = static_cast<unsigned>(p.inner);
     const T* x = static_cast<const T*>(p.logits) + row / inner * p.outer_stride +
                  row % inner * p.inner_stride;
-    const A* grad = p.grads ? static_cast<const A*>(p.grads) + row * p.grad_step : nullptr;
+    A factor = A(1);
+    if (p.grads != nullptr) {
+        const long long at = row * p.grad_step;
+        factor = p.are_wide ? static_cast<const A*>(p.grads)[at]
+                            : Computed<T>::from(static_cast<const T*>(p.grads)[at]);
+    }
+    if (p.divisor != nullptr) factor /= *static_cast<const A*>(p.divisor);
     T* gradient = p.gradient ? static_cast<T*>(p.gradient) + row * p.classes : nullptr;
     const long long label = p.labels[row];
-    cross_entropy<T>(x, label, static_cast<const A*>(p.weight), grad,
+    cross_entropy<T>(x, label, static_cast<const A*>(p.weight), factor,
                      static_cast<A*>(p.losses) + row, static_cast<A*>(p.lse) + row, gradient,
                      static_cast<int>(p.classes), label != p.ignore_index,
                      static_cast<A>(p.smoothing), p.known != 0);
@@ -280,22 +359,51 @@ __device__ __forceinline__ void row_of(const StyleforgeRows& p) {
 }  // namespace loss
 }  // namespace styleforge
 
-// A block for each row.
-extern "C" __global__ void __launch_bounds__(512)
+// A block for each row. Two blocks fit a multiprocessor, but of FP64, whose powers take registers.
+extern "C" __global__ void __launch_bounds__(512, 2)
     styleforge_cross_entropy_float32(const StyleforgeRows p) {
     styleforge::loss::row_of<float>(p);
 }
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(512, 2)
     styleforge_cross_entropy_float16(const StyleforgeRows p) {
     styleforge::loss::row_of<__half>(p);
 }
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(512, 2)
     styleforge_cross_entropy_bfloat16(const StyleforgeRows p) {
     styleforge::loss::row_of<__nv_bfloat16>(p);
 }
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(512, 1)
     styleforge_cross_entropy_float64(const StyleforgeRows p) {
     styleforge::loss::row_of<double>(p);
+}
+
+// The loss of all rows, from those of each, and what a mean divides by.
+extern "C" __global__ void __launch_bounds__(512)
+    styleforge_cross_entropy_total(const StyleforgeTotal p) {
+    if (p.is_wide)
+        styleforge::loss::total_of<double>(p);
+    else
+        styleforge::loss::total_of<float>(p);
+}
+
+// x *= grad / divisor, or 0 where that is 0. `grad_type`: of grad; of FP64 x all are FP64, and
+// divisor is FP32 else.
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_scale(void* x, const void* grad, const void* divisor, long long type,
+                     long long grad_type, long long count) {
+    using namespace styleforge;
+    by_type<true>(type, [&](auto element) {
+        using T = decltype(element);
+        using A = typename loss::Computed<T>::Type;
+        A factor = A(0);
+        const A by = *static_cast<const A*>(divisor);
+        by_type<true>(grad_type, [&](auto given) {
+            using G = decltype(given);
+            factor = static_cast<A>(loss::Computed<G>::from(*static_cast<const G*>(grad)));
+        });
+        factor = by == A(0) ? A(0) : factor / by;
+        loss::scale(static_cast<T*>(x), count, factor);
+    });
 }
 
 // parts[block]: the block's part of the sum of (x - y)^2, times `scale`, in FP32 or, of FP64, in FP64.
@@ -303,7 +411,7 @@ extern "C" __global__ void __launch_bounds__(512)
     styleforge_squared_error(const void* x, const void* y, void* parts, long long type,
                              long long count, double scale) {
     using namespace styleforge;
-    loss::by_type(type, [&](auto element) {
+    by_type<true>(type, [&](auto element) {
         using T = decltype(element);
         loss::squared_error<T>(static_cast<const T*>(x), static_cast<const T*>(y), parts, count,
                                scale);
@@ -315,7 +423,7 @@ extern "C" __global__ void __launch_bounds__(512)
     styleforge_squared_error_total(const void* parts, void* total, long long type,
                                    long long count) {
     using namespace styleforge;
-    loss::by_type(type, [&](auto element) {
+    by_type<true>(type, [&](auto element) {
         using T = decltype(element);
         using A = typename loss::Computed<T>::Type;
         A sum = A(0);
@@ -332,7 +440,7 @@ extern "C" __global__ void __launch_bounds__(256)
     styleforge_squared_error_gradient(const void* grad, const void* x, const void* y, void* dx,
                                       long long type, long long count, double scale) {
     using namespace styleforge;
-    loss::by_type(type, [&](auto element) {
+    by_type<true>(type, [&](auto element) {
         using T = decltype(element);
         using A = typename loss::Computed<T>::Type;
         loss::squared_error_gradient<T>(

@@ -10,17 +10,6 @@
 
 namespace styleforge {
 
-// `use` is called with an element of the type of this number.
-template <typename Use>
-__device__ __forceinline__ void by_type(long long type, const Use& use) {
-    if (type == kHalf)
-        use(__half{});
-    else if (type == kBFloat16)
-        use(__nv_bfloat16{});
-    else
-        use(0.f);
-}
-
 // Vectors of so many elements that a thread loads at once.
 template <int kCount>
 constexpr int kAtOnce = kCount > 4 ? 2 : 4;

@@ -1,5 +1,6 @@
 // Updates of many tensors by one launch: Adam, SGD, the norm of all gradients and their clipping. A
 // block has a chunk of one tensor, of any type; FP16 and BF16 are computed in FP32, FP64 in FP64.
+#include "include/common/with_type.cuh"
 #include "include/elementwise/group.cuh"
 #include "include/optim/tensors.h"
 
@@ -70,14 +71,7 @@ __device__ __forceinline__ void chunk_of(const StyleforgeTensors& t, const F& ru
     }
     const long long begin = 1ll * (blockIdx.x - t.first[tensor]) * kChunk;
     const long long left = t.counts[tensor] - begin, end = begin + (left < kChunk ? left : kChunk);
-    if (t.types[tensor] == kHalf)
-        run(__half{}, tensor, begin, end);
-    else if (t.types[tensor] == kBFloat16)
-        run(__nv_bfloat16{}, tensor, begin, end);
-    else if (t.types[tensor] == kFloat)
-        run(0.f, tensor, begin, end);
-    else
-        run(0., tensor, begin, end);
+    by_type<true>(t.types[tensor], [&](auto element) { run(element, tensor, begin, end); });
 }
 
 template <template <typename> class Op>
@@ -109,11 +103,13 @@ __device__ __forceinline__ typename Computed<T>::Type part_of(const T* x, long l
             loaded[a] = *reinterpret_cast<const Vector*>(
                 from + (i + a * kStep < whole ? i + a * kStep : i));
 #pragma unroll
-        for (int a = 0; a < kReadAtOnce; ++a)
-            if (i + a * kStep < whole)
+        for (int a = 0; a < kReadAtOnce; ++a) {
+            if (i + a * kStep >= whole) continue;
+            A values[kCount];
+            elementwise::take<T>(values, loaded[a]);
 #pragma unroll
-                for (int k = 0; k < kCount; ++k)
-                    parts[k] = joined(parts[k], Computed<T>::from(loaded[a].element[k]), kKind);
+            for (int k = 0; k < kCount; ++k) parts[k] = joined(parts[k], values[k], kKind);
+        }
     }
     for (int i = whole + thread; i < count; i += kThreadsOfParts)
         parts[0] = joined(parts[0], Computed<T>::from(from[i]), kKind);

@@ -3,6 +3,7 @@
 #include <stdint.h>
 
 #include "include/common/dtypes.cuh"
+#include "include/common/with_type.cuh"
 
 namespace styleforge {
 
@@ -30,9 +31,12 @@ __device__ __forceinline__ void add_relu_masked(const T* x, const T* y, T* out, 
     });
     each_vector_of_thread([&](int i, long long at) {
         unsigned bits = 0;
+        float ones[kCount], others[kCount];
+        widen(ones, of_x[i]);
+        widen(others, of_y[i]);
 #pragma unroll
         for (int k = 0; k < kCount; ++k) {
-            const float sum = to_float(of_x[i].element[k]) + to_float(of_y[i].element[k]);
+            const float sum = ones[k] + others[k];
             const T result = from_float<T>(sum < 0.f ? 0.f : sum);  // NaN stays
             of_x[i].element[k] = result;
             bits |= (to_float(result) <= 0.f ? 0u : 1u) << k;
@@ -73,17 +77,11 @@ extern "C" __global__ void __launch_bounds__(256)
     styleforge_add_relu_masked(const void* x, const void* y, void* out, void* mask,
                                long long type, long long vectors) {
     using namespace styleforge;
-    const auto run = [&](auto element) {
+    by_type(type, [&](auto element) {
         using T = decltype(element);
         add_relu_masked(static_cast<const T*>(x), static_cast<const T*>(y), static_cast<T*>(out),
                         static_cast<uint8_t*>(mask), vectors);
-    };
-    if (type == kHalf)
-        run(__half{});
-    else if (type == kBFloat16)
-        run(__nv_bfloat16{});
-    else
-        run(0.f);
+    });
 }
 
 // out: grad where the mask of `styleforge_add_relu_masked` has a bit, 0 elsewhere.
@@ -91,15 +89,9 @@ extern "C" __global__ void __launch_bounds__(256)
     styleforge_relu_mask_gradient(const void* grad, const void* mask, void* out, long long type,
                                   long long vectors) {
     using namespace styleforge;
-    const auto run = [&](auto element) {
+    by_type(type, [&](auto element) {
         using T = decltype(element);
         relu_mask_gradient(static_cast<const T*>(grad), static_cast<const uint8_t*>(mask),
                            static_cast<T*>(out), vectors);
-    };
-    if (type == kHalf)
-        run(__half{});
-    else if (type == kBFloat16)
-        run(__nv_bfloat16{});
-    else
-        run(0.f);
+    });
 }

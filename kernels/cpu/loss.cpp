@@ -100,7 +100,13 @@ void run_row(const StyleforgeRows& p, int64_t row, float all_weights) {
     }
     if (p.gradient == nullptr) return;
     T* const gradient = static_cast<T*>(p.gradient) + row * classes;
-    const float factor = p.grads ? static_cast<const float*>(p.grads)[row * p.grad_step] : 1.f;
+    float factor = 1.f;
+    if (p.grads) {
+        const int64_t at = row * p.grad_step;
+        factor = p.are_wide ? static_cast<const float*>(p.grads)[at]
+                            : static_cast<float>(static_cast<const T*>(p.grads)[at]);
+    }
+    if (p.divisor) factor /= *static_cast<const float*>(p.divisor);
     const float of_softmax = factor * (hit + each * all_weights), flat = factor * each;
     const float base = *lse;
     alignas(64) float buffer[kBlock], made[kBlock];

@@ -65,10 +65,11 @@ struct VectorMath {
         return within(v * p / q, -1.f, 1.f);
     }
 
-    static STYLEFORGE_INLINE float divide(float a, float b) { return a / b; }
+    static STYLEFORGE_INLINE float inverse(float v) { return 1.f / v; }
     // The share of a normal distribution below v.
     static STYLEFORGE_INLINE float ndtr(float v) { return 0.5f * (1.f + erf(v * 0.70710678f)); }
-    static STYLEFORGE_INLINE float gaussian(float v) { return exp(-0.5f * v * v); }
+    // The density of a normal distribution.
+    static STYLEFORGE_INLINE float density(float v) { return 0.39894228f * exp(-0.5f * v * v); }
 
     // `a` or `b`, without a branch.
     static STYLEFORGE_INLINE float chosen(bool first, float a, float b) {

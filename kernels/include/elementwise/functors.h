@@ -18,8 +18,8 @@ constexpr int kMostInputs = 3, kMostGradients = 2;
 // these, where inputs that are added share one; and `kDrops`, whether the framework hands it the
 // factor of dropout as its second input. `backward` reads the inputs again, or of those marked
 // OfResult the result, as `in[0]`. `kAddsBias` says that the second input is a bias, which most often
-// lies along rows, so that one tensor alone is read from memory. `M` has exp, tanh, divide, ndtr and
-// gaussian for the number type A.
+// lies along rows, so that one tensor alone is read from memory. `M` has exp, tanh, inverse, ndtr and
+// density for the number type A.
 struct OfInputs {
     static constexpr bool kOfResult = false, kAddsBias = false;
 };
@@ -43,7 +43,7 @@ STYLEFORGE_ELEMENT A relu_gradient(A grad, A v) {
 
 template <typename M, typename A>
 STYLEFORGE_ELEMENT A sigmoid(A v) {
-    return M::divide(A(1), A(1) + M::exp(-v));
+    return M::inverse(A(1) + M::exp(-v));
 }
 
 // x Phi(x).
@@ -54,7 +54,7 @@ STYLEFORGE_ELEMENT A gelu(A v) {
 
 template <typename M, typename A>
 STYLEFORGE_ELEMENT A gelu_slope(A v) {
-    return M::ndtr(v) + v * A(0.39894228040143267794) * M::gaussian(v);
+    return v * M::density(v) + M::ndtr(v);
 }
 
 // The approximation by tanh (Hendrycks and Gimpel, 2016).
@@ -79,7 +79,7 @@ STYLEFORGE_ELEMENT A gelu_tanh_slope(A v) {
 template <typename M, typename A>
 STYLEFORGE_ELEMENT A tanh_of_softplus(A v) {
     const A w = M::exp(v > A(20) ? A(20) : v), n = w * (w + A(2));
-    return M::divide(n, n + A(2));
+    return n * M::inverse(n + A(2));
 }
 
 struct AddRelu : OfResult {
@@ -207,15 +207,14 @@ struct MishScale : OfInputs {
     static STYLEFORGE_ELEMENT A forward(const A (&in)[kMostInputs]) {
         return in[0] * tanh_of_softplus<M>(in[0]) * in[1];
     }
-    // With w = e^v, n = w (w + 2) and t = n / (n + 2), the slope of v t is
-    // t + v (1 - t^2) w / (1 + w) = t + 4 v w (w + 1) / (n + 2)^2, by one exponential and one division.
+    // With w = e^v, n = w (w + 2), i = 1 / (n + 2) and t = n i, the slope of v t is
+    // t + v (1 - t^2) w / (1 + w) = t + 4 v w (w + 1) i^2 = t + 4 v i (t - w i).
     template <typename M, typename A>
     static STYLEFORGE_ELEMENT void backward(A grad, const A (&in)[kMostInputs],
                                             A (&out)[kMostGradients]) {
         const A v = in[0] > A(20) ? A(20) : in[0];  // beyond it the slope is 1
-        const A w = M::exp(v), n = w * (w + A(2)), inverse = M::divide(A(1), n + A(2));
-        const A t = n * inverse, of_slope = (w + A(1)) * inverse * (w * inverse);
-        out[0] = grad * in[1] * (t + A(4) * v * of_slope);
+        const A w = M::exp(v), n = w * (w + A(2)), inverse = M::inverse(n + A(2)), t = n * inverse;
+        out[0] = grad * in[1] * (t + A(4) * v * inverse * (t - w * inverse));
         out[1] = grad * in[0] * t;
     }
 };

@@ -82,6 +82,7 @@ struct Group {
     static constexpr int kGiven = kBackward ? 1 + (Op::kOfResult ? 1 : Op::kInputs) : Op::kInputs;
     static constexpr int kMade = kBackward ? Op::kGradients : 1;
     using A = typename Computed<T>::Type;
+    using Math = typename MathOf<T>::Type;
     using Vector = AlignedVector<T, kCount>;
     Vector given[kGiven];
 
@@ -102,9 +103,9 @@ struct Group {
         for (int i = kBackward ? 1 : 0; i < kGiven; ++i) in[i - (kBackward ? 1 : 0)] = of[i][j];
         if constexpr (Op::kDrops) in[1] = factor;
         if constexpr (kBackward)
-            Op::template backward<CudaMath>(of[0][j], in, out);
+            Op::template backward<Math>(of[0][j], in, out);
         else
-            out[0] = Op::template forward<CudaMath>(in);
+            out[0] = Op::template forward<Math>(in);
     }
     // Computes all with what dropout multiplies by, stores what is wanted from element `at` of dense
     // tensors on, and hands what was computed of element j to `use(j, out)` before it is rounded.

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from kernels.ops.autograd import Gradient, Kept
 from kernels.ops.elements.functions import TYPES
-from kernels.ops.launcher import CpuLauncher, CudaLauncher
-from kernels.ops.losses import linear, rows, samples, squares
+from kernels.ops.launcher import CpuLauncher, CudaLauncher, without_autocast
+from kernels.ops.losses import linear, rows, samples, scaling, squares
 from kernels.ops.losses.linear import BIAS, HIDDEN, WEIGHT, Head
-from kernels.ops.losses.rows import Labels, Submit
+from kernels.ops.losses.rows import Kernels, Labels
 from kernels.ops.losses.timed import TIMED
 from kernels.ops.registry import LIBRARY, fused
 
@@ -55,7 +55,7 @@ _COMMON: dict[str, Any] = {
 
 
 def _cross_entropy(
-    submit: Submit | None,
+    kernels: Kernels | None,
     logits: Tensor,
     labels: Tensor,
     ignore_index: int = -100,
@@ -66,13 +66,14 @@ def _cross_entropy(
 ) -> tuple[Tensor, Tensor, Tensor]:
     given = Labels(labels, weight, ignore_index, label_smoothing)
     rows.check("cross_entropy", logits, given, reduction)
-    found = rows.computed(submit, logits, given)
-    loss, divisor = rows.reduced(found.losses, given, reduction, dtype or logits.dtype)
+    rows.check_loss("cross_entropy", dtype or logits.dtype)
+    found = rows.computed(kernels, logits, given)
+    loss, divisor = rows.reduced(kernels, found.losses, given, reduction, dtype or logits.dtype)
     return loss, found.lse, divisor
 
 
 def _cross_entropy_backward(
-    submit: Submit | None,
+    kernels: Kernels | None,
     grad: Tensor,
     logits: Tensor,
     labels: Tensor,
@@ -89,14 +90,13 @@ def _cross_entropy_backward(
             f"cross_entropy_backward: grad has the shape {list(grad.shape)}; expected [] or "
             f"{list(labels.shape)}"
         )
-    grads = (grad.to(divisor.dtype) / divisor).reshape(-1)
     into = logits.new_empty(logits.shape)
-    found = rows.computed(submit, logits, given, grads, lse, into).gradient
+    found = rows.computed(kernels, logits, given, grad.reshape(-1), divisor, lse, into).gradient
     return into if found is None else found
 
 
 def _linear_cross_entropy(
-    submit: Submit | None,
+    kernels: Kernels | None,
     hidden: Tensor,
     weight: Tensor,
     labels: Tensor,
@@ -107,16 +107,20 @@ def _linear_cross_entropy(
     chunk_size: int = 0,
     dtype: torch.dtype | None = None,
     wanted: int = 0,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     head, given = Head(hidden, weight, bias), Labels(labels, None, ignore_index, label_smoothing)
     linear.check(head, given, reduction, chunk_size)
-    found = linear.by_chunks(submit, head, given, None, wanted, chunk_size)
-    loss, _ = rows.reduced(found.losses, given, reduction, dtype or hidden.dtype)
-    return loss, found.hidden, found.weight, found.bias
+    rows.check_loss("linear_cross_entropy", dtype or hidden.dtype)
+    if linear.keeps_logits(head, labels.numel(), wanted, chunk_size):
+        found = linear.at_once(kernels, head, given)
+    else:
+        found = linear.by_chunks(kernels, head, given, None, wanted, chunk_size)
+    loss, divisor = rows.reduced(kernels, found.losses, given, reduction, dtype or hidden.dtype)
+    return loss, divisor, *found[1:]
 
 
 def _linear_cross_entropy_backward(
-    submit: Submit | None,
+    kernels: Kernels | None,
     grads: Tensor,
     hidden: Tensor,
     weight: Tensor,
@@ -134,7 +138,8 @@ def _linear_cross_entropy_backward(
             f"linear_cross_entropy_backward: grads has the shape {list(grads.shape)}; expected [1] "
             f"or {[labels.numel()]}"
         )
-    return linear.by_chunks(submit, head, given, grads, wanted, chunk_size)[1:]
+    found = linear.by_chunks(kernels, head, given, grads, wanted, chunk_size)
+    return found.hidden, found.weight, found.bias
 
 
 def _save_cross_entropy(
@@ -215,26 +220,32 @@ def _save_head(arguments: Sequence[Any], results: Sequence[Tensor]) -> Sequence[
     return *arguments[:4], *results[1:]
 
 
+@without_autocast
 def _gradients_of_head(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-    hidden, weight, labels, bias, *made = kept.tensors
+    hidden, weight, labels, bias, divisor, of_logits, *made = kept.tensors
     ignore_index, reduction, smoothing, chunk_size, _, known = kept.options[4:]
     needs = kept.needs[0], kept.needs[1], kept.needs[3]
     wanted = sum(bit for bit, need in zip((HIDDEN, WEIGHT, BIAS), needs, strict=True) if need)
-    grads = grad.to(rows.wide(hidden.dtype))
-    if reduction == "mean":
-        divisor = rows.divisor_of(labels, None, ignore_index, grads.dtype)
-        grads = torch.where(divisor == 0, 0, grads / divisor)  # where all rows are ignored
+
+    def scale(gradients: list[Tensor]) -> None:
+        linear_cross_entropy_scaled_backward(gradients, grad, divisor)
+
+    found: Sequence[Tensor | None]
     if wanted & ~known or reduction == "none" or torch.is_grad_enabled():
         # Each row has a gradient of its own, or a second derivative is asked for.
-        made = linear_cross_entropy_backward(
-            *(grads.reshape(-1), hidden, weight, labels, bias, ignore_index, smoothing),
-            *(chunk_size, wanted),
+        grads = grad.to(divisor.dtype) / divisor
+        found = linear_cross_entropy_backward(
+            *(torch.where(divisor == 0, 0, grads).reshape(-1), hidden, weight, labels, bias),
+            *(ignore_index, smoothing, chunk_size, wanted),
         )
+    elif of_logits.numel():
+        found = linear.products(of_logits, Head(hidden, weight, bias), wanted, scale)
     else:
         # What a graph keeps serves the next backward as well; else nobody reads it once more.
-        scaled = torch.mul if _graph_is_kept() else Tensor.mul_
-        made = [scaled(x, grads) if need else x for x, need in zip(made, needs, strict=True)]
-    of = [x if need else None for x, need in zip(made, needs, strict=True)]
+        needed = [x if need else None for x, need in zip(made, needs, strict=True)]
+        found = [None if x is None else x.clone() for x in needed] if _graph_is_kept() else needed
+        scale([x for x in found if x is not None])
+    of = [x if need else None for x, need in zip(found, needs, strict=True)]
     return of[0], of[1], None, of[2], *[None] * 6
 
 
@@ -344,7 +355,7 @@ def cross_entropy_backward(
     samples=samples.of_heads,
     save=_save_head,
     backward=_gradients_of_head,
-    statistics=3,
+    statistics=5,
     complete=_complete_head,
     finish=_loss_alone,
     tolerance_scale=4,
@@ -360,14 +371,16 @@ def linear_cross_entropy(
     chunk_size: int = 0,
     dtype: torch.dtype | None = None,
     wanted: int = 0,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """cross_entropy(linear(hidden, weight, bias), labels), some rows at a time.
 
     Logits of a chunk of rows are a product of PyTorch's; one kernel makes their losses and, in
     their place, their gradient, from which two products follow. So forward computes the gradients
     where a loss is reduced (Hsu et al., "Liger Kernel", 2024), with as many products as if all
-    logits were kept, and backward scales them. Without a reduction, and for second derivatives,
-    backward computes the logits again.
+    logits were kept, and backward scales them. Rows that are one chunk, and no more than features,
+    keep the gradient of their logits, which takes no more memory than that of the weight, and
+    backward has the two products. Without a reduction, and for second derivatives, backward
+    computes the logits again.
 
     Args:
         hidden: [..., features], FP16, BF16, FP32 or FP64.
@@ -384,9 +397,10 @@ def linear_cross_entropy(
             weight and 4 for bias, added.
 
     Returns:
-        The loss. The operation itself also gives the gradients of the sum of
-        losses by hidden, weight and bias, without elements where they are not wanted; a backward
-        that does not retain its graph scales them in place.
+        The loss. The operation itself also gives what a mean divided by and the gradients of the
+        sum of losses by the logits, hidden, weight and bias, without elements where they are not
+        kept or not wanted; a backward that does not retain its graph scales the last three in
+        place.
 
     Raises:
         ValueError: An argument does not fit.
@@ -430,6 +444,34 @@ def linear_cross_entropy_backward(
 
     Raises:
         ValueError: An argument does not fit.
+    """
+    ...
+
+
+@fused(
+    "",
+    reference=scaling.in_pytorch,
+    on_cpu="PyTorch's product with a number",
+    launch_cuda=scaling.on_cuda,
+    **_COMMON,
+    samples=samples.made_gradients,
+    mutates=("gradients",),
+)
+def linear_cross_entropy_scaled_backward(
+    gradients: list[Tensor], grad: Tensor, divisor: Tensor
+) -> None:
+    """Multiply gradients that forward of `linear_cross_entropy` made by grad / divisor, in place.
+
+    They are computed in FP32 (FP64 for FP64) and rounded once.
+
+    Args:
+        gradients: Contiguous, FP16, BF16 and FP32, or FP64, on one device.
+        grad: Of the loss, one element on the device.
+        divisor: What the loss was divided by, one element, FP32 (FP64 for FP64); gradients become 0
+            where it is 0.
+
+    Raises:
+        ValueError: A tensor does not fit.
     """
     ...
 

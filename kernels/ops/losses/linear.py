@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from kernels.ops.elements.functions import TYPES
-from kernels.ops.losses.rows import Labels, Submit, check_reduction, computed, wide
+from kernels.ops.losses.rows import Kernels, Labels, check_reduction, computed, wide
 
 MOST_LOGITS = 1 << 27  # at a time: 256 MB in half precision
 # At a time, where these fit: a chunk reads the whole weight, for which a GPU's product of fewer
@@ -42,13 +43,15 @@ class Found(NamedTuple):
 
     Attributes:
         losses: [rows].
-        hidden: The gradient of it, as those that follow of the sum of losses; no element where it
-            is not wanted.
+        logits: The gradient of all of them, as those that follow of the sum of losses, where it is
+            kept; no element else.
+        hidden: The gradient of it; no element where it is not wanted, or that of logits is kept.
         weight: The gradient.
         bias: The gradient.
     """
 
     losses: Tensor
+    logits: Tensor
     hidden: Tensor
     weight: Tensor
     bias: Tensor
@@ -114,8 +117,26 @@ def rows_at_a_time(rows: int, classes: int, features: int = 0, on_cpu: bool = Fa
     return max(1, min(max(-(-rows // PARTS), least), MOST_LOGITS // classes))
 
 
+def _step(head: Head, rows: int, wanted: int, chunk_size: int) -> int:
+    """Rows of a chunk."""
+    weight = head.weight
+    features = weight.shape[1] if wanted & WEIGHT else 0
+    return chunk_size or rows_at_a_time(rows, weight.shape[0], features, weight.is_cpu)
+
+
+def keeps_logits(head: Head, rows: int, wanted: int, chunk_size: int) -> bool:
+    """Whether forward leaves the products with the gradient of the logits to backward.
+
+    It does where one chunk has all rows and its logits take no more memory than the gradient of the
+    weight, which backward then need not scale: it scales the fewer elements of the hidden rows that
+    the weight's gradient is a product with.
+    """
+    few = 0 < rows <= min(head.weight.shape[1], _step(head, rows, wanted, chunk_size))
+    return few and bool(wanted & WEIGHT)
+
+
 def by_chunks(
-    submit: Submit | None,
+    kernels: Kernels | None,
     head: Head,
     given: Labels,
     grads: Tensor | None,
@@ -129,7 +150,7 @@ def by_chunks(
     weight and bias are summed in a fixed order.
 
     Args:
-        submit: Runs the kernel; None for PyTorch's operations.
+        kernels: What runs; None for PyTorch's operations.
         head: What makes logits.
         given: Of the rows.
         grads: [rows] or [1], what gradients are multiplied by; None for 1.
@@ -146,13 +167,12 @@ def by_chunks(
         weight.shape if wanted & WEIGHT else 0
     )
     of_bias = weight.new_zeros(weight.shape[0] if wanted & BIAS else 0, dtype=accumulated)
-    features = weight.shape[1] if wanted & WEIGHT else 0
-    step = chunk_size or rows_at_a_time(rows, weight.shape[0], features, weight.is_cpu)
+    step = _step(head, rows, wanted, chunk_size)
     for at in range(0, rows, step):
         part = slice(at, at + step)
         logits = F.linear(hidden[part], weight, bias)
         losses[part], _, gradient = computed(
-            submit,
+            kernels,
             logits,
             given._replace(labels=labels[part]),
             grads if grads is None or grads.numel() == 1 else grads[part],
@@ -167,7 +187,46 @@ def by_chunks(
         del logits, gradient  # before the next chunk is made
     return Found(
         losses,
+        hidden.new_empty(0),
         of_hidden.view(head.hidden.shape) if wanted & HIDDEN else of_hidden,
         of_weight,
         of_bias.to(hidden.dtype),
+    )
+
+
+def at_once(kernels: Kernels | None, head: Head, given: Labels) -> Found:
+    """The losses and the gradient of all logits, which lies where these lay.
+
+    Args:
+        kernels: What runs; None for PyTorch's operations.
+        head: What makes logits.
+        given: Of the rows.
+    """
+    hidden, none = head.hidden.reshape(-1, head.hidden.shape[-1]), head.hidden.new_empty(0)
+    logits = F.linear(hidden, head.weight, head.bias)
+    flat = given._replace(labels=given.labels.reshape(-1))
+    losses, _, gradient = computed(kernels, logits, flat, into=logits)
+    return Found(losses, cast("Tensor", gradient), none, none, none)
+
+
+def products(
+    gradient: Tensor, head: Head, wanted: int, scale: Callable[[list[Tensor]], None]
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """The gradients of hidden, weight and bias, from that of all logits.
+
+    Args:
+        gradient: Of the logits, [rows, classes].
+        head: What made them.
+        wanted: The sum of HIDDEN, WEIGHT and BIAS.
+        scale: Multiplies tensors, where they lie, by what the loss is differentiated by.
+    """
+    rows = head.hidden.reshape(-1, head.hidden.shape[-1])
+    of_hidden = gradient @ head.weight if wanted & HIDDEN else None
+    of_bias = gradient.sum(0, dtype=wide(gradient.dtype)) if wanted & BIAS else None
+    right = rows.clone(memory_format=torch.contiguous_format) if wanted & WEIGHT else None
+    scale([x for x in (of_hidden, of_bias, right) if x is not None])
+    return (
+        None if of_hidden is None else of_hidden.view(head.hidden.shape),
+        None if right is None else gradient.t() @ right,
+        None if of_bias is None else of_bias.to(gradient.dtype),
     )

@@ -23,7 +23,9 @@ class StyleforgeRows(Structure):
     _fields_ = [
         *(
             (name, c_void_p)
-            for name in ("logits", "labels", "weight", "grads", "losses", "lse", "gradient")
+            for name in (
+                *("logits", "labels", "weight", "grads", "divisor", "losses", "lse", "gradient"),
+            )
         ),
         *(
             (name, c_longlong)
@@ -33,8 +35,17 @@ class StyleforgeRows(Structure):
             )
         ),
         ("smoothing", c_double),
-        ("type", c_int),
-        ("known", c_int),
+        *((name, c_int) for name in ("type", "known", "are_wide")),
+    ]
+
+
+class StyleforgeTotal(Structure):
+    """Mirror of StyleforgeTotal in include/loss/rows.h."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("losses", "labels", "weight", "total", "divisor")),
+        *((name, c_longlong) for name in ("rows", "classes", "ignore_index")),
+        *((name, c_int) for name in ("type", "is_wide", "is_mean")),
     ]
 
 
@@ -68,8 +79,16 @@ class Rows(NamedTuple):
     gradient: Tensor | None
 
 
-# Runs a call; its logits have the dtype. None stands for PyTorch's operations.
-Submit = Callable[[StyleforgeRows, torch.dtype], None]
+class Kernels(NamedTuple):
+    """What runs losses of rows; None in place of it stands for PyTorch's operations.
+
+    Attributes:
+        rows: Runs a call whose logits have the dtype.
+        total: Sums the losses of rows; None where PyTorch does.
+    """
+
+    rows: Callable[[StyleforgeRows, torch.dtype], None]
+    total: Callable[[StyleforgeTotal], None] | None = None
 
 
 def wide(dtype: torch.dtype) -> torch.dtype:
@@ -118,6 +137,18 @@ def check_reduction(name: str, reduction: str) -> None:
         raise ValueError(f"{name}: reduction is '{reduction}'; expected 'none', 'mean' or 'sum'")
 
 
+def check_loss(name: str, dtype: torch.dtype) -> None:
+    """Check the dtype of a loss.
+
+    Raises:
+        ValueError: It is none of those of logits.
+    """
+    if dtype not in TYPES:
+        raise ValueError(
+            f"{name}: dtype is {dtype}; expected float16, bfloat16, float32 or float64"
+        )
+
+
 def in_pytorch(logits: Tensor, given: Labels, grads: Tensor | None, wanted: bool) -> Rows:
     """What rows are, by PyTorch's operations, which can be differentiated."""
     labels, weight, ignore_index, smoothing = given
@@ -146,14 +177,15 @@ def in_pytorch(logits: Tensor, given: Labels, grads: Tensor | None, wanted: bool
 
 
 def reduced(
-    losses: Tensor, given: Labels, reduction: str, dtype: torch.dtype
+    kernels: Kernels | None, losses: Tensor, given: Labels, reduction: str, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor]:
     """The loss of rows, rounded to `dtype`, and what a sum of them was divided by."""
     labels, weight, ignore_index, _ = given
-    divisor = losses.new_ones(())
     if reduction == "none":
-        return losses.view(labels.shape).to(dtype), divisor
-    loss = losses.sum()
+        return losses.view(labels.shape).to(dtype), losses.new_ones(())
+    if kernels is not None and kernels.total is not None:
+        return _summed(kernels.total, losses, given, reduction, dtype)
+    loss, divisor = losses.sum(), losses.new_ones(())
     if reduction == "mean":
         divisor = divisor_of(labels, weight, ignore_index, loss.dtype)
         loss = loss / divisor
@@ -170,7 +202,38 @@ def divisor_of(
     return torch.where(valid, weight[labels.clamp(0, weight.shape[0] - 1)], 0).sum(dtype=dtype)
 
 
-def on_cpu(launch: CpuLauncher, dtype: torch.dtype) -> Submit | None:
+def _summed(
+    total: Callable[[StyleforgeTotal], None],
+    losses: Tensor,
+    given: Labels,
+    reduction: str,
+    dtype: torch.dtype,
+) -> tuple[Tensor, Tensor]:
+    """The same by one launch."""
+    labels, weight = given.labels.contiguous(), _weight_of(given, losses.dtype)
+    loss, divisor = losses.new_empty((), dtype=dtype), losses.new_empty(())
+    p = StyleforgeTotal(
+        losses=losses.data_ptr(),
+        labels=labels.data_ptr(),
+        weight=None if weight is None else weight.data_ptr(),
+        total=loss.data_ptr(),
+        divisor=divisor.data_ptr(),
+        rows=labels.numel(),
+        classes=0 if weight is None else weight.numel(),
+        ignore_index=given.ignore_index,
+        type=TYPES[dtype],
+        is_wide=losses.dtype == torch.float64,
+        is_mean=reduction == "mean",
+    )
+    total(p)
+    return loss, divisor
+
+
+def _weight_of(given: Labels, dtype: torch.dtype) -> Tensor | None:
+    return None if given.weight is None else given.weight.to(dtype).contiguous()
+
+
+def on_cpu(launch: CpuLauncher, dtype: torch.dtype) -> Kernels | None:
     """Runs cpu/loss.cpp; in FP64, whose exponentials are PyTorch's, PyTorch."""
     if dtype == torch.float64:
         return None
@@ -180,46 +243,55 @@ def on_cpu(launch: CpuLauncher, dtype: torch.dtype) -> Submit | None:
         if run(torch.get_num_threads(), byref(p)):
             raise RuntimeError(f"cross_entropy: the library has no kernel in {dtype}")
 
-    return submit
+    return Kernels(submit)
 
 
-def on_cuda(launch: CudaLauncher) -> Submit:
+def on_cuda(launch: CudaLauncher) -> Kernels:
     """Runs loss.cu."""
 
     def submit(p: StyleforgeRows, dtype: torch.dtype) -> None:
         name = f"styleforge_cross_entropy_{str(dtype).removeprefix('torch.')}"
-        launch(name, p.rows, threads_for(p.classes, dtype.itemsize), p)
+        threads = threads_for(p.rows, p.classes, dtype.itemsize, launch.gpu.multiprocessors)
+        launch(name, p.rows, threads, p)
 
-    return submit
+    def total(p: StyleforgeTotal) -> None:
+        launch("styleforge_cross_entropy_total", 1, MOST_THREADS, p)
+
+    return Kernels(submit, total)
 
 
 def computed(
-    submit: Submit | None,
+    kernels: Kernels | None,
     logits: Tensor,
     given: Labels,
     grads: Tensor | None = None,
+    divisor: Tensor | None = None,
     lse: Tensor | None = None,
     into: Tensor | None = None,
 ) -> Rows:
     """The losses of rows, their gradient, or both.
 
     Args:
-        submit: Runs the kernel; None for PyTorch's operations.
+        kernels: What runs; None for PyTorch's operations.
         logits: [..., classes]. The kernels take any strides of up to three dimensions of which the
             last one is dense; others are copied. FP64 on a CPU is computed by PyTorch.
         given: Of the rows.
         grads: [rows] or [1], what the gradient is multiplied by; None for 1.
+        divisor: What `grads` are divided by, [], of the dtype of losses; None for 1.
         lse: Where it is known, losses are not computed.
         into: What the gradient is written to, contiguous; the logits themselves may be it. Without
             it there is none.
     """
-    if submit is None:
+    if kernels is None:
+        if grads is not None and divisor is not None:
+            grads = grads.to(divisor.dtype) / divisor
         return in_pytorch(logits, given, grads, into is not None)
     if logits.dim() > 3 or (logits.stride(-1) != 1 and logits.shape[-1] > 1):
         logits = logits.contiguous()
     labels, dtype = given.labels.contiguous(), wide(logits.dtype)
-    weight = None if given.weight is None else given.weight.to(dtype).contiguous()
-    grads = None if grads is None else grads.contiguous()
+    weight = _weight_of(given, dtype)
+    if grads is not None:
+        grads = (grads if grads.dtype == logits.dtype else grads.to(dtype)).contiguous()
     losses = torch.empty(labels.numel(), dtype=dtype, device=logits.device)
     found = torch.empty_like(losses) if lse is None else lse
     if not labels.numel():
@@ -229,6 +301,7 @@ def computed(
         labels=labels.data_ptr(),
         weight=None if weight is None else weight.data_ptr(),
         grads=None if grads is None else grads.data_ptr(),
+        divisor=None if divisor is None else divisor.data_ptr(),
         losses=losses.data_ptr(),
         lse=found.data_ptr(),
         gradient=None if into is None else into.data_ptr(),
@@ -242,12 +315,18 @@ def computed(
         smoothing=given.smoothing,
         type=TYPES[logits.dtype],
         known=lse is not None,
+        are_wide=grads is not None and grads.dtype == dtype,
     )
-    submit(p, logits.dtype)
+    kernels.rows(p, logits.dtype)
     return Rows(losses, found, into)
 
 
-def threads_for(classes: int, size: int) -> int:
-    """Of a block that computes a row of elements of `size` bytes; a power of 2."""
+def threads_for(rows: int, classes: int, size: int, multiprocessors: int) -> int:
+    """Of a block that computes a row of elements of `size` bytes; a power of 2.
+
+    Where a multiprocessor has more rows than the two blocks of most threads that it holds, blocks
+    have half as many: one of four waits for its first logits while three read theirs.
+    """
     wanted = max(32, classes * size // _BYTES)
-    return min(MOST_THREADS, 1 << (wanted - 1).bit_length())
+    most = MOST_THREADS if rows <= 2 * multiprocessors else MOST_THREADS // 2
+    return min(most, 1 << (wanted - 1).bit_length())

@@ -44,7 +44,7 @@ def of_backward() -> Iterator[tuple[Any, ...]]:
     for logits, labels, ignore_index, reduction, smoothing, weight, _ in of_logits():
         given = Labels(labels, weight, ignore_index, smoothing)
         rows = in_pytorch(logits, given, None, False)
-        loss, divisor = reduced(rows.losses, given, reduction, logits.dtype)
+        loss, divisor = reduced(None, rows.losses, given, reduction, logits.dtype)
         grad = _normal(4, *loss.shape).to(logits.dtype)
         yield grad, logits, labels, rows.lse, divisor, ignore_index, smoothing, weight
 
@@ -67,6 +67,14 @@ def of_heads_backward() -> Iterator[tuple[Any, ...]]:
         wanted = 3 if bias is None else 7
         for grads in (_normal(5, 1), _normal(5, hidden.shape[0])):
             yield grads, hidden, weight, labels, bias, ignore_index, smoothing, chunk, wanted
+
+
+def made_gradients() -> Iterator[tuple[Any, ...]]:
+    """More than a block and less, a loss of each dtype, and one that no row counts for."""
+    for dtype in DTYPES:
+        made = [_normal(seed, *shape).to(dtype) for seed, shape in enumerate(((300, 301), (7,)))]
+        for of_loss, divisor in ((dtype, 7.0), (torch.float32, 0.0)):
+            yield made, torch.tensor(-1.5, dtype=of_loss), torch.tensor(divisor)
 
 
 def pairs() -> Iterator[tuple[Any, ...]]:

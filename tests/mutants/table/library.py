@@ -10,6 +10,7 @@ KERNELS = "tests/kernels/ops/library/test_fusion_kernels.py"
 BENCH = "tests/kernel_fusion/test_bench.py"
 ATTENTION = "tests/kernels/ops/library/test_attention.py"
 BITS = "tests/kernels/ops/elements/test_bits.py"
+EMULATED = "tests/kernels/ops/cuda/test_emulated_elementwise.py"
 COMPOSED = "tests/kernels/ops/library/test_composed.py"
 
 MUTANTS = (
@@ -81,6 +82,27 @@ MUTANTS = (
         "float p = -3.15550738e-07f;",
         "float p = 0.f;",
         (f"{ELEMENTWISE}::test_the_slope_of_gelu_on_a_cpu_errs_less_than_two_ten_millionths",),
+    ),
+    Mutant(
+        "GELU in 16 bits on a GPU is that of a polynomial of one degree less",
+        "kernels/include/elementwise/math.cuh",
+        "float p = -4.5817504e-04f;",
+        "float p = 0.f;",
+        (f"{EMULATED}::test_gelu_in_16_bits_is_rounded_once",),
+    ),
+    Mutant(
+        "the slope of mish on a GPU leaves out how its softplus changes",
+        "kernels/include/elementwise/functors.h",
+        "(t + A(4) * v * inverse * (t - w * inverse))",
+        "(t + A(4) * v * inverse * t)",
+        (f"{EMULATED}::test_sigmoid_and_mish_err_by_less_than_a_millionth",),
+    ),
+    Mutant(
+        "the two numbers of a word of dropout on a GPU change places",
+        "kernels/include/elementwise/group.cuh",
+        "% 2 ? word : word << 16;",
+        "% 2 ? word << 16 : word;",
+        (f"{EMULATED}::test_blocks_take_several_tiles_and_leave_no_element",),
     ),
     Mutant(
         "blocks on a CPU are summed without the last place of each",

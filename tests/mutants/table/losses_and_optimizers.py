@@ -5,14 +5,15 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 LOSS = "tests/kernels/ops/library/test_loss.py"
+EMULATED = "tests/kernels/ops/losses/test_emulated_loss.py"
 OPTIM = "tests/kernels/ops/library/test_optim.py"
 
 MUTANTS = (
     Mutant(
         "all logits of a linear layer are in memory at once",
         "kernels/ops/losses/linear.py",
-        "step = chunk_size or rows_at_a_time(rows, weight.shape[0], features, weight.is_cpu)",
-        "step = max(rows, 1)",
+        "return chunk_size or rows_at_a_time(rows, weight.shape[0], features, weight.is_cpu)",
+        "return max(rows, 1)",
         (f"{LOSS}::test_all_logits_are_never_in_memory",),
     ),
     Mutant(
@@ -20,14 +21,35 @@ MUTANTS = (
         "kernels/ops/losses/linear.py",
         "    features = weight.shape[1] if wanted & WEIGHT else 0",
         "    features = 0",
-        (f"{LOSS}::test_the_gradient_of_a_wide_weight_is_written_once",),
+        (f"{LOSS}::test_the_gradient_of_a_wide_weight_is_written_for_few_chunks",),
     ),
     Mutant(
         "a backward that is not the last scales what the next one reads",
         "kernels/ops/library/loss.py",
-        "torch.mul if _graph_is_kept() else Tensor.mul_",
-        "Tensor.mul_",
+        "for x in needed] if _graph_is_kept() else needed",
+        "for x in needed] if False else needed",
         (f"{LOSS}::test_a_gradient_is_scaled_where_it_lies_unless_the_graph_is_kept",),
+    ),
+    Mutant(
+        "backward scales the gradient of a weight of any size",
+        "kernels/ops/losses/linear.py",
+        "    return few and bool(wanted & WEIGHT)",
+        "    return False",
+        (f"{LOSS}::test_of_few_rows_backward_scales_no_gradient_of_the_weight",),
+    ),
+    Mutant(
+        "a thread takes the vectors of a long row twice",
+        "kernels/loss.cu",
+        "loaded[k] = from[min(own + kLoads * step, last)];",
+        "loaded[k] = from[own];",
+        (f"{EMULATED}::test_a_thread_takes_all_vectors_of_a_long_row",),
+    ),
+    Mutant(
+        "on a GPU a mean of losses counts the rows that are ignored",
+        "kernels/loss.cu",
+        "    if (label == p.ignore_index) return A(0);",
+        "    if (false) return A(0);",
+        (f"{EMULATED}::test_a_total_has_all_rows_in_any_dtype",),
     ),
     Mutant(
         "a second derivative of a linear cross-entropy takes its gradient for a constant",

@@ -134,6 +134,35 @@ def test_gelu_is_that_of_float64_wherever_it_is_read(launch):
     assert float(((y - exact)[positive] / exact[positive].clamp(min=1e-9)).max()) < 3e-7
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_gelu_in_16_bits_is_rounded_once(launch, dtype):
+    x = torch.linspace(-12, 12, 24001).to(dtype)
+    bias, grad = torch.zeros((), dtype=dtype), torch.ones_like(x)
+    wide = [x.double(), bias.double()]
+    y = elementwise.forward(launch, "bias_gelu", (x, bias))
+    (slope,) = elementwise.backward(launch, grad, [x, bias], "bias_gelu", [True])
+    (steep,) = reference.backward(grad.double(), wide, "bias_gelu", [True])
+    half = torch.finfo(dtype).eps / 2
+    for got, exact in ((y, reference.forward("bias_gelu", wide)), (slope, steep)):
+        assert bool(((got - exact).abs() <= half * exact.abs() + 4e-6).all())
+
+
+def test_sigmoid_and_mish_err_by_less_than_a_millionth(launch):
+    x = torch.cat([torch.linspace(-30, 30, 24001), torch.tensor([-1e30, -200.0, 200.0])])
+    zero, one, grad = torch.zeros(()), torch.ones(()), torch.ones_like(x)
+    y = elementwise.forward(launch, "add_sigmoid", (x, zero))
+    assert float((y - x.double().sigmoid()).abs().max()) < 2e-7
+    near = x.abs() <= 30
+    for function in ("swish_multiply", "mish_scale"):
+        inputs, wide = [x, one], [x.double(), one.double()]
+        y = elementwise.forward(launch, function, inputs)
+        error = (y - reference.forward(function, wide)).abs() / x.abs().clamp(min=1)
+        assert float(error[near].max()) < 5e-7
+        found = elementwise.backward(launch, grad, inputs, function, [True, True])
+        exact = reference.backward(grad.double(), wide, function, [True, True])
+        assert float((found[0] - exact[0]).abs().max()) < 1e-6
+
+
 def test_gelu_keeps_nan_and_infinity(launch):
     x = torch.tensor([float("nan"), float("inf"), 1.0])
     got = elementwise.forward(launch, "bias_gelu", (x, torch.zeros(())))

@@ -175,10 +175,11 @@ def test_what_all_rows_ignore_and_what_is_no_class_is_nan(device):
     assert kf.ops.cross_entropy(x, labels, reduction="sum") == 0
     weight = normal(1, 5, 5).to(device)
     assert not with_gradients(kf.ops.cross_entropy, x, labels)[1].any()
-    found = with_gradients(kf.ops.linear_cross_entropy, x, weight, labels)
-    assert found[0].isnan()
-    assert not found[1].any()
-    assert not found[2].any()
+    for chunk in (0, 2):  # forward makes the gradient of the logits, or those of the layer
+        found = with_gradients(kf.ops.linear_cross_entropy, x, weight, labels, chunk_size=chunk)
+        assert found[0].isnan()
+        assert not found[1].any()
+        assert not found[2].any()
     labels[1], labels[2] = 5, 2
     each = kf.ops.cross_entropy(x, labels, reduction="none")
     assert each.isnan().tolist() == [False, True, False, False]
@@ -256,17 +257,50 @@ def test_a_gradient_is_scaled_where_it_lies_unless_the_graph_is_kept():
     assert all(map(torch.equal, kept, last))
 
 
-@pytest.mark.parametrize(("wanted", "chunk"), [(linear.WEIGHT, 32), (linear.HIDDEN, 4)])
-def test_the_gradient_of_a_wide_weight_is_written_once(monkeypatch, wanted, chunk):
+@pytest.mark.parametrize(("wanted", "chunk"), [(linear.WEIGHT, 32), (linear.HIDDEN, 20)])
+def test_the_gradient_of_a_wide_weight_is_written_for_few_chunks(monkeypatch, wanted, chunk):
     monkeypatch.setattr(linear, "FEWEST_ON_CPU", 1)
-    hidden, weight, labels = normal(0, 32, 128), normal(1, 500, 128), labels_of(500, 32)
+    hidden, weight, labels = normal(0, 160, 128), normal(1, 2000, 128), labels_of(2000, 160)
     with Largest(hidden, weight, labels) as seen:
         loss._linear_cross_entropy(on_cpu(), hidden, weight, labels, wanted=wanted)
-    largest = weight.numel() if wanted == linear.WEIGHT else hidden.numel()
-    assert seen.elements == max(largest, chunk * 500)
+    assert seen.elements == (weight.numel() if wanted == linear.WEIGHT else chunk * 2000)
     with Written(weight.shape) as written:
         loss._linear_cross_entropy(on_cpu(), hidden, weight, labels, wanted=wanted)
-    assert written.times == (wanted == linear.WEIGHT)
+    assert written.times == (160 // chunk if wanted == linear.WEIGHT else 0)
+
+
+def test_of_few_rows_backward_scales_no_gradient_of_the_weight(monkeypatch):
+    given = normal(0, 2, 8, 32), normal(1, 500, 32), normal(2, 500)
+    hidden, weight, bias = (x.requires_grad_() for x in given)
+    labels, scaled = labels_of(500, 2, 8), list[int]()
+    scale = loss.linear_cross_entropy_scaled_backward
+
+    def noted(gradients: list[Tensor], *by: Tensor) -> None:
+        scaled.extend(x.numel() for x in gradients)
+        scale(gradients, *by)
+
+    monkeypatch.setattr(loss, "linear_cross_entropy_scaled_backward", noted)
+    whole = kf.ops.linear_cross_entropy(hidden, weight, labels, bias)
+    kept = whole.grad_fn.saved_tensors[-4:]
+    assert [tuple(x.shape) for x in kept] == [(16, 500), (0,), (0,), (0,)]
+    factor = torch.tensor(3.0)
+    first, again = (
+        torch.autograd.grad(whole, (hidden, weight, bias), factor, retain_graph=keeps)
+        for keeps in (True, False)
+    )
+    assert max(scaled) == hidden.numel()
+    assert all(map(torch.equal, first, again))
+    parts = kf.ops.linear_cross_entropy(hidden, weight, labels, bias, chunk_size=4)
+    assert parts.grad_fn.saved_tensors[-4].numel() == 0
+    torch.testing.assert_close(first, torch.autograd.grad(parts, (hidden, weight, bias), factor))
+
+
+def test_rows_keep_the_gradient_of_logits_where_that_is_the_smaller_one():
+    head = linear.Head(normal(0, 1, 32), normal(1, 500, 32), None)
+    kept = [linear.keeps_logits(head, rows, linear.WEIGHT, 0) for rows in (0, 1, 32, 33)]
+    assert kept == [False, True, True, False]
+    assert not linear.keeps_logits(head, 8, linear.WEIGHT, 7)
+    assert not linear.keeps_logits(head, 8, linear.HIDDEN, 0)
 
 
 def test_a_chunk_is_an_eighth_of_the_rows_within_bounds():
@@ -349,6 +383,22 @@ def test_what_does_not_fit_is_named():
             r"weight is a tensor of torch\.float16; expected torch\.float32",
             lambda: kf.ops.linear_cross_entropy(x, weight.half(), labels),
         ),
+        (
+            r"dtype is torch\.int64; exp",
+            lambda: kf.ops.cross_entropy(x, labels, dtype=labels.dtype),
+        ),
+        (
+            r"gradients\[0\] is torch\.float32 of strides \(1, 4\); expected contiguous",
+            lambda: kf.ops.linear_cross_entropy_scaled_backward([x.t()], x[0, 0], x[0, 0]),
+        ),
+        (
+            r"gradients\[0\] is torch\.float64 on cpu, with a divisor of torch\.float32",
+            lambda: kf.ops.linear_cross_entropy_scaled_backward([x.double()], x[0, 0], x[0, 0]),
+        ),
+        (
+            r"grad is torch\.float32 \[4\] on cpu; expected one floating element",
+            lambda: kf.ops.linear_cross_entropy_scaled_backward([x], x[0], x[0, 0]),
+        ),
         ("chunk_size is -1", lambda: kf.ops.linear_cross_entropy(x, weight, labels, chunk_size=-1)),
         (
             r"target is torch\.float32 \[3\]; expected torch\.float32 \[3, 4\]",
@@ -372,7 +422,8 @@ def test_they_compile_into_one_graph_with_their_gradients(device):
     def run(hidden: Tensor) -> Tensor:
         logits = hidden @ weight.t()
         both = kf.ops.cross_entropy(logits, labels) + kf.ops.mse_loss(logits, logits * 2)
-        return both + kf.ops.linear_cross_entropy(hidden, weight, labels)
+        whole = kf.ops.linear_cross_entropy(hidden, weight, labels)
+        return both + whole + kf.ops.linear_cross_entropy(hidden, weight, labels, chunk_size=4)
 
     hidden = normal(0, 6, 8).to(device)
     torch._dynamo.reset()

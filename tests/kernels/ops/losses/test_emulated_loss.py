@@ -12,7 +12,7 @@ from torch import Tensor
 
 from kernels.ops.autograd import tensors_of
 from kernels.ops.library import loss
-from kernels.ops.losses import rows, squares
+from kernels.ops.losses import rows, scaling, squares
 from kernels.ops.registry import OPS
 from tests.kernels.ops.emulated import Launcher, built_or_skipped
 
@@ -35,7 +35,12 @@ def kernel_of(name: str, launch: Any) -> Any:
     """What runs an operation on a GPU."""
     if name in SQUARES:
         return partial(SQUARES[name], launch)
-    return partial(RUNS[name], rows.on_cuda(launch))
+    return partial(RUNS[name], on_cuda(launch))
+
+
+def on_cuda(launch: Any) -> rows.Kernels:
+    """What runs as on a GPU, by a launcher in place of a CudaLauncher."""
+    return rows.on_cuda(launch)
 
 
 def wide(sample: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -64,7 +69,8 @@ def test_a_kernel_means_what_its_reference_means(library, name):
             assert bool((near | (mine == right.to(mine.dtype))).all())
             seen.add(mine.dtype)
     assert seen >= set(DTYPES)
-    kernels = {"mse_loss": 2, "mse_loss_backward": 1}.get(name, 4)  # else one of each dtype
+    # Else one of each dtype, and where losses are reduced that of their total.
+    kernels = {"mse_loss": 2, "mse_loss_backward": 1}.get(name, 4 + ("backward" not in name))
     assert len({name for name, _ in launch.launched}) == kernels
 
 
@@ -83,7 +89,58 @@ def test_a_row_may_begin_anywhere_and_be_masked(library, dtype):
     torch.testing.assert_close(found, expected, equal_nan=True)
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("is_in_place", [False, True])
+def test_a_thread_takes_all_vectors_of_a_long_row(library, dtype, is_in_place):
+    classes = 5 * 512 * 16 // dtype.itemsize + 77  # vectors for each of 512 threads
+    x = torch.randn(1, classes, generator=torch.Generator().manual_seed(0)).to(dtype)
+    x[0, 16::1024] = -torch.inf
+    given = rows.Labels(torch.tensor([classes - 40]), None, -100, 0.0)
+    loss, lse, gradient = rows.in_pytorch(x.double(), given, None, True)
+    read = x.clone()
+    into = read if is_in_place else torch.empty_like(x)
+    found = rows.computed(on_cuda(Launcher(library)), read, given, into=into)
+    torch.testing.assert_close([found.losses.double(), found.lse.double()], [loss, lse])
+    assert gradient is not None
+    torch.testing.assert_close(into, gradient.to(dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("of_loss", DTYPES, ids=str)
+def test_a_total_has_all_rows_in_any_dtype(library, dtype, of_loss):
+    launch = Launcher(library)
+    labels = torch.arange(5000) % 3 - 1  # those of -1 are ignored
+    losses, weight = labels.to(rows.wide(dtype)) + 1, torch.tensor([2.0, 5.0])
+    for of_classes, divisor in ((None, 3333), (weight, 1667 * 2 + 1666 * 5)):
+        given = rows.Labels(labels, of_classes, -1, 0.0)
+        mean, of_mean = rows.reduced(on_cuda(launch), losses, given, "mean", of_loss)
+        total, of_total = rows.reduced(on_cuda(launch), losses, given, "sum", of_loss)
+        assert (of_mean.dtype, int(of_mean), int(of_total)) == (losses.dtype, divisor, 1)
+        assert torch.equal(mean, (losses.sum() / divisor).to(of_loss))
+        assert torch.equal(total, losses.sum().to(of_loss))
+    none = rows.Labels(torch.full_like(labels, -1), None, -1, 0.0)
+    assert rows.reduced(on_cuda(launch), losses * 0, none, "mean", of_loss)[0].isnan()
+    assert {name for name, _ in launch.launched} == {"styleforge_cross_entropy_total"}
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_made_gradients_are_multiplied_by_a_number_of_another_dtype(library, dtype):
+    generator = torch.Generator().manual_seed(0)
+    launch: Any = Launcher(library)
+    whole = torch.randn(9001, generator=generator).to(dtype)
+    for of_loss in DTYPES:
+        grad = torch.tensor(3.3, dtype=of_loss)
+        for divisor in (7.0, 0.0):
+            by = torch.tensor(divisor, dtype=rows.wide(dtype))
+            for first in (0, 1):  # of which 1 is not aligned
+                mine, right = whole.clone()[first:], whole.clone()[first:]
+                scaling.on_cuda(launch, [mine, mine[:0]], grad, by)
+                scaling.in_pytorch([right], grad, by)
+                assert torch.equal(mine, right)
+    assert len(launch.launched) == len(DTYPES) * 2 * 2
+
+
 def test_a_block_has_as_many_threads_as_a_row_keeps_busy():
-    assert [rows.threads_for(n, 2) for n in (1, 512, 1000, 2048, 50257, 128256)] == [
-        *(32, 32, 64, 128, 512, 512)
-    ]
+    classes = 1, 512, 1000, 2048, 50257, 128256
+    assert [rows.threads_for(8, n, 2, 4) for n in classes] == [32, 32, 64, 128, 512, 512]
+    assert [rows.threads_for(9, n, 2, 4) for n in classes] == [32, 32, 64, 128, 256, 256]

@@ -1,0 +1,57 @@
+"""Gradients that forward made, multiplied where they lie by what a loss is differentiated by."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from kernels.ops.elements.functions import TYPES
+from kernels.ops.launcher import CudaLauncher
+from kernels.ops.losses.rows import wide
+
+THREADS, LOADS = 256, 4  # of a block; of 16 bytes, of a thread
+
+
+def check(gradients: list[Tensor], grad: Tensor, divisor: Tensor) -> None:
+    """Check the arguments.
+
+    Raises:
+        ValueError: One of them does not fit.
+    """
+    name = "linear_cross_entropy_scaled_backward"
+    for at, x in enumerate(gradients):
+        if x.dtype not in TYPES or not x.is_contiguous():
+            raise ValueError(
+                f"{name}: gradients[{at}] is {x.dtype} of strides {x.stride()}; expected "
+                "contiguous float16, bfloat16, float32 or float64"
+            )
+        if wide(x.dtype) != divisor.dtype or x.device != divisor.device:
+            raise ValueError(
+                f"{name}: gradients[{at}] is {x.dtype} on {x.device}, with a divisor of "
+                f"{divisor.dtype} on {divisor.device}; expected both on one device, in dtypes "
+                "whose losses are computed in one"
+            )
+    for what, x in (("grad", grad), ("divisor", divisor)):
+        if x.numel() != 1 or x.dtype not in TYPES or x.device != divisor.device:
+            raise ValueError(
+                f"{name}: {what} is {x.dtype} {list(x.shape)} on {x.device}; expected one floating "
+                f"element on {divisor.device}"
+            )
+
+
+def in_pytorch(gradients: list[Tensor], grad: Tensor, divisor: Tensor) -> None:
+    """What is done."""
+    check(gradients, grad, divisor)
+    factor = torch.where(divisor == 0, 0, grad.to(divisor.dtype) / divisor)
+    for x in gradients:
+        x.mul_(factor)
+
+
+def on_cuda(launch: CudaLauncher, gradients: list[Tensor], grad: Tensor, divisor: Tensor) -> None:
+    """By loss.cu: PyTorch's product of 16 bits and one FP32 number on a GPU takes no vectors."""
+    check(gradients, grad, divisor)
+    for x in gradients:
+        if x.numel():
+            tile = THREADS * LOADS * 16 // x.element_size()
+            given = x, grad, divisor, TYPES[x.dtype], TYPES[grad.dtype], x.numel()
+            launch("styleforge_scale", -(-x.numel() // tile), THREADS, *given)
