@@ -6,6 +6,7 @@
 #include "include/common/with_type.cuh"
 #include "include/model_inputs/pictures.h"
 #include "include/model_inputs/sequences.h"
+#include "include/model_inputs/sorting.cuh"
 
 namespace styleforge {
 
@@ -245,16 +246,57 @@ extern "C" __global__ void __launch_bounds__(256)
     });
 }
 
+// tiles: [2, whole tiles], the keys of each tile of tokens, sorted, and where each token lies. Blocks
+// behind those of the tiles set `bytes` of `out` to zero.
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_sort_tiles(const long long* tokens, unsigned* tiles, void* out, long long count,
+                          long long entries, long long bytes) {
+    using namespace styleforge;
+    alignas(16) __shared__ unsigned keys[kTile];
+    const unsigned whole = static_cast<unsigned>((count + kTile - 1) / kTile);
+    if (blockIdx.x >= whole) {
+        set_to_zero(out, bytes, blockIdx.x - whole);
+        return;
+    }
+    const unsigned first = blockIdx.x * kTile, at = first + threadIdx.x;
+    const unsigned key = at < count ? key_of(tokens[at], entries) : kNone;
+    keys[threadIdx.x] = key;
+    __syncthreads();
+    const unsigned place = at < count ? first + place_in_tile(keys, key) : at;
+    tiles[place] = key;
+    tiles[whole * kTile + place] = at;
+}
+
+// sorted: [2, count], the tokens in a stable order, and where each lay, of tiles that are sorted. A
+// block has 32 of them.
+extern "C" __global__ void __launch_bounds__(256, 4)
+    styleforge_merge_tiles(const unsigned* tiles, int* sorted, long long count) {
+    using namespace styleforge;
+    __shared__ unsigned before[kSearchers][32];
+    const unsigned whole = static_cast<unsigned>((count + kTile - 1) / kTile);
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const unsigned at = blockIdx.x * 32 + lane, own = at / kTile * kTile, key = tiles[at];
+    before[warp][lane] = count_before(tiles, whole, warp, own, key);
+    __syncthreads();
+    if (warp > 0 || at >= count) return;
+    unsigned place = at - own;
+#pragma unroll
+    for (unsigned i = 0; i < kSearchers; ++i) place += before[i][lane];
+    sorted[place] = static_cast<int>(key - 1);
+    sorted[count + place] = static_cast<int>(tiles[whole * kTile + at]);
+}
+
 // out: [entries, width], in which each row is the sum of the rows of `grad` that have its number.
-// `keys`: these numbers, sorted, and `order`: where each lay. A block takes `run` of them. A sum that
+// `sorted`: [2, count], these numbers in order, and where each lay. A block takes `run` of them. A sum that
 // begins or ends in another block is left in `parts`, [blocks along x, 2, width]: the first that goes
 // on from the block before, and the last that only begins here. `left_out` has no row, nor has a number
 // that is none of the table.
 extern "C" __global__ void __launch_bounds__(256)
-    styleforge_table_gradient(const void* grad, const int* keys, const long long* order, void* out,
-                              float* parts, long long type, long long count, long long width,
-                              long long entries, long long left_out, long long run, int vector) {
+    styleforge_table_gradient(const void* grad, const int* sorted, void* out, float* parts,
+                              long long type, long long count, long long width, long long entries,
+                              long long left_out, long long run, int vector) {
     using namespace styleforge;
+    const int *const keys = sorted, *const order = sorted + count;
     __shared__ int own_keys[kMostRun];
     __shared__ int own_rows[kMostRun];
     const int first = static_cast<int>(blockIdx.x * run);
@@ -263,7 +305,7 @@ extern "C" __global__ void __launch_bounds__(256)
         const int key = keys[first + i];
         const bool has_row = key >= 0 && key < entries && key != left_out;
         own_keys[i] = has_row ? key : -1;
-        own_rows[i] = static_cast<int>(order[first + i]);
+        own_rows[i] = order[first + i];
     }
     const int before = first > 0 ? keys[first - 1] : -1;
     const int behind = first + held < count ? keys[first + held] : -1;

@@ -75,12 +75,23 @@ def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
             of_weight = of_weight * scale
     if kept.needs[2]:
         behind = position.shape[0] - start - tokens.shape[1]
-        # Of one sequence a copy, since a view of grad could become the .grad of two parameters;
-        # PyTorch's sum of a single row takes several times as long.
-        of_position = grad[0].clone() if grad.shape[0] == 1 else grad.sum(0)
+        of_position = _of_one_sequence(grad) if grad.shape[0] == 1 else grad.sum(0)
         if start or behind:
             of_position = F.pad(of_position, (0, 0, start, behind))
     return None, of_weight, of_position, None, None
+
+
+def _of_one_sequence(grad: Tensor) -> Tensor:
+    """grad[0], which needs no copy.
+
+    Autograd makes a .grad of what it alone has. So grad has the view too: as long as something else
+    has grad, such as a second sum of positions, a .grad becomes a copy.
+    """
+    if torch.is_grad_enabled():
+        return grad[0]
+    view = grad.detach()[0]  # a view of grad itself would have grad, and neither were ever freed
+    grad.of_one_sequence = view  # pyright: ignore[reportAttributeAccessIssue]
+    return view
 
 
 def token_save(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:

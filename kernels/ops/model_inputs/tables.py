@@ -15,6 +15,9 @@ from kernels.ops.model_inputs import MOST
 
 _THREADS, _MOST_RUN, _LEAST_RUN = 256, 64, 8  # of a block: threads, and rows that it sums
 _BLOCKS = 8  # for each multiprocessor
+# As sorting.cuh has them: tokens that a block sorts, tokens that a block merges, and bytes that it
+# sets to zero. Each token is looked for in every tile, so that of more PyTorch's sort is faster.
+_TILE, _MERGED, _ZEROED, _MOST_TILES = 256, 32, 4 * 16 * _THREADS, 128
 
 
 def check(grad: Tensor, tokens: Tensor, entries: int) -> None:
@@ -67,12 +70,11 @@ def launch_cuda(
         return reference(tokens, grad, entries, left_out)
     check(grad, tokens, entries)
     width, count = grad.shape[-1], tokens.numel()
-    out = grad.new_zeros((entries, width))
     if not grad.numel():
-        return out
-    grad = grad.contiguous()
-    # What is not in the table stays outside of it where numbers have 32 bits, whose sort is short.
-    keys, order = torch.sort(tokens.flatten().clamp(-1, entries).int(), stable=True)
+        return grad.new_zeros((entries, width))
+    grad, tokens = grad.contiguous(), tokens.contiguous()
+    out = grad.new_empty((entries, width))
+    order = _sorted(launch, tokens, out)
     vector = takes_vectors(width, grad, out)
     columns = -(-width // (_THREADS * (16 // grad.element_size() if vector else 1)))
     wanted = count * columns // (_BLOCKS * launch.gpu.multiprocessors)
@@ -80,10 +82,29 @@ def launch_cuda(
     blocks = -(-count // run)
     parts = grad.new_empty((blocks, 2, width), dtype=torch.float32)
     numbers = TYPES[grad.dtype], count, width, entries, left_out, run, vector
-    given, grid = (grad, keys, order, out, parts, *numbers), (blocks, columns, 1)
-    launch("styleforge_table_gradient", grid, _THREADS, *given)
-    launch("styleforge_table_gradient_joined", grid, _THREADS, keys, out, parts, *numbers)
+    grid = blocks, columns, 1
+    launch("styleforge_table_gradient", grid, _THREADS, grad, order, out, parts, *numbers)
+    launch("styleforge_table_gradient_joined", grid, _THREADS, order, out, parts, *numbers)
     return out
+
+
+def _sorted(launch: CudaLauncher, tokens: Tensor, out: Tensor) -> Tensor:
+    """The tokens in a stable order, and where each lay: int32 [2, tokens]; sets `out` to zero.
+
+    What is not in the table stays outside of it where numbers have 32 bits.
+    """
+    count, entries, tiles = tokens.numel(), out.shape[0], -(-tokens.numel() // _TILE)
+    if tiles > _MOST_TILES:
+        out.zero_()
+        keys, order = torch.sort(tokens.flatten().clamp(-1, entries).int(), stable=True)
+        return torch.stack((keys, order.int()))
+    of_tiles = tokens.new_empty((2, tiles * _TILE), dtype=torch.int32)
+    found = tokens.new_empty((2, count), dtype=torch.int32)
+    size = out.numel() * out.element_size()
+    blocks = tiles + -(-size // _ZEROED)
+    launch("styleforge_sort_tiles", blocks, _TILE, tokens, of_tiles, out, count, entries, size)
+    launch("styleforge_merge_tiles", -(-count // _MERGED), _THREADS, of_tiles, found, count)
+    return found
 
 
 def refuses(**arguments: Any) -> str:

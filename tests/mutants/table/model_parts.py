@@ -150,7 +150,7 @@ MUTANTS = (
     Mutant(
         "the sum of a frequent token ends with a block",
         "kernels/ops/model_inputs/tables.py",
-        'launch("styleforge_table_gradient_joined", grid, _THREADS, keys, out, parts, *numbers)',
+        'launch("styleforge_table_gradient_joined", grid, _THREADS, order, out, parts, *numbers)',
         "pass",
         (
             f"{_TESTS}/test_inputs_kernels.py::"
@@ -168,11 +168,25 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "the gradient of positions is a view of that of the result",
+        "the gradient of positions is one that something else has",
         "kernels/ops/model_inputs/embedding.py",
-        "of_position = grad[0].clone() if",
-        "of_position = grad[0] if",
-        (f"{_TESTS}/test_inputs.py::test_the_gradients_of_two_positions_are_not_one_tensor",),
+        "    grad.of_one_sequence = view",
+        "    # grad.of_one_sequence = view",
+        (f"{_TESTS}/test_inputs.py::test_a_gradient_of_positions_is_copied_where_others_have_it",),
+    ),
+    Mutant(
+        "equal tokens of two tiles change places",
+        "kernels/include/model_inputs/sorting.cuh",
+        "last[u][i] < key + (begin[u] < own) ? part : 0;",
+        "last[u][i] < key ? part : 0;",
+        (f"{_TESTS}/test_inputs_kernels.py::test_tokens_are_in_a_stable_order",),
+    ),
+    Mutant(
+        "rows of the table that no token has keep what lay there",
+        "kernels/model_inputs.cu",
+        "set_to_zero(out, bytes, blockIdx.x - whole);",
+        ";",
+        (f"{_TESTS}/test_inputs_kernels.py::test_rows_that_no_token_has_are_zero",),
     ),
     Mutant(
         "on the CPU a mean is divided by how many groups a window has",

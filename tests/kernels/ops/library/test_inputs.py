@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 from typing import Any
 
 import pytest
@@ -69,12 +70,33 @@ def test_an_embedding_with_positions_is_pytorchs(dtype, device):
         assert_near(mine, right, 4)
 
 
-def test_the_gradients_of_two_positions_are_not_one_tensor():
+def test_a_gradient_of_positions_is_copied_where_others_have_it():
     first, second = (normal(seed, 3, 4).requires_grad_() for seed in range(2))
+    given = torch.ones(1, 3, 4)
     y = kf.ops.embedding_position(TOKENS[:1], TABLE[:, :4], first)
-    y = y + kf.ops.embedding_position(TOKENS[:1], TABLE[:, :4], second)
-    ours = torch.autograd.grad(y, (first, second), torch.ones_like(y))
-    assert ours[0].data_ptr() != ours[1].data_ptr()
+    (y + kf.ops.embedding_position(TOKENS[:1], TABLE[:, :4], second)).backward(given)
+    assert first.grad is not None
+    assert second.grad is not None
+    assert len({x.data_ptr() for x in (given, first.grad, second.grad)}) == 3
+
+
+def test_a_gradient_of_positions_is_that_of_the_result_where_nothing_else_has_it():
+    position, seen = normal(0, 3, 4).requires_grad_(), []
+    y = kf.ops.embedding_position(TOKENS[:1], TABLE[:, :4], position)
+    y.register_hook(lambda grad: seen.extend((grad.data_ptr(), weakref.ref(grad))))
+    (y * 2).sum().backward()
+    assert position.grad is not None
+    assert position.grad.data_ptr() == seen[0]
+    assert position.grad.eq(2).all()
+    assert seen[1]() is None  # freed
+
+
+def test_a_gradient_of_positions_has_one_itself():
+    position = normal(0, 3, 4).requires_grad_()
+    y = kf.ops.embedding_position(TOKENS[:1], TABLE[:, :4], position)
+    (first,) = torch.autograd.grad(y.pow(3).sum(), position, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), position)
+    torch.testing.assert_close(second, 6 * y[0])
 
 
 @ON

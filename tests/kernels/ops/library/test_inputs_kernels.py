@@ -109,6 +109,45 @@ def test_tokens_that_are_not_in_the_table_have_no_gradient(launch):
     assert tables.launch_cuda(launch, tokens[:0], torch.ones(0, 4), 5).eq(0).all()
 
 
+@pytest.mark.parametrize("count", [1, 255, 256, 257, 2300])
+def test_tokens_are_in_a_stable_order(launch, count):
+    tokens = torch.randint(-9, 90, (count,), generator=torch.Generator().manual_seed(count))
+    tokens[::7], tokens[3::50], tokens[5::50] = 30, 1 << 40, -(1 << 40)
+    tables.launch_cuda(launch, tokens, torch.ones(count, 1), 80)
+    (found,) = (given[1] for name, given in launch.launched if name == "styleforge_table_gradient")
+    keys, order = torch.sort(tokens.clamp(-1, 80), stable=True)
+    assert torch.equal(found, torch.stack((keys, order)).int())
+
+
+def test_more_tokens_than_tiles_are_searched_for_are_sorted_by_pytorch(launch, monkeypatch):
+    tokens = torch.randint(9, (600,), generator=torch.Generator().manual_seed(0))
+    grad = torch.randn(600, 3, generator=torch.Generator().manual_seed(1))
+    here = tables.launch_cuda(launch, tokens, grad, 11)
+    monkeypatch.setattr(tables, "_MOST_TILES", 2)
+    assert torch.equal(tables.launch_cuda(launch, tokens, grad, 11), here)
+    names = [name for name, _ in launch.launched]
+    assert names.count("styleforge_sort_tiles") == 1
+    assert names.count("styleforge_table_gradient") == 2
+
+
+@pytest.fixture
+def _memory_of_nan():
+    """What is allocated holds NaN."""
+    torch.use_deterministic_algorithms(True)
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.usefixtures("_memory_of_nan")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
+@pytest.mark.parametrize(("entries", "width"), [(9, 5), (700, 33), (3, 8)])
+def test_rows_that_no_token_has_are_zero(launch, entries, width, dtype):
+    tokens = torch.tensor([1, 1, 0])
+    found = tables.launch_cuda(launch, tokens, torch.ones(3, width, dtype=dtype), entries)
+    assert found[:2].eq(torch.tensor([[1], [2]])).all()
+    assert found[2:].eq(0).all()
+
+
 def test_pictures_are_those_of_the_reference(launch):
     for sample in images.samples():
         assert_close(images.launch_cuda(launch, *sample), images.reference(*sample))
