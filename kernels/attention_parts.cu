@@ -1,6 +1,7 @@
 // What surrounds the products of attention: the softmax of scores with scale and mask, its
 // gradient, and rotary position embeddings; in FP32 the product of queries and keys; in 16 bits
-// attention to some blocks of keys; and the gradient of gathering these.
+// attention to some blocks of keys; and gathering these, with its gradient.
+#include "include/attention/block_copies.cuh"
 #include "include/attention/block_sparse.cuh"
 #include "include/attention/block_sums.cuh"
 #include "include/attention/scores_product.cuh"
@@ -121,6 +122,27 @@ extern "C" __global__ void __launch_bounds__(128)
         q, k, v, out, seen, type, queries, keys, heads, rows, columns, q_plane, q_head, q_row,
         k_plane, k_head, k_row, v_plane, v_head, v_row, seen_plane, seen_head, seen_row,
         seen_column, scale);
+}
+
+// out: as many blocks of numbers as there are places; x: `blocks` of them, each `width` times `unit`
+// bytes. Warps: `parts` for every kCopyPlaces places, of kCopyVectors times 32 units each.
+extern "C" __global__ void __launch_bounds__(256, 4)
+    styleforge_gather_blocks(const void* x, const long long* places, const long long* order,
+                             void* out, long long count, long long blocks, long long width,
+                             long long parts, long long unit) {
+    using namespace styleforge;
+    const unsigned warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    const unsigned run = warp / static_cast<unsigned>(parts), part = warp - run * parts;
+    if (1ll * run * kCopyPlaces >= count) return;
+    const auto copy = [&](auto vector) {
+        copy_to_places<decltype(vector)>(x, places, order, out, count, blocks, width, run, part);
+    };
+    if (unit == 16)
+        copy(uint4{});
+    else if (unit == 4)
+        copy(0u);
+    else
+        copy(static_cast<unsigned short>(0));
 }
 
 // out: blocks of `width` numbers; x: as many as there are places; order and begins as sum_places has

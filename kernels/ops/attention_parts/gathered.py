@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from ctypes import c_longlong, c_void_p
 from typing import Any
@@ -15,6 +16,7 @@ from kernels.ops.launcher import CpuLauncher, CudaLauncher
 
 _THREADS, _LANES, _VECTOR = 256, 32, 16  # of a block of the GPU; of a warp; bytes of a load
 _BLOCKS, _VECTORS = 8, 2  # kSumWarps and kSumVectors of the kernel
+_PLACES, _OF_PLACE = 4, 2  # kCopyPlaces and kCopyVectors
 
 
 def inverse_of(places: Tensor, blocks: int) -> tuple[Tensor, Tensor]:
@@ -63,6 +65,26 @@ def gather_on_cpu(
     out = x.new_empty((places.numel(), *x.shape[1:]))
     numbers = x[0].numel() * x.element_size(), places.numel(), blocks
     _call(launch, "gather_blocks", (x, places, out), numbers)
+    return out
+
+
+def launch_gather(
+    launch: CudaLauncher, x: Tensor, places: Tensor, order: Tensor, begins: Tensor
+) -> Tensor:
+    """`gather_blocks` by the CUDA kernel; FP64 by PyTorch."""
+    blocks, count = begins.numel() - 1, places.numel()
+    _check("gather_blocks", x, blocks, places, order, begins)
+    if x.dtype not in TYPES or not x.numel() or not count:
+        return reference(x, places, order, begins)
+    x, places, order = x.contiguous(), places.contiguous(), order.contiguous()
+    out = x.new_empty((count, *x.shape[1:]))
+    size = x[0].numel() * x.element_size()
+    common = math.gcd(size, x.data_ptr())
+    unit = next(each for each in (_VECTOR, 4, 2) if common % each == 0)
+    parts = -(-size // (unit * _LANES * _OF_PLACE))
+    grid = -(-(-(-count // _PLACES) * parts * _LANES) // _THREADS)
+    numbers = count, blocks, size // unit, parts, unit
+    launch("styleforge_gather_blocks", grid, _THREADS, x, places, order, out, *numbers)
     return out
 
 

@@ -394,6 +394,8 @@ def block_sparse_forward(
     samples=gathered.samples,
     launch_cpu=gathered.gather_on_cpu,
     refuses=gathered.refuses,
+    cuda=scores.CUDA,
+    launch_cuda=gathered.launch_gather,
     family=LIBRARY,
     timed=TIMED,
     save=gathered.save,

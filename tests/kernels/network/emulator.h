@@ -201,6 +201,7 @@ int launch(void (*kernel)(P), const void* params, const int (&grid)[3], int coun
 
 inline void __syncthreads() { emulator::wait(emulator::State::kWaitsForBlock); }
 inline void __threadfence() {}
+inline void __trap() { emulator::fail("a trap"); }
 
 template <typename V>
 V __shfl_xor_sync(unsigned, V value, int step) {

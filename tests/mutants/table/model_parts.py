@@ -103,6 +103,13 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a place has the block of the place before it",
+        "kernels/include/attention/block_copies.cuh",
+        "[from[i] * width + at + v * 32]",
+        "[from[i / 2 * 2] * width + at + v * 32]",
+        (f"{_TESTS}/test_attention_kernels.py::test_blocks_are_copied_to_their_places_whole",),
+    ),
+    Mutant(
         "the gradient of a rotary embedding is turned on, not back",
         "kernels/ops/attention_parts/rope.py",
         "turn(grad, cos, sin, interleaved, not back)",

@@ -147,6 +147,32 @@ def test_sums_over_places_are_those_of_float64_rounded_once(launch):
     assert {arguments[-1] for _, arguments in launch.launched} == {True, False}
 
 
+def test_blocks_are_copied_to_their_places_whole(launch):
+    generator = torch.Generator().manual_seed(0)
+    places = torch.randint(9, (23,), generator=generator)
+    places[places == 4] = 5  # which is in no place
+    inverse = gathered.inverse_of(places, 9)
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        for width in (1, 6, 40, 300, 1032):
+            x = torch.randn(9, width, generator=generator).to(dtype)
+            found = gathered.launch_gather(launch, x, places, *inverse)
+            assert torch.equal(found, x[places])
+    assert {arguments[-1] for _, arguments in launch.launched} == {16, 4, 2}
+    for x, *rest in gathered.samples():
+        assert torch.equal(gathered.launch_gather(launch, x, *rest), x[rest[0]])
+
+
+@pytest.mark.parametrize("outside", [-1, 5, 1 << 40])
+def test_a_place_of_a_block_that_there_is_not_ends_the_kernel(launch, outside):
+    places = torch.tensor([0, 1, outside, 3])
+    inverse = torch.arange(4), torch.tensor([0, 1, 2, 2, 3, 4])
+    with pytest.raises(AssertionError, match="a trap"):
+        gathered.launch_gather(launch, torch.ones(5, 8), places, *inverse)
+    places[2], inverse[0][2] = 2, outside
+    with pytest.raises(AssertionError, match="a trap"):
+        gathered.launch_gather(launch, torch.ones(5, 8), places, *inverse)
+
+
 def test_more_places_than_a_block_of_threads_has_under_way_are_all_summed(launch):
     places = torch.zeros(200, dtype=torch.int64)
     x = torch.full((200, 2, 300), 0.5)

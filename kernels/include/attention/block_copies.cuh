@@ -1,0 +1,52 @@
+// Blocks of numbers copied to places, which is the gradient of summing them over places.
+#pragma once
+
+#include "../common/dtypes.cuh"
+
+namespace styleforge {
+
+constexpr int kCopyPlaces = 4;   // that a warp copies to, one after another in their order
+constexpr int kCopyVectors = 2;  // of a place that a thread has, 32 vectors apart
+
+// out[place] = x[places[place]], by warps that have `part` of the places of run `run` of the order.
+// Places of one block follow each other there, so that it is read from memory once, and from a cache
+// for the others: no load waits for another's numbers.
+template <typename Vector>
+__device__ __forceinline__ void copy_to_places(const void* x, const long long* places,
+                                               const long long* order, void* out, long long count,
+                                               long long blocks, long long width, unsigned run,
+                                               unsigned part) {
+    const long long first = 1ll * run * kCopyPlaces;
+    const long long at = part * kCopyVectors * 32ll + threadIdx.x % 32, left = width - at;
+    long long to[kCopyPlaces], from[kCopyPlaces];
+#pragma unroll
+    for (int i = 0; i < kCopyPlaces; ++i) to[i] = first + i < count ? order[first + i] : 0;
+    bool is_outside = false;
+#pragma unroll
+    for (int i = 0; i < kCopyPlaces; ++i) {
+        const bool is_place = to[i] >= 0 && to[i] < count;
+        from[i] = places[is_place ? to[i] : 0];
+        is_outside |= !is_place;
+    }
+#pragma unroll
+    for (int i = 0; i < kCopyPlaces; ++i) is_outside |= from[i] < 0 || from[i] >= blocks;
+    if (is_outside) {  // PyTorch's indexing ends then, too
+        __trap();
+        return;
+    }
+    Vector held[kCopyPlaces][kCopyVectors];
+#pragma unroll
+    for (int i = 0; i < kCopyPlaces; ++i)
+#pragma unroll
+        for (int v = 0; v < kCopyVectors; ++v)
+            if (v * 32 < left)
+                held[i][v] = static_cast<const Vector*>(x)[from[i] * width + at + v * 32];
+#pragma unroll
+    for (int i = 0; i < kCopyPlaces; ++i)
+#pragma unroll
+        for (int v = 0; v < kCopyVectors; ++v)
+            if (first + i < count && v * 32 < left)
+                static_cast<Vector*>(out)[to[i] * width + at + v * 32] = held[i][v];
+}
+
+}  // namespace styleforge
