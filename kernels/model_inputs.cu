@@ -10,9 +10,20 @@
 
 namespace styleforge {
 
-// Vectors of so many elements that a thread loads at once.
-template <int kCount>
-constexpr int kAtOnce = kCount > 4 ? 2 : 4;
+// `use(element, count)` for the type of this number, with so many elements at once: as many as 16 bytes
+// have, half as many, or 1.
+template <typename Use>
+__device__ __forceinline__ void with_count(long long type, long long count, const Use& use) {
+    by_type(type, [&](auto element) {
+        constexpr int kMost = kVectorSize<decltype(element)>;
+        if (count == kMost)
+            use(element, std::integral_constant<int, kMost>{});
+        else if (count == kMost / 2)
+            use(element, std::integral_constant<int, kMost / 2>{});
+        else
+            use(element, std::integral_constant<int, 1>{});
+    });
+}
 
 // Vectors of a row of a table that a thread takes, side by side with those of its neighbors, so that
 // reading a token and then its row, one after the other, is waited for once.
@@ -160,30 +171,56 @@ struct Spread {
     static constexpr unsigned kThreadsLog2 = 8;
 };
 
-// to[i] = what R makes of group i of a row, for every i below `count` that is this thread's. Loads of
-// several groups are under way at once; with kOne a load has a group.
-template <typename R, int kCount, bool kOne, typename T>
-__device__ __forceinline__ void reduce_groups(const T* row, float* to, unsigned count,
-                                              unsigned elements, const Spread& of) {
-    constexpr int kLoads = kAtOnce<kCount>;
-    const unsigned size = kOne ? kCount : elements;
-    for (unsigned first = of.lane; first < count; first += kLoads * of.lanes) {
-        R found[kLoads];
-        for (unsigned k = 0; k < size; k += kCount) {
-            float values[kLoads][kCount];
+constexpr int kSide = 4;  // groups or windows that a thread has under way
+
+// to[i] = what R makes of group i of those from vector `from` on, for every i below `count` that is
+// this thread's; with kOne a load has a group. In place of one behind the last, the last is reduced
+// again, so that nothing branches.
+template <typename R, bool kOne, typename Vector>
+__device__ __forceinline__ void reduce_groups(const Vector* x, unsigned from, float* to,
+                                              unsigned count, unsigned vectors, const Spread& of) {
+    constexpr int kCount = sizeof(Vector::element) / sizeof(Vector::element[0]);
+    const unsigned of_group = kOne ? 1 : vectors;
+    for (unsigned first = of.lane; first < count; first += kSide * of.lanes) {
+        R found[kSide];
+        unsigned group[kSide];
 #pragma unroll
-            for (int u = 0; u < kLoads; ++u)
-                if (first + u * of.lanes < count)
-                    load<kCount>(values[u], row + (first + u * of.lanes) * size + k);
+        for (int u = 0; u < kSide; ++u) group[u] = min(first + u * of.lanes, count - 1);
+        for (unsigned k = 0; k < of_group; ++k) {
+            Vector loaded[kSide];
 #pragma unroll
-            for (int u = 0; u < kLoads; ++u)
+            for (int u = 0; u < kSide; ++u) loaded[u] = x[from + group[u] * of_group + k];
 #pragma unroll
-                for (int c = 0; c < kCount; ++c)
-                    if (first + u * of.lanes < count) found[u].take(values[u][c]);
+            for (int u = 0; u < kSide; ++u) {
+                float values[kCount];
+                widen(values, loaded[u]);
+#pragma unroll
+                for (int c = 0; c < kCount; ++c) found[u].take(values[c]);
+            }
         }
 #pragma unroll
-        for (int u = 0; u < kLoads; ++u)
-            if (first + u * of.lanes < count) to[first + u * of.lanes] = found[u].value;
+        for (int u = 0; u < kSide; ++u) to[group[u]] = found[u].value;
+    }
+}
+
+// to[i] = what R makes of the `size` groups from i * step on, times `unit`, for every i below `count`
+// that is this thread's.
+template <typename R, typename T>
+__device__ __forceinline__ void reduce_windows(const float* groups, T* y, unsigned to,
+                                               unsigned count, unsigned size, unsigned step,
+                                               float unit, const Spread& of) {
+    for (unsigned first = of.lane; first < count; first += kSide * of.lanes) {
+        R found[kSide];
+        unsigned window[kSide];
+#pragma unroll
+        for (int u = 0; u < kSide; ++u) window[u] = min(first + u * of.lanes, count - 1);
+#pragma unroll 4
+        for (unsigned k = 0; k < size; ++k)
+#pragma unroll
+            for (int u = 0; u < kSide; ++u) found[u].take(groups[window[u] * step + k]);
+#pragma unroll
+        for (int u = 0; u < kSide; ++u)
+            y[to + window[u]] = from_float<T>(found[u].value * unit);
     }
 }
 
@@ -276,10 +313,10 @@ extern "C" __global__ void __launch_bounds__(256, 4)
 }
 
 // out: [entries, width], in which each row is the sum of the rows of `grad` that have its number.
-// `sorted`: [2, count], these numbers in order, and where each lay. A block takes `run` of them. A sum that
-// begins or ends in another block is left in `parts`, [blocks along x, 2, width]: the first that goes
-// on from the block before, and the last that only begins here. `left_out` has no row, nor has a number
-// that is none of the table.
+// `sorted`: [2, count], these numbers in order, and where each lay. A block takes `run` of them. A sum
+// that begins or ends in another block is left in `parts`, [blocks along x, 2, width]: the first that
+// goes on from the block before, and the last that only begins here. `left_out` has no row, nor has a
+// number that is none of the table.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_table_gradient(const void* grad, const int* sorted, void* out, float* parts,
                               long long type, long long count, long long width, long long entries,
@@ -455,15 +492,16 @@ extern "C" __global__ void __launch_bounds__(256, 4)
 
 // y: [rows, windows] of x: [rows, length]. A window is `size` groups of `group` elements, and `step`
 // groups behind the one before it; a block has `tile` windows of each of `tile_rows` rows, whose
-// groups it reduces first. `vector`: whether 16 bytes of a group lie aligned.
+// groups it reduces first. `at_once`: elements of a group that lie together, as with_count has them.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_windows(const void* x, void* y, long long type, long long rows, long long length,
                        long long windows, long long size, long long step, long long reduction,
-                       long long group, long long tile_rows, long long tile, int vector) {
+                       long long group, long long tile_rows, long long tile, long long at_once) {
     using namespace styleforge;
     __shared__ float held[kGroups];
     const unsigned tiles = static_cast<unsigned>((windows + tile - 1) / tile);
-    const long long first = blockIdx.x % tiles * tile, row = blockIdx.x / tiles * tile_rows;
+    const unsigned first = blockIdx.x % tiles * static_cast<unsigned>(tile);
+    const unsigned row = blockIdx.x / tiles * static_cast<unsigned>(tile_rows);
     const unsigned own = static_cast<unsigned>(min(tile, windows - first));
     const unsigned own_rows = static_cast<unsigned>(min(tile_rows, rows - row));
     const unsigned apart = static_cast<unsigned>(step), of_window = static_cast<unsigned>(size);
@@ -472,29 +510,27 @@ extern "C" __global__ void __launch_bounds__(256, 4)
         using T = decltype(element);
         using R = decltype(result);
         constexpr int kCount = decltype(width)::value;
-        const T* const from = static_cast<const T*>(x) + row * length + first * step * group;
-        const Spread of_groups(of_row), of_windows(own);
+        const auto* const from = static_cast<const AlignedVector<T, kCount>*>(x);
+        // A power of 2 of threads takes kSide times as many groups or windows of a row.
+        const Spread of_groups((of_row + kSide - 1) / kSide), of_windows((own + kSide - 1) / kSide);
+        const unsigned vectors = elements / kCount, apart_by = static_cast<unsigned>(length) / kCount;
+        const unsigned begin = row * apart_by + first * apart * vectors;
         for (unsigned r = of_groups.row; r < own_rows; r += of_groups.rows) {
             float* const to = held + r * of_row;
-            if (elements == kCount)
-                reduce_groups<R, kCount, true>(from + r * length, to, of_row, elements, of_groups);
+            const unsigned at = begin + r * apart_by;
+            if (vectors == 1)
+                reduce_groups<R, true>(from, at, to, of_row, vectors, of_groups);
             else
-                reduce_groups<R, kCount, false>(from + r * length, to, of_row, elements, of_groups);
+                reduce_groups<R, false>(from, at, to, of_row, vectors, of_groups);
         }
         __syncthreads();
-        const float unit = reduction == kMean ? 1.f / static_cast<float>(size * group) : 1.f;
-        for (unsigned r = of_windows.row; r < own_rows; r += of_windows.rows) {
-            T* const to = static_cast<T*>(y) + (row + r) * windows + first;
-            for (unsigned i = of_windows.lane; i < own; i += of_windows.lanes) {
-                const float* const groups = held + r * of_row + i * apart;
-                R found;
-#pragma unroll 4
-                for (unsigned k = 0; k < of_window; ++k) found.take(groups[k]);
-                to[i] = from_float<T>(found.value * unit);
-            }
-        }
+        const float unit = reduction == kMean ? 1.f / static_cast<float>(of_window * elements) : 1.f;
+        for (unsigned r = of_windows.row; r < own_rows; r += of_windows.rows)
+            reduce_windows<R>(held + r * of_row, static_cast<T*>(y),
+                              (row + r) * static_cast<unsigned>(windows) + first, own, of_window,
+                              apart, unit, of_windows);
     };
-    with_type(type, vector, [&](auto element, auto width) {
+    with_count(type, at_once, [&](auto element, auto width) {
         if (reduction == kMax)
             run(element, width, Largest{});
         else if (reduction == kMin)
@@ -526,21 +562,24 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 // out: [rows, length], the gradient of x where sums are `scale` times those of windows, which are
-// described as for `styleforge_windows`. All elements of a group are in the same windows.
-extern "C" __global__ void __launch_bounds__(256)
+// described as for `styleforge_windows`. All elements of a group are in the same windows. `vector`:
+// whether 16 bytes of a row lie aligned. A thread has a vector of each of kSide rows.
+extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_window_sums_gradient(const void* grad, void* out, long long type, long long rows,
                                     long long length, long long windows, long long size,
-                                    long long step, double scale, long long group, int vector) {
+                                    long long step, double scale, long long group, int vector,
+                                    long long at_once) {
     using namespace styleforge;
-    with_type(type, vector, [&](auto element, auto width) {
+    const auto run = [&](auto element, auto same, auto width) {
         using T = decltype(element);
-        constexpr int kCount = decltype(width)::value;
+        constexpr int kCount = decltype(width)::value, kSame = decltype(same)::value;
         const unsigned of_row = static_cast<unsigned>(length) / kCount;
-        const unsigned index = blockIdx.x * blockDim.x + threadIdx.x, row = index / of_row;
-        if (row >= rows) return;
+        const unsigned index = blockIdx.x * blockDim.x + threadIdx.x;
+        const unsigned row = index / of_row * kSide, count = static_cast<unsigned>(rows);
+        if (row >= count) return;
         const unsigned at = index % of_row * kCount, elements = static_cast<unsigned>(group);
         const unsigned of_window = static_cast<unsigned>(size), apart = static_cast<unsigned>(step);
-        const T* const given = static_cast<const T*>(grad) + row * windows;
+        const unsigned all = static_cast<unsigned>(windows);
         // The first and the last window that a group is in, and how many groups further they are
         // the ones after: a division takes as many instructions as all else of a group.
         unsigned number = at / elements, left = (number + 1) * elements - at;
@@ -548,26 +587,51 @@ extern "C" __global__ void __launch_bounds__(256)
         const unsigned over = number < of_window ? 0 : number - of_window;
         unsigned first = number < of_window ? 0 : over / apart + 1;
         unsigned to_first = number < of_window ? of_window - number : apart - over % apart;
-        float values[kCount], sum = 0;
+        const T* given[kSide];
+#pragma unroll
+        for (int u = 0; u < kSide; ++u)
+            given[u] = static_cast<const T*>(grad) + min(row + u, count - 1) * all;
+        T made[kSide];
         const auto add = [&] {
-            sum = 0;
-            const unsigned end = min(last, static_cast<unsigned>(windows - 1));
-            for (unsigned window = first; window <= end; ++window) sum += to_float(given[window]);
-            sum *= static_cast<float>(scale);
+            float sums[kSide] = {};
+            const T* from[kSide];
+#pragma unroll
+            for (int u = 0; u < kSide; ++u) from[u] = given[u] + first;
+            const unsigned end = min(last + 1, all), own = end > first ? end - first : 0;
+#pragma unroll 4
+            for (unsigned i = 0; i < own; ++i)
+#pragma unroll
+                for (int u = 0; u < kSide; ++u) sums[u] += to_float(from[u][i]);
+#pragma unroll
+            for (int u = 0; u < kSide; ++u)
+                made[u] = from_float<T>(sums[u] * static_cast<float>(scale));
         };
         add();
+        AlignedVector<T, kCount> vectors[kSide];
 #pragma unroll
-        for (int k = 0; k < kCount; ++k) {
-            if (left == 0) {
+        for (int k = 0; k < kCount; k += kSame) {
+            if (k > 0 && left == 0) {
                 left = elements;
                 if (--to_last == 0) ++last, to_last = apart;
                 if (--to_first == 0) ++first, to_first = apart;
                 add();
             }
-            --left;
-            values[k] = sum;
+            left -= kSame;
+#pragma unroll
+            for (int u = 0; u < kSide; ++u)
+#pragma unroll
+                for (int c = 0; c < kSame; ++c) vectors[u].element[k + c] = made[u];
         }
-        store<kCount>(static_cast<T*>(out) + row * length + at, values);
+        auto* const to = static_cast<AlignedVector<T, kCount>*>(out) + (row * of_row + index % of_row);
+#pragma unroll
+        for (int u = 0; u < kSide; ++u)
+            if (row + u < count) to[u * of_row] = vectors[u];
+    };
+    with_count(type, at_once, [&](auto element, auto same) {
+        if (vector)
+            run(element, same, std::integral_constant<int, kVectorSize<decltype(element)>>{});
+        else
+            run(element, same, same);
     });
 }
 

@@ -192,6 +192,7 @@ __device__ __forceinline__ void row_norm(const Row<kCount, kMost<kCount>>& row, 
                                          T* total, T* y, float* statistics, int centered, float eps) {
     constexpr int kGroups = kMost<kCount> / kCount;
     using Vector = AlignedVector<T, kCount>;
+    using Math = typename elementwise::MathOf<T>::Type;
     float values[kGroups][kCount];
     // What a vector has after the residual is added, rounded, as backward will read it.
     const auto add = [&](int group, int at, const Vector& vector) {
@@ -232,7 +233,7 @@ __device__ __forceinline__ void row_norm(const Row<kCount, kMost<kCount>>& row, 
         load_or(b, bias, at, 0.f);
 #pragma unroll
         for (int k = 0; k < kCount; ++k)
-            w[k] = Activation::template value<CudaMath>(values[group][k] * of.inverse * w[k] + b[k]);
+            w[k] = Activation::template value<Math>(values[group][k] * of.inverse * w[k] + b[k]);
         store<kCount>(y + row.begin + at, w);
     });
 }
@@ -256,6 +257,7 @@ __device__ __forceinline__ void row_norm_gradient(
     bool more, long long ahead, float share, float (&of_weight)[kHeld / kCount][kCount],
     float (&of_bias)[kHeld / kCount][kCount]) {
     using Vector = AlignedVector<T, kCount>;
+    using Math = typename elementwise::MathOf<T>::Type;
     float values[kHeld / kCount][kCount], inner[kHeld / kCount][kCount];
     const T* const x = static_cast<const T*>(p.x) + row.begin;
     const T* const grad = static_cast<const T*>(p.grad) + row.begin;
@@ -294,8 +296,8 @@ __device__ __forceinline__ void row_norm_gradient(
             for (int k = 0; k < kCount; ++k) {
                 const float normed = values[group][k] =
                     (values[group][k] - of.mean) * of.inverse;
-                const float g = Activation::template gradient<CudaMath>(inner[group][k],
-                                                                        normed * w[k] + b[k]);
+                const float g =
+                    Activation::template gradient<Math>(inner[group][k], normed * w[k] + b[k]);
                 of_weight[group][k] += g * normed;
                 of_bias[group][k] += g;
                 inner[group][k] = g * w[k];

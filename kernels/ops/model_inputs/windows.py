@@ -17,6 +17,7 @@ from kernels.ops.model_inputs import MOST
 
 REDUCTIONS = {"sum": 0, "mean": 1, "max": 2, "min": 3}  # as kernels number them
 _THREADS, _GROUPS = 256, 2048  # of a block: threads, and groups of elements that it holds
+_VECTOR, _SIDE = 16, 4  # bytes; rows that a thread has, as kSide of model_inputs.cu has it
 
 
 def check(x: Tensor, size: int, step: int, reduce: str) -> int:
@@ -111,7 +112,7 @@ def launch_cuda(
             -(-rows // tile_rows) * -(-windows // tile),
             _THREADS,
             *(x, y, kind, rows, length, windows, of_window, apart, number),
-            *(group, tile_rows, tile, takes_vectors(math.gcd(group, length), x)),
+            *(group, tile_rows, tile, _at_once(group, length, x)),
         )
 
     return _run(run, x, size, step, reduce)
@@ -121,6 +122,15 @@ def _grouped(size: int, step: int) -> tuple[int, int, int]:
     """How many elements are always in the same windows; size and step in such groups."""
     group = math.gcd(size, step)
     return group, size // group, step // group
+
+
+def _at_once(group: int, length: int, x: Tensor) -> int:
+    """Elements of a group that kernels load at once: as many as 16 bytes have, half, or 1."""
+    most = _VECTOR // x.element_size()
+    for count in (most, most // 2):
+        if math.gcd(group, length) % count == 0 and x.data_ptr() % (count * x.element_size()) == 0:
+            return count
+    return 1
 
 
 def backward_on_cpu(
@@ -160,14 +170,14 @@ def backward_on_cuda(
             launch("styleforge_windows_gradient", -(-elements // _THREADS), _THREADS, *given)
             return
         group, of_window, apart = _grouped(size, step)
-        vector = takes_vectors(length, out)
-        threads = elements // (16 // out.element_size() if vector else 1)
+        at_once, vector = _at_once(group, length, out), takes_vectors(length, out)
+        of_row = length // (_VECTOR // out.element_size() if vector else at_once)
         launch(
             "styleforge_window_sums_gradient",
-            -(-threads // _THREADS),
+            -(-(of_row * -(-rows // _SIDE)) // _THREADS),
             _THREADS,
             *(grad, out, kind, rows, length, windows, of_window, apart),
-            *(1 / size if reduce == "mean" else 1.0, group, vector),
+            *(1 / size if reduce == "mean" else 1.0, group, vector, at_once),
         )
 
     return _run_backward(run, grad, x, y, size, step, reduce)

@@ -240,6 +240,26 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "in 16 bits half a vector is loaded by single elements",
+        "kernels/ops/model_inputs/windows.py",
+        "for count in (most, most // 2):",
+        "for count in (most,):",
+        (
+            f"{_TESTS}/test_inputs_kernels.py::"
+            "test_windows_of_16_bits_load_as_much_of_a_group_as_lies_together",
+        ),
+    ),
+    Mutant(
+        "a thread's rows of the gradient of windows are behind the last row",
+        "kernels/model_inputs.cu",
+        "if (row + u < count) to[u * of_row] = vectors[u];",
+        "to[min(u, 1) * of_row] = vectors[u];",
+        (
+            f"{_TESTS}/test_inputs_kernels.py::"
+            "test_windows_of_many_groups_are_those_of_the_reference",
+        ),
+    ),
+    Mutant(
         "windows are one group apart",
         "kernels/ops/model_inputs/windows.py",
         "return group, size // group, step // group",

@@ -205,3 +205,24 @@ def test_windows_of_many_groups_are_those_of_the_reference(launch, shape, size, 
     found = windows.backward_on_cuda(launch, grad, x, y, *options)
     wanted = windows.backward_reference(grad.double(), x.double(), y.double(), *options)
     torch.testing.assert_close(found.double(), wanted, **near)
+
+
+@pytest.mark.parametrize("reduce", ["mean", "max"])
+@pytest.mark.parametrize("rows", [1, 4, 6])
+@pytest.mark.parametrize(
+    ("length", "size", "step", "at_once"),
+    [(64, 16, 4, 4), (64, 16, 8, 8), (64, 3, 1, 1), (60, 16, 4, 4), (61, 16, 4, 1)],
+)
+def test_windows_of_16_bits_load_as_much_of_a_group_as_lies_together(
+    launch, length, size, step, at_once, rows, reduce
+):
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randint(-9, 9, (rows, length), generator=generator).half()
+    y = windows.reference(x, size, step, reduce)
+    assert_close(windows.launch_cuda(launch, x, size, step, reduce), y)
+    assert launch.launched[0][1][-1] == at_once
+    grad = torch.randn(y.shape, generator=generator).half()
+    found = windows.backward_on_cuda(launch, grad, x, y, size, step, reduce)
+    assert_close(found, windows.backward_reference(grad, x, y, size, step, reduce))
+    if reduce == "mean":
+        assert launch.launched[1][1][-2:] == (length % 8 == 0, at_once)
