@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
+import torch
 from torch import Tensor
 
 from kernels.ops.elements import reference
@@ -84,5 +86,16 @@ def reference_sums(
 
 def summed(whole: Tensor, like: Tensor) -> Tensor:
     """A gradient summed to a shape; a tensor of its own where nothing is summed, too."""
+    if _is_of_channels(whole, like):
+        of_channels: Any = torch.ops.styleforge.channel_sums
+        return of_channels(whole).view(like.shape)
     found = whole.sum_to_size(like.shape)
     return found.clone() if found.numel() == whole.numel() else found
+
+
+def _is_of_channels(whole: Tensor, like: Tensor) -> bool:
+    """Whether a sum is over all dimensions but the second, as [C, 1, 1] is of pictures."""
+    if whole.dim() < 3 or whole.shape[1] == 1:
+        return False
+    shape = [1] * (whole.dim() - like.dim()) + list(like.shape)
+    return shape == [size if d == 1 else 1 for d, size in enumerate(whole.shape)]

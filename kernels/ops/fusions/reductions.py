@@ -1,4 +1,4 @@
-"""Sums of squares and of magnitudes: meaning, gradient, and how kernels are launched."""
+"""Sums of squares, of magnitudes and of channels: meaning, gradient, how kernels are launched."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ SUMMAND = len(TERMS)  # the number of what is a sum already
 _AT_ONCE = 1024  # threads of a multiprocessor, which has registers for so many
 AHEAD, AHEAD_BACKWARD = 8, 4  # loads that a thread has under way, as reduction.cu has them
 PARTS_ON_CPU, LEAST_PART = 64, 4096  # of a tensor, and elements of a part
+_MOST_SAMPLES = 64  # whose sums of channels are not split once more
 
 
 class Layout(NamedTuple):
@@ -150,17 +151,61 @@ def forward_on_cuda(
     layout = layout_of(x, dims)
     if _runs_on_pytorch(x, layout):
         return reference(name, x, dim, keepdim)
-    x, (outer, _, inner, _) = x.contiguous(), layout
-    splits, run = _split(launch, x, layout)
-    term, scale = TERMS.index(name), _scale(name, layout)
-    if splits == 1:
-        sums = run(term, x.dtype, scale)
-    else:
-        partial = run(term, torch.float32, scale)
-        whole = Layout(outer, splits, inner, False)
-        _, run = _split(launch, partial, whole, most=1)
-        sums = run(SUMMAND, x.dtype, 1.0)
+    x, scale = x.contiguous(), _scale(name, layout)
+    sums = _reduced(launch, x, layout, TERMS.index(name), x.dtype, scale)
     return _shaped(sums, name, x, dims, keepdim)
+
+
+def _reduced(
+    launch: CudaLauncher,
+    x: Tensor,
+    layout: Layout,
+    term: int,
+    made: torch.dtype,
+    scale: float = 1.0,
+    most: int | None = None,
+) -> Tensor:
+    """Scaled sums of a dense tensor, of at most `most` parts each."""
+    splits, run = _split(launch, x, layout, most)
+    if splits == 1:
+        return run(term, made, scale)
+    partial = run(term, torch.float32, scale)
+    whole = Layout(layout.outer, splits, layout.inner, False)
+    _, run = _split(launch, partial, whole, most=1)
+    return run(SUMMAND, made, 1.0)
+
+
+def channel_sums(x: Tensor) -> Tensor:
+    """x summed over all dimensions but the second; FP16 and BF16 are summed in FP32."""
+    _check_channels(x)
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    return wide.sum([d for d in range(x.dim()) if d != 1]).to(x.dtype)
+
+
+def _check_channels(x: Tensor) -> None:
+    common_dtype("channel_sums", {"x": x})
+    if x.dim() < 2:
+        raise ValueError(f"channel_sums: x has the shape {list(x.shape)}; expected [N, C, ...]")
+
+
+def channel_sums_on_cuda(launch: CudaLauncher, x: Tensor) -> Tensor:
+    """As `channel_sums`, by CUDA: sums of planes, and of these over all samples."""
+    _check_channels(x)
+    if x.dtype not in TYPES or not x.numel():
+        return channel_sums(x)
+    samples, channels = x.shape[:2]
+    by_pixel = x.movedim(1, -1)
+    if not x.is_contiguous() and by_pixel.is_contiguous():
+        pixels = Layout(1, x.numel() // channels, channels, False)
+        return _reduced(launch, by_pixel, pixels, SUMMAND, x.dtype).view(channels)
+    planes = Layout(samples * channels, x.numel() // (samples * channels), 1, False)
+    made = x.dtype if samples == 1 else torch.float32
+    found = _reduced(launch, x.contiguous(), planes, SUMMAND, made)
+    if samples > 1:
+        most = 1 if samples <= _MOST_SAMPLES else None
+        whole = Layout(1, samples, channels, False)
+        found = _reduced(launch, found, whole, SUMMAND, x.dtype, most=most)
+    return found.view(channels)
 
 
 def _split(

@@ -28,6 +28,16 @@ def _normal(seed: int, *shape: int) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
+def of_channel_sums() -> Iterator[tuple[Any, ...]]:
+    """Pictures of either layout, one and many, and rows."""
+    for dtype in DTYPES:
+        for shape in (*_CHANNELS, (1, 3, 40, 50), (70, 6, 4, 4)):
+            x = _normal(0, *shape).to(dtype) + 1
+            yield (x,)
+            if x.dim() == 4:
+                yield (x.contiguous(memory_format=torch.channels_last),)
+
+
 def of_rows() -> Iterator[tuple[Any, ...]]:
     """Layer norms: with parameters, with one of them, with none, and strides."""
     for dtype in DTYPES:

@@ -15,6 +15,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from kernels.driver.context import ensure_context
+from kernels.ops.direct import is_watched
 from kernels.ops.library.elementwise import add_relu, gelu_dropout
 from kernels.ops.library.fusion import batch_norm_relu
 from kernels.ops.library.linear import (
@@ -24,6 +26,7 @@ from kernels.ops.library.linear import (
     needs_gradient,
     normal,
 )
+from kernels.ops.library.reduction import channel_sums
 from kernels.ops.library.timed import TIMED
 from kernels.ops.registry import LIBRARY, fused
 from kernels.ops.transformer_reference.philox import draw_state, kept_elements, kept_scale
@@ -59,7 +62,7 @@ def folded(
     return weight * scale.view(-1, *(1,) * (weight.dim() - 1)), shift
 
 
-def _convolved(
+def _conv2d(
     x: Tensor,
     weight: Tensor,
     bias: Tensor | None,
@@ -69,6 +72,37 @@ def _convolved(
     groups: int = 1,
 ) -> Tensor:
     return F.conv2d(x, weight, bias, stride or 1, padding or 0, dilation or 1, groups)
+
+
+def _convolved(x: Tensor, weight: Tensor, bias: Tensor | None, *sizes: Any) -> Tensor:
+    """As `_conv2d`."""
+    if bias is None or not _sums_bias_itself(x, bias):
+        return _conv2d(x, weight, bias, *sizes)
+    y = _conv2d(x, weight, bias.detach(), *sizes)
+    # PyTorch gives no types to what this returns.
+    return cast("Tensor", _BiasGradient.apply(y, bias))  # pyright: ignore[reportUnknownMemberType]
+
+
+def _sums_bias_itself(x: Tensor, bias: Tensor) -> bool:
+    """Whether the gradient of a bias is summed here: around cuDNN PyTorch's sum is a slow one.
+
+    A compiler makes one of its own, and transforms of torch.func know PyTorch's.
+    """
+    return _bias_is_apart(x) and needs_gradient(bias) and not is_watched()
+
+
+class _BiasGradient(torch.autograd.Function):
+    """What a convolution gave, as what follows from its bias as well."""
+
+    @staticmethod
+    def forward(ctx: Any, y: Tensor, _bias: Tensor) -> Tensor:
+        ctx.mark_dirty(y)  # or else it would be a view, which nobody may write to
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None]:
+        ensure_context(grads)
+        return grads[0], channel_sums(grads[0]) if ctx.needs_input_grad[1] else None
 
 
 def _check(
@@ -158,7 +192,7 @@ def _conv2d_bn_relu_reference(
     eps: float = 1e-5,
     *sizes: Any,
 ) -> Tensor:
-    y = _convolved(x, weight, bias, *sizes)
+    y = _conv2d(x, weight, bias, *sizes)
     return torch.relu(F.batch_norm(y, mean, var, bn_weight, bn_bias, training, momentum, eps))
 
 
@@ -177,16 +211,15 @@ def _depthwise_pointwise_conv(
     _check(what, x, depthwise, channels, "depthwise", depthwise_bias=depthwise_bias)
     middle = x.new_empty(0, depthwise.shape[0], 1, 1)
     _check(what, middle, pointwise, 1, "pointwise", pointwise_bias=pointwise_bias)
+    y = _convolved(x, depthwise, depthwise_bias, *_by_channel(x, sizes))
     if activation == "relu" and pointwise_bias is not None and _bias_is_apart(x):
-        y = F.conv2d(_depthwise(x, depthwise, depthwise_bias, sizes), pointwise)
-        return add_relu(y, pointwise_bias.view(-1, 1, 1))
-    y = _depthwise(x, depthwise, depthwise_bias, sizes)
-    return _activated(F.conv2d(y, pointwise, pointwise_bias), activation)
+        return add_relu(F.conv2d(y, pointwise), pointwise_bias.view(-1, 1, 1))
+    return _activated(_convolved(y, pointwise, pointwise_bias), activation)
 
 
-def _depthwise(x: Tensor, weight: Tensor, bias: Tensor | None, sizes: tuple[Any, ...]) -> Tensor:
+def _by_channel(x: Tensor, sizes: tuple[Any, ...]) -> tuple[Any, ...]:
     stride, padding, dilation = (*sizes, None, None, None)[:3]
-    return _convolved(x, weight, bias, stride, padding, dilation, x.shape[1])
+    return stride, padding, dilation, x.shape[1]
 
 
 def _depthwise_pointwise_reference(
@@ -198,7 +231,7 @@ def _depthwise_pointwise_reference(
     activation: str = "none",
     *sizes: Any,
 ) -> Tensor:
-    y = _depthwise(x, depthwise, depthwise_bias, sizes)
+    y = _conv2d(x, depthwise, depthwise_bias, *_by_channel(x, sizes))
     return ACTIVATIONS[activation](F.conv2d(y, pointwise, pointwise_bias))
 
 
@@ -224,7 +257,7 @@ def _conv2d_gelu_dropout_reference(
     state: Tensor | None = None,
     *sizes: Any,
 ) -> Tensor:
-    y = F.gelu(_convolved(x, weight, bias, *sizes))
+    y = F.gelu(_conv2d(x, weight, bias, *sizes))
     if not training or state is None:
         return y
     return y * kept_elements(state, y.numel(), p).view(y.shape) * kept_scale(p)
@@ -300,7 +333,7 @@ def _grouped_conv_norm_reference(
     eps: float = 1e-5,
     *sizes: Any,
 ) -> Tensor:
-    y = _convolved(x, weight, bias, *sizes)
+    y = _conv2d(x, weight, bias, *sizes)
     return ACTIVATIONS[activation](F.group_norm(y, norm_groups, norm_weight, norm_bias, eps))
 
 

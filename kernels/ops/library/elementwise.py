@@ -3,7 +3,8 @@
 Tensors broadcast as PyTorch's do and may have any strides. The result has the dtype that PyTorch
 promotes to; FP16 and BF16 are computed in FP32 and rounded once. It is laid out as the first tensor
 where that has its shape, and contiguous elsewhere. Gradients are computed in one pass for all
-tensors; on a GPU those of rows and numbers that were broadcast are summed in it, others by PyTorch.
+tensors; on a GPU those of rows and numbers that were broadcast are summed in it, those of channels
+by `channel_sums`, others by PyTorch.
 The order of all sums is fixed.
 """
 

@@ -100,6 +100,31 @@ def mean_abs(x: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> 
 
 
 @fused(
+    "",
+    reference=reductions.channel_sums,
+    samples=samples.of_channel_sums,
+    on_cpu="PyTorch's sum",
+    launch_cuda=reductions.channel_sums_on_cuda,
+    cuda=ON_CUDA,
+    family=LIBRARY,
+    tolerance_scale=16,
+)
+def channel_sums(x: Tensor) -> Tensor:
+    """The sums over all dimensions but the second: the gradient of a bias of channels.
+
+    Args:
+        x: [N, C, ...]; FP16, BF16, FP32 or FP64.
+
+    Returns:
+        [C]; of x's dtype, summed in FP32 (FP64 in FP64).
+
+    Raises:
+        ValueError: The shape or the dtype does not fit.
+    """
+    ...
+
+
+@fused(
     ON_CPU,
     reference=reductions.reference_backward,
     samples=functools.partial(samples.gradients_of, *reductions.TERMS),

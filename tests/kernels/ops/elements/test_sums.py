@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from kernels.ops.elements.functions import FUNCTIONS
-from kernels.ops.elements.sums import reference_sums
+from kernels.ops.elements.sums import reference_sums, summed
 from kernels.ops.registry import OPS, prepare
 
 SUMMED = [name for name, row in FUNCTIONS.items() if len(row.inputs) > 1 and not row.drops]
@@ -91,3 +92,35 @@ def test_a_gradient_that_lies_beside_a_vector_has_the_same_sums(name):
     moved = OPS["elementwise_sums_backward"].operation(beside, *arguments[1:])
     for mine, theirs in zip(moved, found, strict=True):
         torch.testing.assert_close(mine, theirs, atol=1e-4, rtol=1e-5)
+
+
+class Operations(TorchDispatchMode):
+    """Notes what is called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[Any] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.found.append(func)
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize(
+    ("shape", "like", "is_of_channels"),
+    [
+        ((2, 3, 4, 5), (3, 1, 1), True),
+        ((2, 3, 4, 5), (1, 3, 1, 1), True),
+        ((2, 3, 4), (3, 1), True),
+        ((2, 3, 4, 5), (2, 3, 1, 1), False),
+        ((2, 3, 4, 5), (4, 1), False),
+        ((2, 3), (3,), False),
+        ((2, 1, 4, 5), (1,), False),
+    ],
+)
+def test_gradients_of_channels_are_summed_by_an_operation_of_their_own(shape, like, is_of_channels):
+    whole = normal(0, *shape)
+    with Operations() as operations:
+        found = summed(whole, normal(1, *like))
+    torch.testing.assert_close(found, whole.sum_to_size(like))
+    assert (torch.ops.styleforge.channel_sums.default in operations.found) == is_of_channels

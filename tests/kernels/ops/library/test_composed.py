@@ -259,3 +259,49 @@ def test_where_a_bias_is_a_pass_of_its_own_it_is_that_of_the_activation(name, mo
     torch.testing.assert_close(found, op.reference(*given))
     assert biases.found
     assert not any(biases.found)
+
+
+@pytest.mark.parametrize(
+    ("name", "sums"),
+    [
+        ("conv2d_bn_relu", 1),
+        ("depthwise_pointwise_conv", 2),
+        ("conv2d_gelu_dropout", 1),
+        ("grouped_conv_norm", 1),
+    ],
+)
+def test_where_a_bias_is_a_pass_of_its_own_its_gradient_is_summed_by_ours(name, sums, monkeypatch):
+    monkeypatch.setattr(conv, "_bias_is_apart", lambda _: True)
+    summed: list[torch.Size] = []
+
+    def record(grad: Tensor) -> Tensor:
+        summed.append(grad.shape)
+        return grad.sum((0, 2, 3))
+
+    monkeypatch.setattr(conv, "channel_sums", record)
+    image, channels = conv.normal(0, 2, 4, 6, 5).double(), conv.normal(2, 6).double()
+    kernel, grouped = conv.normal(1, 6, 4, 3, 3).double(), conv.normal(1, 6, 2, 3, 3).double()
+    parts = conv.normal(1, 4, 1, 3, 3).double(), conv.normal(3, 6, 4, 1, 1).double()
+    norm = channels + 1, channels, channels.clone(), channels.square() + 1, True, 0.1, 1e-5
+    last = None, None, "none", 1e-5, None, None, None, 2
+    bias = channels.clone().requires_grad_()
+    given, of = {
+        "conv2d_bn_relu": ((image, kernel, bias, *norm), [bias]),
+        "depthwise_pointwise_conv": ((image, *parts, bias[:4], bias), [bias]),
+        "conv2d_gelu_dropout": ((image, kernel, bias, 0.5, False), [bias, kernel]),
+        "grouped_conv_norm": ((image, grouped, bias, 3, *last), [bias, grouped]),
+    }[name]
+    for x in of:
+        x.requires_grad_()
+    op, found = OPS[name], []
+    for run in (op.operation, op.reference):
+        result = run(*given)
+        if name == "depthwise_pointwise_conv":
+            result.mul_(2)  # what a convolution gave may be written to
+        first = torch.autograd.grad(result.square().sum(), of, create_graph=True)
+        assert len(summed) == sums  # none by the reference
+        total = torch.stack([x.square().sum() for x in first]).sum()
+        found.append([*first, *torch.autograd.grad(total, of)])
+        del summed[sums:]
+    for mine, right in zip(*found, strict=True):
+        torch.testing.assert_close(mine, right)

@@ -74,6 +74,10 @@ PASSES: dict[str, tuple[str, Any, Any, Any, float]] = {
         *(by(channels.backward), channels.reference_backward, 64),
     ),
     "reductions": ("reduction", reduced, reductions.forward_on_cuda, reductions.reference, 16),
+    "channel sums": (
+        *("reduction", samples.of_channel_sums, reductions.channel_sums_on_cuda),
+        *(reductions.channel_sums, 16),
+    ),
     "reductions backward": (
         *("reduction", partial(samples.gradients_of, *reductions.TERMS)),
         *(reductions.backward_on_cuda, reductions.reference_backward, 2),
@@ -87,6 +91,7 @@ KERNELS = {
     "channels": {"channels_sums", "channels_totals", "channels_relu"},
     "channels backward": {"channels_sums", "channels_totals", "channels_gradient"},
     "reductions": {"reduce_rows", "reduce_columns"},
+    "channel sums": {"reduce_rows", "reduce_columns"},
     "reductions backward": {"reduce_backward"},
 }
 
@@ -248,6 +253,34 @@ def test_sums_take_one_launch_or_one_more_over_parts_in_fp32(launchers, shape, d
     allowed = 0.6 * torch.finfo(dtype).eps + 4e-7  # rounded once
     torch.testing.assert_close(found.double(), expected, rtol=allowed, atol=0)
     assert torch.equal(found, reductions.forward_on_cuda(launch, "mean_abs", x, [dim]))
+
+
+# By shape and whether channels lie together, what sums channels.
+OF_CHANNELS = {
+    ((16, 8, 32, 32), False): ["rows", "columns"],
+    ((1, 8, 32, 32), False): ["rows"],
+    ((2, 1, 200, 200), False): ["rows", "rows", "rows"],
+    ((70, 8, 4, 4), False): ["rows", "columns", "columns"],
+    ((2, 24, 4, 4), True): ["columns", "columns"],
+}
+
+
+@pytest.mark.parametrize("dtype", samples.DTYPES, ids=str)
+@pytest.mark.parametrize(("shape", "last"), OF_CHANNELS, ids=str)
+def test_channels_are_summed_in_fp32_where_they_lie(launchers, shape, last, dtype):
+    launch = launchers["reduction"]
+    launch.launched.clear()
+    x = (samples._normal(0, *shape).to(dtype) + 1) / 2
+    if last:
+        x = x.contiguous(memory_format=torch.channels_last)
+    found = reductions.channel_sums_on_cuda(launch, x)
+    kernels = [name.removeprefix("styleforge_reduce_") for name, _ in launch.launched]
+    assert kernels == OF_CHANNELS[shape, last]
+    assert launch.launched[0][1][0].data_ptr() == x.data_ptr()
+    made = [arguments[4] for _, arguments in launch.launched]
+    assert made == [*[reductions.TYPES[torch.float32]] * (len(made) - 1), reductions.TYPES[dtype]]
+    allowed = 0.6 * torch.finfo(dtype).eps + 4e-6  # rounded once
+    torch.testing.assert_close(found.double(), x.double().sum((0, 2, 3)), rtol=allowed, atol=0)
 
 
 @pytest.mark.parametrize("dim", [0, 1])
