@@ -86,12 +86,12 @@ __device__ __forceinline__ unsigned walk_tiles(const StyleforgeElements& p,
 }
 
 // As `walk_tiles`, of tensors that lie in one dimension: there is no place to work out, so that the
-// loads of a block, which has one tile where all have that dimension, are under way at once: of
-// kGroups vectors of each tensor by thread.
-template <typename Op, typename T, bool kBackward, int kCount, int kGroups>
+// loads of a block, which has one tile where all have that dimension, are under way at once.
+template <typename Op, typename T, bool kBackward, int kCount>
 __device__ __forceinline__ unsigned walk_flat(const StyleforgeElements& p,
                                               const long long (&state)[2]) {
     using Taken = Group<Op, T, kBackward, kCount>;
+    constexpr int kGroups = kInFlight<T>;
     constexpr int kVectors = Taken::kGiven - (kEndsInNumber<Op> ? 1 : 0);
     constexpr unsigned kStep = kElementThreads * kCount, kTile = kGroups * kStep;
     const unsigned end = static_cast<unsigned>(p.count) / kTile * kTile;
@@ -149,12 +149,6 @@ __device__ __forceinline__ void walk(const StyleforgeElements& p, const long lon
     }
 }
 
-// Whether there is a thread for every vector, so that none has more than one under way.
-template <int kCount>
-__device__ __forceinline__ bool has_thread_for_each(const StyleforgeElements& p) {
-    return static_cast<unsigned>(p.count) <= gridDim.x * (kElementThreads * kCount);
-}
-
 // Blocks that a multiprocessor has registers for. Dropout in 16 bits draws 16 numbers at once.
 template <typename Op, typename T, bool kBackward>
 constexpr int kBlocks = sizeof(T) == 8                             ? 3
@@ -172,10 +166,8 @@ __global__ void __launch_bounds__(kElementThreads, kBlocks<Op, T, kBackward>)
     unsigned first = 0;
     if constexpr (kCount > 1)
         if (lies_in_rows<Op, Group<Op, T, kBackward, kCount>::kGiven>(p))
-            first = p.dims != 1 ? walk_tiles<Op, T, kBackward, kCount>(p, state)
-                    : has_thread_for_each<kCount>(p)
-                        ? walk_flat<Op, T, kBackward, kCount, 1>(p, state)
-                        : walk_flat<Op, T, kBackward, kCount, kInFlight<T>>(p, state);
+            first = p.dims == 1 ? walk_flat<Op, T, kBackward, kCount>(p, state)
+                                : walk_tiles<Op, T, kBackward, kCount>(p, state);
     if (first != 0 && first == static_cast<unsigned>(p.count)) return;
     if (p.wide)
         walk<Op, T, kBackward, kCount, Wide>(p, state, 0);

@@ -31,9 +31,6 @@ _WAVES = 2
 # blocks end, so that none has one more than the others; with more a thread is set up less often.
 # Rows with a bias have one too.
 _FLAT_TILES = 1
-# Bytes of a tensor up to which a thread takes one vector of each of such tensors: what is read
-# comes from the L2 cache then, and more blocks begin at once.
-_SINGLE_VECTORS = 0
 _NAMES = tuple(FUNCTIONS)
 _BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
 
@@ -104,8 +101,7 @@ class LibraryKernels:
         )
         blocks = -(-groups // threads)
         if fits and walk.is_flat:
-            if p.count * _BYTES[dtype] > _SINGLE_VECTORS:
-                blocks = -(-blocks // (told["in_flight"][dtype] * _FLAT_TILES))
+            blocks = -(-blocks // (told["in_flight"][dtype] * _FLAT_TILES))
         elif fits and of_rows and len(walk.sizes) == 2 and not p.backward:
             blocks = -(-blocks // of_rows)
         else:

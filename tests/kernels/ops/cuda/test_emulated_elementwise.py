@@ -118,29 +118,6 @@ def test_blocks_take_several_tiles_and_leave_no_element(launch, function, rest, 
         assert_close(mine, theirs, 12)
 
 
-@pytest.mark.parametrize("dtype", TYPES, ids=str)
-@pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize("count", [4096, 5003])
-def test_with_a_thread_for_each_vector_the_bits_are_the_same(
-    launch, monkeypatch, function, dtype, count
-):
-    row = FUNCTIONS[function]
-    inputs = [normal(seed, count).to(dtype) for seed in range(len(row.inputs))]
-    if len(inputs) == 3:
-        inputs[2] = inputs[2][0]
-    options = (0.3, STATE) if row.drops else ()
-    grad, wanted = normal(3, count).to(dtype), [True] * len(row.gradients)
-
-    def found() -> list[Tensor]:
-        y = elementwise.forward(launch, function, inputs, *options)
-        read = [y] if row.of_result else inputs
-        return [y, *elementwise.backward(launch, grad, read, function, wanted, *options)]
-
-    expected = found()
-    monkeypatch.setattr("kernels.ops.cuda.library._SINGLE_VECTORS", 1 << 20)
-    assert all(map(torch.equal, found(), expected))
-
-
 def test_gelu_is_that_of_float64_wherever_it_is_read(launch):
     x = torch.cat([torch.linspace(-12, 12, 24001), torch.linspace(-1e4, 1e4, 2001)])
     bias, grad = torch.zeros(()), torch.ones_like(x)

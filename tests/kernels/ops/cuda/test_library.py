@@ -74,14 +74,6 @@ def test_contiguous_tensors_take_vectors(library, monkeypatch):
     assert launched(library, monkeypatch, x.double(), x.double())[0].endswith("double, false, 2>")
 
 
-def test_a_thread_takes_one_vector_of_a_small_tensor(library, monkeypatch):
-    monkeypatch.setattr("kernels.ops.cuda.library._SINGLE_VECTORS", 64 * 64 * 4)
-    x, larger = torch.zeros(64, 64), torch.zeros(65, 64)
-    _, threads, blocks = launched(library, monkeypatch, x, x)
-    assert blocks == 64 * 64 // 4 // threads
-    assert launched(library, monkeypatch, larger, larger)[2] == -(-65 * 64 // (2 * 4 * threads))
-
-
 def test_a_row_and_a_column_take_vectors_too(library, monkeypatch):
     x = torch.zeros(6, 64)
     for other in (torch.zeros(64), torch.zeros(6, 1), torch.zeros(())):
