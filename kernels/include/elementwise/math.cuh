@@ -11,14 +11,6 @@ struct CudaMath {
     // The product is rounded, so that it errs by 2^-24 |v| of its value beside what 2^x does.
     static __device__ __forceinline__ float exp(float v) { return exp2(v * 1.44269504f); }
     static __device__ __forceinline__ float tanh(float v) { return tanhf(v); }
-    // Within two units in the last place; 0 where b is beyond 2^126.
-    static __device__ __forceinline__ float divide(float a, float b) {
-#ifdef __CUDA_ARCH__
-        return __fdividef(a, b);
-#else
-        return a / b;
-#endif
-    }
     // Within a unit in the last place; 0 where v is beyond 2^126.
     static __device__ __forceinline__ float inverse(float v) {
 #ifdef __CUDA_ARCH__

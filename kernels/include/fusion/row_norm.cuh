@@ -34,7 +34,7 @@ __device__ __forceinline__ void load_or(float (&to)[kCount], const T* from, int 
 
 // 1 / width, without the branch that a division has.
 __device__ __forceinline__ float share_of(int width) {
-    const float w = static_cast<float>(width), near = CudaMath::divide(1.f, w);
+    const float w = static_cast<float>(width), near = CudaMath::inverse(w);
     return fmaf(near, fmaf(-w, near, 1.f), near);
 }
 

@@ -224,14 +224,14 @@ MUTANTS = (
     ),
     Mutant(
         "a thread's vectors of an embedding overlap those of the next thread",
-        "kernels/model_inputs.cu",
+        "kernels/include/model_inputs/embed.cuh",
         "const unsigned at = first + u * lanes;",
         "const unsigned at = first + u;",
         (f"{_TESTS}/test_inputs_kernels.py::test_a_row_of_any_width_is_shared_out_whole",),
     ),
     Mutant(
         "threads of a narrow row of windows begin behind its end",
-        "kernels/model_inputs.cu",
+        "kernels/include/model_inputs/windows.cuh",
         "lane = threadIdx.x & (lanes - 1), row",
         "lane = threadIdx.x, row",
         (

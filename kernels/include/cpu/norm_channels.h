@@ -1,0 +1,138 @@
+// Channels that are normed on the CPU: their sums, and the gradients of planes.
+#pragma once
+
+#include <cstdint>
+
+#include "../elementwise/functors.h"
+#include "norm_parts.h"
+#include "parallel.h"
+#include "sums.h"
+
+namespace styleforge {
+namespace fusion {
+
+// What channels are normed by, and their parameters.
+struct Channels {
+    const float *mean, *inverse, *weight, *bias;
+};
+
+// Adds to the sums of channels that lie together: as styleforge_channels_sums in fusion.cu.
+template <bool kOfGradients, typename R>
+void add_to_channels(const R* __restrict grad, const R* __restrict x,
+                     const float* __restrict mean, const float* __restrict inverse,
+                     const float* __restrict weight, const float* __restrict bias,
+                     float* __restrict of_weight, float* __restrict of_bias, int64_t count) {
+    for (int64_t k = 0; k < count; ++k) {
+        const float normed = (static_cast<float>(x[k]) - mean[k]) * inverse[k];
+        const float term =
+            kOfGradients ? elementwise::relu_gradient(static_cast<float>(grad[k]),
+                                                      normed * weight[k] + bias[k])
+                         : normed;
+        of_weight[k] += term * normed;
+        of_bias[k] += term;
+    }
+}
+
+// Calls `use(at, count, c, last)` for runs of elements from `at` on: one channel each, or with
+// inner 1 all channels, one after another.
+template <typename Use>
+void each_run(int64_t samples, int64_t channels, int64_t inner, int64_t threads, const Use& use) {
+    const bool last = inner == 1;
+    const int64_t runs = last ? samples : samples * channels, length = last ? channels : inner;
+    parallel_for(runs, threads_for(samples * channels * inner, threads),
+                 [&](int64_t begin, int64_t end) {
+        for (int64_t run = begin; run < end; ++run)
+            use(run * length, length, last ? 0 : run % channels, last);
+    });
+}
+
+constexpr int64_t kBlock = 1024;  // elements of a run at a time
+
+// `use(k, c)` for elements k of a block; apart, so that a channel's numbers stay in registers.
+template <typename Use>
+void each_element(int64_t count, int64_t c, bool last, const Use& use) {
+    if (last)
+        for (int64_t k = 0; k < count; ++k) use(k, c + k);
+    else
+        for (int64_t k = 0; k < count; ++k) use(k, c);
+}
+
+template <typename Use>
+void each_block(int64_t count, const Use& use) {
+    for (int64_t i = 0; i < count; i += kBlock) use(i, count - i < kBlock ? count - i : kBlock);
+}
+
+// What a channel's elements are normed by, and its parameters.
+struct Channel {
+    float mean, inverse, weight, bias;
+
+    Channel(const Channels& of, int64_t c)
+        : mean(of.mean[c]), inverse(of.inverse[c]), weight(of.weight[c]), bias(of.bias[c]) {}
+};
+
+// Sums of terms and of their products with the norm.
+struct Sums {
+    double product = 0, sum = 0;
+};
+
+// Adds those of elements of a channel, at most kSumTerms: of what comes through ReLU, or of the
+// norm. Begins to load as many from `next_grad` and `next_x` on.
+template <bool kOfGradients, typename R>
+STYLEFORGE_APART void add_plane(const R* __restrict grad, const R* __restrict x, Channel of,
+                                int64_t count, const R* next_grad, const R* next_x, Sums& to) {
+    float sums[kSumLanes] = {}, products[kSumLanes] = {};
+    const auto element = [&](int64_t i, int64_t k) {
+        const float normed = (static_cast<float>(x[i]) - of.mean) * of.inverse;
+        const float term =
+            kOfGradients ? elementwise::relu_gradient(static_cast<float>(grad[i]),
+                                                      normed * of.weight + of.bias)
+                         : normed;
+        sums[k] += term;
+        products[k] += term * normed;
+    };
+    int64_t i = 0;
+    for (; i + kSumLanes <= count; i += kSumLanes) {
+        if (i % kPiece == 0) {
+            if (kOfGradients) prefetch_row(next_grad + i, kPiece);
+            prefetch_row(next_x + i, kPiece);
+        }
+        for (int64_t k = 0; k < kSumLanes; ++k) element(i + k, k);
+    }
+    for (int64_t k = 0; i + k < count; ++k) element(i + k, k);
+    to.sum += joined(sums);
+    to.product += joined(products);
+}
+
+// The sums of a plane of a channel, of the norm where `grad` is null; the plane that is taken after it
+// lies `next` elements further.
+template <typename T>
+void add_planes(const T* grad, const T* x, Channel of, int64_t inner, int64_t next, Sums& to) {
+    using R = InLoops<T>;
+    constexpr int64_t kRun = std::is_same<T, R>::value ? kSumTerms : kBlock;
+    float wide[kBlock], of_y[kBlock];
+    for (int64_t i = 0; i < inner; i += kRun) {
+        const int64_t size = inner - i < kRun ? inner - i : kRun;
+        const R* const v = in_loops(x + i, wide, size);
+        const R* const g = grad ? in_loops(grad + i, of_y, size) : v;
+        const auto add = grad ? add_plane<true, R> : add_plane<false, R>;
+        constexpr bool kDirect = std::is_same<T, R>::value;
+        add(g, v, of, size, kDirect ? g + next : g, kDirect ? v + next : v, to);
+    }
+}
+
+// The gradient of elements of a channel; `means` are over the batch, of what comes through ReLU and
+// of its products with the norm.
+template <typename R, typename Out>
+STYLEFORGE_APART void plane_gradient(const R* __restrict grad, const R* __restrict x, Channel of,
+                                     Means means, Out* __restrict out, int64_t count) {
+    const float scale = of.inverse * of.weight;
+    for (int64_t k = 0; k < count; ++k) {
+        const float normed = (static_cast<float>(x[k]) - of.mean) * of.inverse;
+        const float through = elementwise::relu_gradient(static_cast<float>(grad[k]),
+                                                         normed * of.weight + of.bias);
+        out[k] = Out((through - (means.inner + normed * means.product)) * scale);
+    }
+}
+
+}  // namespace fusion
+}  // namespace styleforge
