@@ -42,9 +42,7 @@ class FakeLibrary:
     def source_of(self, name: str) -> str | None:
         return SOURCE if name == "styleforge_scale" else None
 
-    def kernel(
-        self, source: str, name: str, threads: int, *, overlap: bool, arguments: int
-    ) -> Any:
+    def kernel(self, source: str, name: str, threads: int, *, overlap: bool, arguments: int) -> Any:
         self.prepared.append((source, name, threads, overlap, arguments))
 
         def launch(grid: tuple[int, int, int], stream: int, *values: Any) -> int:
