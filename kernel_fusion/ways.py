@@ -43,13 +43,18 @@ class Rounds(NamedTuple):
 
 
 def timed(
-    calls: Mapping[str, Call], given: Iterable[Tensor], needed: int, device: torch.device, runs: int
+    calls: Mapping[str, Call],
+    largest: Sequence[Tensor],
+    needed: int,
+    device: torch.device,
+    runs: int,
 ) -> dict[str, Any]:
     """Time calls.
 
     Args:
         calls: By way; OURS is one of them.
-        given: Tensors of which the largest one is copied in turns with the calls.
+        largest: The argument, a tensor or a list of them of one dtype, as many bytes as which are
+            copied in turns with the calls.
         needed: The bytes that a call has to read and to write.
         device: Where.
         runs: Timed runs of each; fewer where calls take long, see `rounds_of` and `runs_on_cpu`.
@@ -59,7 +64,7 @@ def timed(
             percentage of the copy's bandwidth at which OURS moved what is needed, how many runs
             were timed, and on a GPU the MiB that each way allocates.
     """
-    copy, copied = _copy(given)
+    copy, copied = _copy(largest)
     every: Mapping[str, Run] = {**calls, COPY: copy}
     if device.type != "cuda":
         warm = interleave(every, 0, 1, device)
@@ -148,11 +153,11 @@ def _captured(call: Call, repeats: int, device: torch.device) -> Run:
     return graph.replay
 
 
-def _copy(given: Iterable[Tensor]) -> tuple[Call, int]:
-    """A copy of the largest tensor, and the bytes that it reads and writes."""
-    largest = max(given, key=lambda x: size_of([x]))
-    source, target = torch.empty_like(largest), torch.empty_like(largest)
-    return lambda: target.copy_(source), 2 * size_of([largest])
+def _copy(largest: Sequence[Tensor]) -> tuple[Call, int]:
+    """A copy of one tensor as large as these together, and the bytes that it reads and writes."""
+    source = largest[0].new_empty(sum(x.numel() for x in largest))
+    target = torch.empty_like(source)
+    return lambda: target.copy_(source), 2 * size_of([source])
 
 
 def _memory(calls: Mapping[str, Call], device: torch.device) -> dict[str, float]:
