@@ -1,5 +1,5 @@
 // Norms joined with what surrounds them, and their gradients: layer and RMS norms of rows, which
-// stay in registers, and the affine step, ReLU and gradient of a batch norm.
+// stay in registers, and the affine step, ReLU and gradient of norms of channels and of groups.
 #include "include/common/dtypes.cuh"
 #include "include/common/pdl.cuh"
 #include "include/common/team.cuh"
@@ -296,8 +296,115 @@ extern "C" __global__ void __launch_bounds__(256)
     });
 }
 
+// Of what styleforge_channels_sums left of the planes of [samples, channels, inner]: what they are
+// normed by in groups of `of_group` channels once `shift`, [channels], is added. kept: [5, planes],
+// what is subtracted, the reciprocal deviation, weight and bias, and the mean of the normed plane.
+// shift, weight and bias may be null. A warp is of a group.
+extern "C" __global__ void __launch_bounds__(256)
+    styleforge_groups_totals(const float* partial, const void* x, const float* shift,
+                             const float* weight, const float* bias, float* kept, long long type,
+                             long long splits, long long samples, long long channels,
+                             long long of_group, long long inner, double eps) {
+    using namespace styleforge;
+    const int lane = threadIdx.x % 32;
+    const long long number = (1ll * blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    const long long planes = samples * channels, first = number * of_group;
+    if (first >= planes) return;
+    const long long channel = first % channels;
+    const float share = 1.f / static_cast<float>(inner), each = 1.f / static_cast<float>(of_group);
+    const Team team{32, lane, nullptr};
+    float* const normed = kept + 4 * planes;
+    with_type(type, 0, [&](auto element, auto) {
+        const auto* const from = static_cast<const decltype(element)*>(x);
+        float moments[2] = {};
+        for (long long k = lane; k < of_group; k += 32) {
+            const long long plane = first + k;
+            float sums[2] = {};
+#pragma unroll 4
+            for (long long i = 0; i < splits; ++i) {
+                float pair[2];
+                load<2>(pair, partial + 2 * (plane * splits + i));
+                sums[0] += pair[0], sums[1] += pair[1];
+            }
+            const float offset = sums[1] * share, spread = sums[0] * share - offset * offset;
+            const float added = shift == nullptr ? 0 : shift[channel + k];
+            normed[plane] = to_float(from[plane * inner]) + offset + added;
+            moments[0] += normed[plane], moments[1] += spread < 0 ? 0 : spread;
+        }
+        team.sum(moments);
+        const float mean = moments[0] * each;
+        float apart = 0;
+        for (long long k = lane; k < of_group; k += 32) {
+            const float above = normed[first + k] - mean;
+            apart += above * above;
+        }
+        const float variance = (moments[1] + team.sum(apart)) * each;
+        const float inverse = rsqrtf(variance + static_cast<float>(eps));
+        for (long long k = lane; k < of_group; k += 32) {
+            const long long plane = first + k, c = channel + k;
+            kept[plane] = shift == nullptr ? mean : mean - shift[c];
+            kept[planes + plane] = inverse;
+            kept[2 * planes + plane] = weight == nullptr ? 1 : weight[c];
+            kept[3 * planes + plane] = bias == nullptr ? 0 : bias[c];
+            normed[plane] = (normed[plane] - mean) * inverse;
+        }
+    });
+}
+
+// Of the gradients of planes that styleforge_channels_sums left: means, [4, planes], of which
+// styleforge_channels_gradient takes the first two, and of_parameters, [3, channels], the gradients
+// of weight, bias and shift. A block is of a group of all samples.
+extern "C" __global__ void __launch_bounds__(512)
+    styleforge_groups_gradients(const float* partial, const float* kept, float* means,
+                                float* of_parameters, long long splits, long long samples,
+                                long long channels, long long of_group, long long inner) {
+    using namespace styleforge;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    const long long planes = samples * channels, channel = blockIdx.x * of_group;
+    const float share = 1.f / (static_cast<float>(inner) * static_cast<float>(of_group));
+    const float *const inverse = kept + planes, *const weight = kept + 2 * planes;
+    const float* const normed = kept + 4 * planes;
+    float *const of_weight = means + 2 * planes, *const of_bias = means + 3 * planes;
+    for (long long n = warp; n < samples; n += warps) {
+        const long long first = n * channels + channel;
+        float totals[2] = {};
+        for (long long k = lane; k < of_group; k += 32) {
+            const long long plane = first + k;
+            float sums[2] = {};
+#pragma unroll 4
+            for (long long i = 0; i < splits; ++i) {
+                float pair[2];
+                load<2>(pair, partial + 2 * (plane * splits + i));
+                sums[0] += pair[0], sums[1] += pair[1];
+            }
+            of_weight[plane] = sums[0], of_bias[plane] = sums[1];
+            totals[0] += weight[plane] * sums[0], totals[1] += weight[plane] * sums[1];
+        }
+        Team{32, lane, nullptr}.sum(totals);
+        for (long long k = lane; k < of_group; k += 32) {
+            means[first + k] = totals[0] * share;
+            means[planes + first + k] = totals[1] * share;
+        }
+    }
+    __syncthreads();
+    for (long long c = channel + warp; c < channel + of_group; c += warps) {
+        float sums[3] = {};
+        for (long long n = lane; n < samples; n += 32) {
+            const long long plane = n * channels + c;
+            sums[0] += of_weight[plane], sums[1] += of_bias[plane];
+            // What the gradients of x add up to.
+            const float subtracted = means[planes + plane] + normed[plane] * means[plane];
+            sums[2] += (weight[plane] * of_bias[plane] - static_cast<float>(inner) * subtracted) *
+                       inverse[plane];
+        }
+        Team::over_lanes<16>(sums);
+        for (int i = 0; lane == 0 && i < 3; ++i) of_parameters[i * channels + c] = sums[i];
+    }
+}
+
 // The gradient of styleforge_channels_relu by x; `sums`, [2, channels], are the gradients of weight
-// and bias where mean and deviation are those of the `each` elements of a channel, else null.
+// and bias where mean and deviation are those of the `each` elements of a channel, or with `each` 0
+// what styleforge_groups_gradients left, else null.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_channels_gradient(const void* grad, const void* x, const float* mean,
                                  const float* inverse, const float* weight, const float* bias,
@@ -308,9 +415,11 @@ extern "C" __global__ void __launch_bounds__(256, 4)
     using namespace styleforge::fusion;
     const Channels of{mean, inverse, weight, bias};
     const float share = 1.f / static_cast<float>(each);
-    const auto mean_of = [&](long long i) { return sums == nullptr ? 0.f : sums[i] * share; };
     const auto of_channel = [&](int c) {
-        return ChannelGradient{of.at(c), mean_of(c), mean_of(channels + c)};
+        const Channel own = of.at(c);
+        if (sums == nullptr) return ChannelGradient{own, 0, 0};
+        const float scale = each > 0 ? share * own.weight : 1;
+        return ChannelGradient{own, sums[c] * scale, sums[channels + c] * scale};
     };
     with_type(type, vector, [&](auto element, auto width) {
         using T = decltype(element);

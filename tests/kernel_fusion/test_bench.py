@@ -78,7 +78,7 @@ def test_a_report_has_times_errors_and_rates_of_both_directions(tmp_path, capsys
     report = json.loads(stored.read_text("utf-8"))
     assert report["machine"]["gpu"] is None
     assert report["versions"]["torch"] == torch.__version__
-    assert len(report["library"]) == 5 * 3
+    assert len(report["library"]) == 6 * 3
     for row in report["library"]:
         unit = {"FP32": 1e-5, "FP16": 2**-9, "BF16": 2**-6}[row["precision"]]
         for found in (row["forward"], row["backward"]):

@@ -20,16 +20,16 @@ struct Channel {
     __device__ __forceinline__ float affine(float normed) const { return normed * weight + bias; }
 };
 
-// What gradients of x follow from: the means of a channel's gradients of weight and bias as well.
+// What gradients of x follow from: means of gradients of the normed x, and of these times it, too.
 struct ChannelGradient {
     Channel own;
-    float of_weight, of_bias;
+    float of_product, of_normed;
 
     // Of an element, by that of y.
     __device__ __forceinline__ float at(float grad, float x) const {
         const float normed = own.normed(x);
         const float through = elementwise::relu_gradient(grad, own.affine(normed));
-        return (through - (of_bias + normed * of_weight)) * (own.inverse * own.weight);
+        return (through * own.weight - (of_normed + normed * of_product)) * own.inverse;
     }
 };
 

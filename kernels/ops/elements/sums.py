@@ -87,7 +87,7 @@ def reference_sums(
 def summed(whole: Tensor, like: Tensor) -> Tensor:
     """A gradient summed to a shape; a tensor of its own where nothing is summed, too."""
     if _is_of_channels(whole, like):
-        of_channels: Any = torch.ops.styleforge.channel_sums
+        of_channels: Any = torch.ops.styleforge.channel_bias_backward
         return of_channels(whole).view(like.shape)
     found = whole.sum_to_size(like.shape)
     return found.clone() if found.numel() == whole.numel() else found

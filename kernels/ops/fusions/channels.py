@@ -13,7 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.ops.fusions.arguments import TYPES, check_shape, common_dtype, takes_vectors
+from kernels.ops.fusions.arguments import TYPES, check_shape, common_dtype
+from kernels.ops.fusions.channel_passes import Passes
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
 
 NAME = "batch_norm_relu"
@@ -21,13 +22,6 @@ PARTS_ON_CPU = 32  # of all samples, where channels lie together
 # Channels at least that are taken one by one on the CPU, and bytes of one at most that a core's
 # caches hold.
 LEAST_CHANNELS, MOST_BYTES = 32, 1 << 20
-THREADS, WARP = 256, 32
-_BLOCKS = 8  # of a pass over small planes, for each multiprocessor
-_TOGETHER = 4  # loads of a thread in a chunk of a large plane, as kTogether in channels.cuh
-# Loads of a thread where channels are summed, of all tensors, as kAhead there; and of each lane
-# of a warp in a plane at least.
-_AHEAD, _LEAST = 8, 4
-_AT_ONCE = 1024  # threads of a multiprocessor, which has registers for so many
 
 
 class Layout(NamedTuple):
@@ -302,97 +296,28 @@ def on_cpu(launch: CpuLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
 
 def on_cuda(launch: CudaLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
     """The kernels of fusion.cu."""
-    samples, channels, inner, _ = layout
-    multiprocessors, count = launch.gpu.multiprocessors, samples * channels * inner
-    # Of a dense tensor, what lies together: a channel's elements, or the channels.
-    run = inner if inner > 1 else channels
-
-    def chunks_of(vector: bool) -> int:
-        """Of a plane, so that a thread has a few loads of each; 0 where planes are too small."""
-        tile = THREADS * (16 // dtype.itemsize if vector else 1)
-        return -(-inner // (_TOGETHER * tile)) if inner >= tile else 0
-
-    def shares(vector: bool, tensors: int) -> tuple[int, int, int]:
-        """Threads of a block that sums planes, blocks for a channel, and loads of a warp's chunk.
-
-        All of a channel's blocks run at once where there are not too many channels: they reach the
-        last sample together, which is where the pass that follows begins.
-        """
-        row = inner // (16 // dtype.itemsize if vector else 1)
-        parts = -(-row // (WARP * _AHEAD // tensors))
-        chunk = -(-row // (parts * WARP)) * WARP
-        each = samples * -(-row // chunk)  # chunks of a channel
-        warps = min(THREADS // WARP, 1 << each.bit_length() - 1)
-        at_once = _AT_ONCE // (WARP * warps) * multiprocessors
-        return WARP * warps, max(1, min(at_once // channels, -(-each // warps))), chunk
-
-    def partial_sums(grad: Tensor | None, x: Tensor, *of: Tensor | None) -> tuple[Tensor, int]:
-        vector = inner > 1 and takes_vectors(inner, x, grad)
-        if inner * dtype.itemsize >= WARP * _LEAST * (16 if vector else dtype.itemsize):
-            threads, splits, chunk = shares(vector, 1 if grad is None else 2)
-            blocks = channels
-        else:
-            blocks = channels if inner > 1 else -(-channels // WARP)
-            most = min(_BLOCKS * multiprocessors // blocks, samples * inner // THREADS)
-            threads, splits, chunk = THREADS, max(1, most), 0
-        partial = torch.empty((channels, splits, 2), dtype=torch.float32, device=x.device)
-        launch(
-            "styleforge_channels_sums", blocks * splits, threads, grad, x, *of, partial,
-            TYPES[dtype], vector, samples, channels, inner, splits, chunk,
-        )  # fmt: skip
-        return partial, splits
-
-    def totals(
-        partial: Tensor, splits: int, x: Tensor | None, first: Tensor, second: Tensor, eps: float
-    ) -> None:
-        launch(
-            "styleforge_channels_totals", -(-channels * WARP // THREADS), THREADS, partial, x,
-            first, second, TYPES[dtype], splits, channels, inner, samples * inner, float(eps),
-        )  # fmt: skip
+    passes, channels = Passes(launch, layout[:3], dtype), layout.channels
 
     def statistics(x: Tensor, eps: float) -> tuple[Tensor, Tensor]:
-        partial, splits = partial_sums(None, x, None, None, None, None)
+        partial, splits = passes.sums(None, x, None, None, None, None)
         mean, inverse = partial.new_empty(channels), partial.new_empty(channels)
-        totals(partial, splits, x, mean, inverse, eps)
+        passes.totals(partial, splits, x, mean, inverse, eps)
         return mean, inverse
-
-    def sums(grad: Tensor, x: Tensor, *of: Tensor) -> Tensor:
-        partial, splits = partial_sums(grad, x, *of)
-        found = partial.new_empty((2, channels))
-        totals(partial, splits, None, found[0], found[1], 0.0)
-        return found
-
-    def blocks_of(vector: bool) -> int:
-        if chunks := chunks_of(vector):
-            return samples * channels * chunks
-        groups = count // (16 // dtype.itemsize if vector else 1)
-        return max(1, min(-(-groups // THREADS), _BLOCKS * multiprocessors))
-
-    def affine(x: Tensor, *of: Tensor | float | None) -> None:
-        vector = takes_vectors(run, x)
-        launch(
-            "styleforge_channels_relu", blocks_of(vector), THREADS, x, *of,
-            TYPES[dtype], vector, count, channels, inner, chunks_of(vector),
-        )  # fmt: skip
-
-    def relu(*given: Tensor) -> None:
-        affine(*given, None, None, 0.0)
 
     def evaluate(
         x: Tensor, mean: Tensor, var: Tensor, weight: Tensor, bias: Tensor, y: Tensor, eps: float
     ) -> tuple[Tensor, Tensor]:
-        middle, inverse = torch.empty_like(mean), torch.empty_like(var)
-        affine(x, mean, var, weight, bias, y, middle, inverse, float(eps))
-        return middle, inverse
+        kept = torch.empty_like(mean), torch.empty_like(var)
+        passes.relu(x, mean, var, weight, bias, y, kept=kept, eps=eps)
+        return kept
 
     def backward(grad: Tensor, x: Tensor, *given: Any) -> Tensor:
         *of, dx, training = given
-        found, vector = sums(grad, x, *of), takes_vectors(run, x, grad)
-        launch(
-            "styleforge_channels_gradient", blocks_of(vector), THREADS, grad, x, *of,
-            found if training else None, dx,
-            TYPES[dtype], vector, count, channels, inner, samples * inner, chunks_of(vector),
-        )  # fmt: skip
+        partial, splits = passes.sums(grad, x, *of)
+        found = partial.new_empty((2, channels))
+        passes.totals(partial, splits, None, found[0], found[1], 0.0)
+        of_batch = found if training else None
+        passes.gradient(grad, x, *of, sums=of_batch, dx=dx, each=layout.each)
         return found
 
-    return Kernels(statistics, relu, evaluate, backward)
+    return Kernels(statistics, passes.relu, evaluate, backward)

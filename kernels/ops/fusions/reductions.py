@@ -183,9 +183,11 @@ def channel_sums(x: Tensor) -> Tensor:
 
 
 def _check_channels(x: Tensor) -> None:
-    common_dtype("channel_sums", {"x": x})
+    common_dtype("channel_bias_backward", {"x": x})
     if x.dim() < 2:
-        raise ValueError(f"channel_sums: x has the shape {list(x.shape)}; expected [N, C, ...]")
+        raise ValueError(
+            f"channel_bias_backward: x has the shape {list(x.shape)}; expected [N, C, ...]"
+        )
 
 
 def channel_sums_on_cuda(launch: CudaLauncher, x: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from kernels.ops.fusions import groups
 from kernels.ops.fusions.rows import ACTIVATIONS, Norm, reference
 
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
@@ -97,6 +98,24 @@ def of_channel_gradients() -> Iterator[tuple[Any, ...]]:
         var, mean = torch.var_mean(wide, dims, correction=0)
         grad = _normal(7, *x.shape).to(x)
         yield grad, x, weight, bias, mean, torch.rsqrt(var + eps), training, eps
+
+
+def of_groups() -> Iterator[tuple[Any, ...]]:
+    """Group norms of all channels and of some, with what they add and without."""
+    for dtype in DTYPES:
+        for shape, count in (((2, 6, 5, 7), 3), ((3, 4, 16, 40), 1), ((2, 40, 8), 1), ((5, 24), 2)):
+            x = _normal(0, *shape).to(dtype) + 3
+            shift, weight, bias = (_normal(seed, shape[1]).to(dtype) for seed in (1, 2, 3))
+            yield x, 4 * shift, count, weight, bias, 1e-5
+            yield x, None, count, weight.float(), None, 1e-3
+            yield x, shift, 1, None, bias, 1e-5
+
+
+def of_group_gradients() -> Iterator[tuple[Any, ...]]:
+    """Gradients of the same norms."""
+    for x, shift, count, weight, bias, eps in of_groups():
+        _, kept = groups.reference(x, shift, count, weight, bias, eps)
+        yield _normal(7, *x.shape).to(x), x, shift, count, weight, bias, kept, eps
 
 
 _REDUCED: tuple[tuple[tuple[int, ...], list[int] | None], ...] = (

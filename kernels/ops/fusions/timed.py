@@ -11,6 +11,7 @@ from torch import Tensor
 
 from kernels.ops.table import Timed, seeded
 
+_GROUPS = 8
 _IMAGES, _CHANNELS, _DOWN = 16, 64, 32  # 16 pictures of 64 channels and a 32nd of a square's sides
 
 
@@ -56,6 +57,18 @@ def _batch_norm(
     return F.relu(F.batch_norm(x, mean, var, weight, bias, training, momentum, eps))
 
 
+def _group_norm(
+    x: Tensor,
+    shift: Tensor | None,
+    groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    total = x if shift is None else x + shift.view(-1, *(1,) * (x.dim() - 2))
+    return F.relu(F.group_norm(total, groups, weight, bias, eps))
+
+
 def _sum_squared(x: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
     return x.square().sum(dim, keepdim=keepdim)
 
@@ -88,6 +101,11 @@ def _channels(rows: int, columns: int) -> list[Any]:
     return [_normal(0, _IMAGES, _CHANNELS, *size), *of_channels, None, None, True]
 
 
+def _groups(rows: int, columns: int) -> list[Any]:
+    x, weight, bias, *_ = _channels(rows, columns)
+    return [x, _normal(3, _CHANNELS), _GROUPS, weight, bias]
+
+
 def _reduced(rows: int, columns: int) -> list[Any]:
     return [_normal(0, rows, columns), [1]]
 
@@ -98,6 +116,7 @@ TIMED = {
     "rms_norm_gelu": Timed(_rms_gelu, _rms_rows),
     "add_norm": Timed(_add_norm, _sums),
     "batch_norm_relu": Timed(_batch_norm, _channels),
+    "group_norm_relu": Timed(_group_norm, _groups),
     "sum_squared": Timed(_sum_squared, _reduced),
     "mean_abs": Timed(_mean_abs, _reduced),
 }

@@ -17,8 +17,9 @@ from torch import Tensor
 
 from kernels.driver.context import ensure_context
 from kernels.ops.direct import is_watched
+from kernels.ops.fusions.arguments import TYPES
 from kernels.ops.library.elementwise import add_relu, gelu_dropout
-from kernels.ops.library.fusion import batch_norm_relu
+from kernels.ops.library.fusion import batch_norm_relu, group_norm_relu
 from kernels.ops.library.linear import (
     ACTIVATIONS,
     check_activation,
@@ -26,7 +27,7 @@ from kernels.ops.library.linear import (
     needs_gradient,
     normal,
 )
-from kernels.ops.library.reduction import channel_sums
+from kernels.ops.library.reduction import channel_bias_backward
 from kernels.ops.library.timed import TIMED
 from kernels.ops.registry import LIBRARY, fused
 from kernels.ops.transformer_reference.philox import draw_state, kept_elements, kept_scale
@@ -102,7 +103,7 @@ class _BiasGradient(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None]:
         ensure_context(grads)
-        return grads[0], channel_sums(grads[0]) if ctx.needs_input_grad[1] else None
+        return grads[0], channel_bias_backward(grads[0]) if ctx.needs_input_grad[1] else None
 
 
 def _check(
@@ -282,44 +283,22 @@ def _grouped_conv_norm(
             f"{what}: norm_groups is {norm_groups}; expected a divisor of {weight.shape[0]}"
         )
     if activation == "relu" and _is_joined(x, weight, bias, norm_weight, norm_bias):
-        y = _convolved(x, weight, None, *sizes)
-        return _group_norm_relu(y, bias, norm_groups, norm_weight, norm_bias, eps)
+        given = _convolved(x, weight, None, *sizes), bias, norm_groups, norm_weight, norm_bias, eps
+        return cast("Tensor", group_norm_relu(*given))  # what is kept is the dispatcher's alone
     y = _convolved(x, weight, bias, *sizes)
     return _activated(F.group_norm(y, norm_groups, norm_weight, norm_bias, eps), activation)
 
 
 def _is_joined(x: Tensor, *parameters: Tensor | None) -> bool:
-    """Whether bias, group norm and ReLU are joined here; a compiler joins PyTorch's itself."""
-    is_followed = needs_gradient(x, *parameters) or torch.compiler.is_compiling()
-    lies_so = all(each is None or each.is_contiguous() for each in (x, *parameters))
-    fits = x.dtype == torch.float32 and x.numel() > 0 and lies_so
-    return fits and _bias_is_apart(x) and not is_followed
+    """Whether bias, group norm and ReLU are joined here; a compiler joins PyTorch's itself.
 
-
-def _group_norm_relu(
-    x: Tensor,
-    shift: Tensor | None,
-    groups: int,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    eps: float,
-) -> Tensor:
-    """relu(group_norm(x + shift)), x being read once for its statistics and once more.
-
-    The planes of all samples are channels of a batch norm in evaluation. A group's mean and
-    variance follow from those of its planes, which are of one size, and so does `shift`'s part.
+    Transforms of torch.func know the gradients of PyTorch's alone. Under autocast its norm is in
+    FP32, and not in the dtype of the convolution.
     """
-    n, channels, height, width = x.shape
-    of_groups = x.reshape(n, groups, channels // groups, height * width)
-    spread, mean = torch.var_mean(of_groups, -1, correction=0)
-    own = mean if shift is None else mean + shift.view(groups, -1)
-    between, middle = torch.var_mean(own, -1, correction=0, keepdim=True)
-    var = (spread.mean(-1, keepdim=True) + between).expand_as(own)
-    middle = middle.expand_as(own) if shift is None else middle - shift.view(groups, -1)
-    gamma, beta = (None if each is None else each.repeat(n) for each in (weight, bias))
-    statistics = middle.flatten(), var.flatten(), False, 0.1, eps
-    y = batch_norm_relu(x.reshape(1, n * channels, -1), gamma, beta, *statistics)
-    return cast("Tensor", y).view(x.shape)  # statistics are the dispatcher's alone
+    is_seen = is_watched() if needs_gradient(x, *parameters) else torch.compiler.is_compiling()
+    lies_so = all(each is None or each.is_contiguous() for each in (x, *parameters))
+    fits = x.dtype in TYPES and x.numel() > 0 and lies_so and _bias_is_apart(x)
+    return fits and not is_seen and not torch.is_autocast_enabled(x.device.type)
 
 
 def _grouped_conv_norm_reference(

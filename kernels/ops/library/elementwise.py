@@ -4,7 +4,7 @@ Tensors broadcast as PyTorch's do and may have any strides. The result has the d
 promotes to; FP16 and BF16 are computed in FP32 and rounded once. It is laid out as the first tensor
 where that has its shape, and contiguous elsewhere. Gradients are computed in one pass for all
 tensors; on a GPU those of rows and numbers that were broadcast are summed in it, those of channels
-by `channel_sums`, others by PyTorch.
+by `channel_bias_backward`, others by PyTorch.
 The order of all sums is fixed.
 """
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from kernels.ops.autograd import Gradient, Kept
-from kernels.ops.fusions import channels, row_kernels, rows, samples
+from kernels.ops.fusions import channels, groups, row_kernels, rows, samples
 from kernels.ops.fusions.arguments import refuses
 from kernels.ops.fusions.channels import Kernels
 from kernels.ops.fusions.registered import ON_CPU, ON_CUDA, launched, refuses_rows, row_norm
@@ -23,6 +23,7 @@ from kernels.ops.fusions.rows import Norm
 from kernels.ops.fusions.timed import TIMED
 from kernels.ops.registry import LIBRARY, NAMESPACE, fused
 
+BY_PYTORCH = "PyTorch's group norm"
 Run = Callable[..., tuple[Tensor, Tensor, Tensor]]  # as rows.reference
 RELU, GELU = Norm("layer_norm_relu", "relu"), Norm("layer_norm_gelu", "gelu")
 RMS_GELU = Norm("rms_norm_gelu", "gelu", centered=False)
@@ -381,6 +382,127 @@ def batch_norm_relu_backward(
 
     Returns:
         The gradients of x, and of weight and bias where these are given.
+
+    Raises:
+        ValueError: An argument does not fit.
+    """
+    ...
+
+
+def _group_norm(
+    run: Callable[..., tuple[Tensor, Tensor]],
+    x: Tensor,
+    shift: Tensor | None,
+    groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> tuple[Tensor, Tensor]:
+    return run(x, shift, groups, weight, bias, eps)
+
+
+def _save_groups(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
+    x, shift, _, weight, bias, _ = arguments
+    return [x, shift, weight, bias, results[1]]
+
+
+def _group_norm_backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+    x, shift, weight, bias, of_planes = kept.tensors
+    found = iter(
+        getattr(torch.ops, NAMESPACE).group_norm_relu_backward(
+            grad, x, shift, kept.options[2], weight, bias, of_planes, kept.options[5]
+        )
+    )
+    dx, of_shift, of_weight, of_bias = (
+        next(found) if each is not None else None for each in (x, shift, weight, bias)
+    )
+    return [dx, of_shift, None, of_weight, of_bias, None]
+
+
+def _first(_given: Sequence[Any], results: Sequence[Tensor]) -> Tensor:
+    return results[0]
+
+
+@fused(
+    "",
+    reference=functools.partial(_group_norm, groups.reference),
+    samples=samples.of_groups,
+    on_cpu=BY_PYTORCH,
+    launch_cuda=launched(_group_norm, groups.forward_on_cuda),
+    cuda=ON_CUDA,
+    family=LIBRARY,
+    tolerance_scale=8,
+    save=_save_groups,
+    backward=_group_norm_backward,
+    statistics=1,
+    finish=_first,
+    timed=TIMED,
+    recorded=groups.with_gradient_on_cpu,
+)
+def group_norm_relu(
+    x: Tensor,
+    shift: Tensor | None,
+    groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> tuple[Tensor, Tensor]:
+    """relu(group_norm(x + shift)) (Wu and He, 2018): what follows a convolution without its bias.
+
+    The function returns y; the dispatcher's operation also what its gradients are computed from.
+
+    Args:
+        x: [N, C, ...]; FP16, BF16, FP32 or FP64.
+        shift: [C] or None, like the following of any of these dtypes.
+        groups: A divisor of C.
+        weight: [C] or None for ones.
+        bias: [C] or None for zeros.
+        eps: Added to the variance.
+
+    Returns:
+        Of x's shape and dtype, contiguous; values from 0.
+
+    Raises:
+        ValueError: A shape, a dtype, a device or `groups` does not fit.
+    """
+    ...
+
+
+@fused(
+    "",
+    reference=groups.reference_backward,
+    samples=samples.of_group_gradients,
+    on_cpu=BY_PYTORCH,
+    launch_cuda=groups.backward_on_cuda,
+    cuda=ON_CUDA,
+    family=LIBRARY,
+    tolerance_scale=64,
+    derived=("kept",),
+)
+def group_norm_relu_backward(
+    grad: Tensor,
+    x: Tensor,
+    shift: Tensor | None,
+    groups: int,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    kept: Tensor,
+    eps: float,
+) -> list[Tensor]:
+    """The gradients of group_norm_relu.
+
+    Args:
+        grad: Of the result, of x's shape.
+        x: As forward.
+        shift: As forward.
+        groups: As forward.
+        weight: As forward.
+        bias: As forward.
+        kept: [5, N C], what forward had beside the result.
+        eps: As forward.
+
+    Returns:
+        The gradients of x, and of shift, weight and bias where these are given.
 
     Raises:
         ValueError: An argument does not fit.

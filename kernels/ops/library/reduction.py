@@ -99,6 +99,16 @@ def mean_abs(x: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> 
     ...
 
 
+def _shape_of(arguments: Sequence[Any], _: Sequence[Tensor]) -> list[Tensor | None]:
+    (x,) = arguments
+    return [x.new_empty(1).expand(x.shape)]  # one element for all of the shape
+
+
+def _spread(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+    (like,) = kept.tensors
+    return [grad.view(-1, *(1,) * (like.dim() - 2)).expand(like.shape)]
+
+
 @fused(
     "",
     reference=reductions.channel_sums,
@@ -108,12 +118,14 @@ def mean_abs(x: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> 
     cuda=ON_CUDA,
     family=LIBRARY,
     tolerance_scale=16,
+    save=_shape_of,
+    backward=_spread,
 )
-def channel_sums(x: Tensor) -> Tensor:
-    """The sums over all dimensions but the second: the gradient of a bias of channels.
+def channel_bias_backward(x: Tensor) -> Tensor:
+    """The gradient of a bias of channels: sums over all dimensions but the second.
 
     Args:
-        x: [N, C, ...]; FP16, BF16, FP32 or FP64.
+        x: [N, C, ...], the gradient of what it was added to; FP16, BF16, FP32 or FP64.
 
     Returns:
         [C]; of x's dtype, summed in FP32 (FP64 in FP64).

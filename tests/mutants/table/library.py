@@ -127,10 +127,10 @@ MUTANTS = (
     ),
     Mutant(
         "a group's variance leaves out how far the means of its channels lie apart",
-        "kernels/ops/library/conv.py",
-        "(spread.mean(-1, keepdim=True) + between)",
-        "spread.mean(-1, keepdim=True)",
-        (f"{COMPOSED}::test_where_a_bias_is_a_pass_of_its_own_it_is_that_of_the_activation",),
+        "kernels/fusion.cu",
+        "(moments[1] + team.sum(apart)) * each",
+        "moments[1] * each",
+        (f"{KERNELS}::test_a_kernel_computes_what_its_reference_does",),
     ),
     Mutant(
         "a network without a gradient has its whole hidden layer in memory",
@@ -151,8 +151,8 @@ MUTANTS = (
     Mutant(
         "a batch norm in evaluation divides by the variance without eps",
         "kernels/ops/fusions/channels.py",
-        "y, middle, inverse, float(eps))",
-        "y, middle, inverse, 0.0)",
+        "kept=kept, eps=eps)",
+        "kept=kept, eps=0.0)",
         (f"{KERNELS}::test_a_kernel_computes_what_its_reference_does",),
     ),
     Mutant(

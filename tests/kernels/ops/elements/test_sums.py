@@ -123,4 +123,6 @@ def test_gradients_of_channels_are_summed_by_an_operation_of_their_own(shape, li
     with Operations() as operations:
         found = summed(whole, normal(1, *like))
     torch.testing.assert_close(found, whole.sum_to_size(like))
-    assert (torch.ops.styleforge.channel_sums.default in operations.found) == is_of_channels
+    assert (
+        torch.ops.styleforge.channel_bias_backward.default in operations.found
+    ) == is_of_channels

@@ -278,7 +278,7 @@ def test_where_a_bias_is_a_pass_of_its_own_its_gradient_is_summed_by_ours(name, 
         summed.append(grad.shape)
         return grad.sum((0, 2, 3))
 
-    monkeypatch.setattr(conv, "channel_sums", record)
+    monkeypatch.setattr(conv, "channel_bias_backward", record)
     image, channels = conv.normal(0, 2, 4, 6, 5).double(), conv.normal(2, 6).double()
     kernel, grouped = conv.normal(1, 6, 4, 3, 3).double(), conv.normal(1, 6, 2, 3, 3).double()
     parts = conv.normal(1, 4, 1, 3, 3).double(), conv.normal(3, 6, 4, 1, 1).double()
@@ -305,3 +305,29 @@ def test_where_a_bias_is_a_pass_of_its_own_its_gradient_is_summed_by_ours(name, 
         del summed[sums:]
     for mine, right in zip(*found, strict=True):
         torch.testing.assert_close(mine, right)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_a_group_norm_with_gradients_is_joined_with_bias_and_relu(dtype, monkeypatch):
+    op = OPS["grouped_conv_norm"]
+    image, channels = conv.normal(0, 2, 4, 6, 5), conv.normal(2, 6)
+    given = [image + 2, conv.normal(1, 6, 2, 3, 3), channels * 9, channels + 1, channels]
+    leaves = [x.to(dtype).requires_grad_() for x in given]
+    joined: list[Any] = []
+
+    def record(*args: Any) -> Any:
+        joined.append(args[1])
+        return kf.ops.group_norm_relu(*args)
+
+    monkeypatch.setattr(conv, "_bias_is_apart", lambda _: True)
+    monkeypatch.setattr(conv, "group_norm_relu", record)
+    found = []
+    for run, wide in ((op.operation, False), (op.reference, False), (op.reference, True)):
+        x, weight, bias, *norm = (x.double() for x in leaves) if wide else leaves
+        result = run(x, weight, bias, 3, *norm, "relu", 1e-5, None, None, None, 2)
+        found.append([result.detach(), *torch.autograd.grad(result.square().sum(), leaves)])
+    assert len(joined) == 1
+    assert joined[0] is leaves[2]
+    for mine, theirs, exact in zip(*found, strict=True):
+        assert mine.dtype == dtype
+        assert apart(mine, exact) <= 2 * apart(theirs, exact) + 8 * torch.finfo(dtype).eps

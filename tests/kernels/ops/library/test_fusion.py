@@ -53,6 +53,11 @@ def channels(training: bool, change: Callable[[Tensor], Tensor] = Tensor.contigu
     return [x, *of, normal(4, 4).square() + 0.5, training, 0.3, 1e-5]
 
 
+def grouped(groups: int) -> list[Any]:
+    x, *of, _, _, _, eps = channels(True)
+    return [x, of[0], groups, *of[1:], eps]
+
+
 def with_residual(kind: str) -> list[Any]:
     x, *rest = rows()
     return [x, normal(3, *X), *rest, kind]
@@ -68,12 +73,16 @@ CASES = {
     "batch norm": Case("batch_norm_relu", lambda: channels(True)),
     "batch norm, last": Case("batch_norm_relu", lambda: channels(True, last)),
     "kept statistics": Case("batch_norm_relu", lambda: channels(False)),
+    "group norm": Case("group_norm_relu", lambda: grouped(2)),
+    "group norm of one": Case("group_norm_relu", lambda: grouped(1)),
     "squares of rows": Case("sum_squared", lambda: [normal(0, *X), [1]]),
     "squares of columns": Case("sum_squared", lambda: [normal(0, *X), [0]]),
     "magnitudes": Case("mean_abs", lambda: [normal(0, *X), None]),
     "magnitudes between": Case("mean_abs", lambda: [normal(0, *IMAGE), [1, 2]]),
 }
 EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+NATIVE = {name: case for name, case in CASES.items() if not case.row.on_cpu}  # on the CPU
+EVERY_NATIVE = pytest.mark.parametrize("case", NATIVE.values(), ids=NATIVE)
 ON = pytest.mark.parametrize("device", DEVICES)
 
 
@@ -83,7 +92,7 @@ def built() -> None:
     for status in found:
         if "no C++ compiler" in status.reason:
             pytest.skip(status.reason)
-        assert status.ready, status
+        assert status.ready or status.by_choice, status
 
 
 def moved(given: list[Any], device: str, dtype: torch.dtype) -> list[Any]:
@@ -162,7 +171,7 @@ def test_second_derivatives_are_right(case, device):
     assert torch.autograd.gradgradcheck(of, leaves, atol=1e-4, fast_mode=True)
 
 
-@EVERY
+@EVERY_NATIVE
 def test_the_number_of_threads_changes_no_bit(case):
     before, found = torch.get_num_threads(), []
     try:
@@ -241,7 +250,7 @@ def test_autocast_leaves_it_to_the_dtypes_that_come(case):
     assert all(y.dtype == torch.float32 for y in found)
 
 
-@EVERY
+@EVERY_NATIVE
 def test_a_kernel_by_name_never_runs_pytorchs_in_silence(case):
     given = case.given()
     found = results(case.row.native(*given))
@@ -259,7 +268,7 @@ def test_what_does_not_fit_is_named(case):
         with pytest.raises(ValueError, match=rf"{case.op}: dim is \[7\]; expected different dim"):
             run(given[0], 7)
         return
-    at = 3 if case.op == "add_norm" else 2 if "x" not in case.row.name[:1] else 1
+    at = {"add_norm": 3, "group_norm_relu": 1}.get(case.op, 2)
     with pytest.raises(ValueError, match=rf"{case.op}: \w+ has the shape \[7\]; expected \["):
         run(*given[:at], torch.zeros(7), *given[at + 1 :])
     with pytest.raises(ValueError, match=rf"{case.op}: \w+ is on meta; expected cpu, where x is"):
@@ -276,6 +285,14 @@ def test_what_does_not_fit_is_named(case):
         (lambda x: kf.ops.batch_norm_relu(x[0, 0]), r"x has the shape \[8\]; expected \[N, C, "),
         (lambda x: kf.ops.batch_norm_relu(x[:1, :, :1], training=True), "more than one value per"),
         (lambda x: kf.ops.batch_norm_relu(x, running_mean=x[0, :, 0]), "are given together"),
+        (
+            lambda x: kf.ops.group_norm_relu(x, None, 2),
+            r"x has the shape \[2, 3, 8\]; expected .* 2",
+        ),
+        (
+            lambda x: kf.ops.channel_bias_backward(x[0, 0]),
+            r"channel_bias_backward: x has the shape \[8\]; expected \[N, C, ",
+        ),
         (lambda x: kf.ops.sum_squared(x, (1, -2)), r"dim is \[1, -2\]; expected different"),
         (
             lambda x: kf.ops.row_norm_backward(x, x, [8], None, None, x, None, "elu", True, 1.0),
@@ -426,3 +443,12 @@ def test_gradients_of_reductions_that_go_past_the_caches_are_the_same(name, dim,
     backward = OPS["reduction_backward"]
     expected = backward.reference(grad, x, name, dim)
     torch.testing.assert_close(backward.operation(grad, x, name, dim), expected)
+
+
+@ON
+def test_the_gradient_of_a_bias_has_derivatives_of_its_own(device):
+    x = normal(0, *IMAGE).to(device, torch.float64).requires_grad_()
+    run = kf.ops.channel_bias_backward
+    torch.testing.assert_close(run(x), x.sum((0, 2, 3)))
+    assert torch.autograd.gradcheck(run, (x,), fast_mode=True)
+    assert torch.autograd.gradgradcheck(run, (x,), fast_mode=True)

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from kernels.ops.fusions import channels, reductions, row_kernels, rows, samples
+from kernels.ops.fusions import channels, groups, reductions, row_kernels, rows, samples
 from kernels.ops.fusions.rows import Norm
 from kernels.ops.launcher import Calls, Gpu
 from tests.kernels.ops.emulated import Launcher, built_or_skipped
@@ -73,6 +73,11 @@ PASSES: dict[str, tuple[str, Any, Any, Any, float]] = {
         *("fusion", samples.of_channel_gradients),
         *(by(channels.backward), channels.reference_backward, 64),
     ),
+    "groups": ("fusion", samples.of_groups, groups.forward_on_cuda, groups.reference, 16),
+    "groups backward": (
+        *("fusion", samples.of_group_gradients, groups.backward_on_cuda),
+        *(groups.reference_backward, 64),
+    ),
     "reductions": ("reduction", reduced, reductions.forward_on_cuda, reductions.reference, 16),
     "channel sums": (
         *("reduction", samples.of_channel_sums, reductions.channel_sums_on_cuda),
@@ -90,6 +95,8 @@ KERNELS = {
     },
     "channels": {"channels_sums", "channels_totals", "channels_relu"},
     "channels backward": {"channels_sums", "channels_totals", "channels_gradient"},
+    "groups": {"channels_sums", "groups_totals", "channels_relu"},
+    "groups backward": {"channels_sums", "groups_gradients", "channels_gradient"},
     "reductions": {"reduce_rows", "reduce_columns"},
     "channel sums": {"reduce_rows", "reduce_columns"},
     "reductions backward": {"reduce_backward"},

@@ -1,0 +1,218 @@
+"""Group norm joined with the bias in front of it and ReLU: meaning, gradients, and CUDA kernels.
+
+The kernels are those of batch norms, where the planes of all samples stand for channels: what a
+group is normed by, and what its gradients follow from, is a sum over its planes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from kernels.ops.direct import is_watched
+from kernels.ops.fusions.arguments import TYPES, check_shape, common_dtype
+from kernels.ops.fusions.channel_passes import THREADS, WARP, Passes
+from kernels.ops.launcher import CudaLauncher
+
+NAME = "group_norm_relu"
+_MOST_THREADS = 512  # of a block that takes a group of all samples
+
+
+def _check(
+    x: Tensor, shift: Tensor | None, groups: int, weight: Tensor | None, bias: Tensor | None
+) -> None:
+    if x.dim() < 2 or groups < 1 or x.shape[1] % groups:
+        raise ValueError(
+            f"{NAME}: x has the shape {list(x.shape)}; expected [N, C, ...], where {groups} groups "
+            "divide C"
+        )
+    given = {"shift": shift, "weight": weight, "bias": bias}
+    common_dtype(NAME, {"x": x, **given})
+    for argument, value in given.items():
+        check_shape(NAME, argument, value, x.shape[1:2])
+
+
+def _normed(
+    x: Tensor, shift: Tensor | None, groups: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The normed [samples, groups, channels, inner], means and reciprocal deviations of groups."""
+    samples, channels = x.shape[:2]
+    wide = x.to(torch.promote_types(x.dtype, torch.float32)).reshape(samples, channels, -1)
+    if shift is not None:
+        wide = wide + shift.to(wide.dtype)[:, None]
+    of_groups = wide.reshape(samples, groups, channels // groups, wide.shape[2])
+    var, mean = torch.var_mean(of_groups, (2, 3), correction=0, keepdim=True)
+    inverse = torch.rsqrt(var + eps)
+    return (of_groups - mean) * inverse, mean, inverse
+
+
+def _of_groups(of_channels: Tensor | None, normed: Tensor, otherwise: float) -> Tensor:
+    """In the dtype and for the shape of what is normed."""
+    if of_channels is None:
+        return normed.new_full((*normed.shape[1:3], 1), otherwise)
+    return of_channels.to(normed.dtype).view(*normed.shape[1:3], 1)
+
+
+def reference(
+    x: Tensor,
+    shift: Tensor | None,
+    groups: int,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+) -> tuple[Tensor, Tensor]:
+    """relu(group_norm(x + shift)), and [5, planes], as styleforge_groups_totals has them."""
+    _check(x, shift, groups, weight, bias)
+    samples, channels = x.shape[:2]
+    wide = torch.promote_types(x.dtype, torch.float32)
+    shift, weight, bias = (
+        None if each is None else each.to(wide) for each in (shift, weight, bias)
+    )
+    total = x.to(wide).reshape(samples, channels, -1)
+    if shift is not None:
+        total = total + shift[:, None]
+    sizes = samples, channels, total.shape[2], groups
+    y, mean, inverse = torch.native_group_norm(total.contiguous(), weight, bias, *sizes, eps)
+    with torch.no_grad():  # from which nothing follows but gradients
+        mean, inverse = (each.repeat_interleave(channels // groups, 1) for each in (mean, inverse))
+        none = mean.new_zeros(channels)
+        kept = (
+            *(mean if shift is None else mean - shift, inverse),
+            *(none + 1 if weight is None else weight, none if bias is None else bias),
+            (total.mean(2) - mean) * inverse,
+        )
+        planes = torch.stack([each.expand(samples, channels).flatten() for each in kept])
+    return F.relu(y).to(x.dtype).reshape(x.shape), planes
+
+
+def with_gradient_on_cpu(
+    x: Tensor,
+    shift: Tensor | None,
+    groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> tuple[Tensor, Tensor] | None:
+    """As `reference`, whose gradients PyTorch has on the CPU; None elsewhere.
+
+    A compiler and a transform see the operation.
+    """
+    if not x.is_cpu or is_watched():
+        return None
+    return reference(x, shift, groups, weight, bias, eps)
+
+
+def reference_backward(
+    grad: Tensor,
+    x: Tensor,
+    shift: Tensor | None,
+    groups: int,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    kept: Tensor,
+    eps: float,
+) -> list[Tensor]:
+    """The gradients of x, shift, weight and bias, of those that are given.
+
+    What `kept` has follows from x, and is computed again, so that second derivatives are right.
+    """
+    _check_backward(grad, x, shift, groups, weight, bias, kept)
+    normed, _, inverse = _normed(x, shift, groups, eps)
+    gamma, beta = _of_groups(weight, normed, 1.0), _of_groups(bias, normed, 0.0)
+    given = grad.to(normed.dtype).reshape(normed.shape)
+    through = torch.where(normed * gamma + beta <= 0, torch.zeros_like(normed), given)
+    inner = through * gamma
+    of_normed, of_product = (each.mean((2, 3), keepdim=True) for each in (inner, inner * normed))
+    dx = (inner - of_normed - normed * of_product) * inverse
+    sums = (each.sum((0, 3)).flatten() for each in (dx, through * normed, through))
+    return [dx.to(x.dtype).reshape(x.shape), *_given((shift, weight, bias), sums)]
+
+
+def _check_backward(
+    grad: Tensor,
+    x: Tensor,
+    shift: Tensor | None,
+    groups: int,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    kept: Tensor,
+) -> None:
+    _check(x, shift, groups, weight, bias)
+    check_shape(f"{NAME}_backward", "grad", grad, x.shape)
+    planes = torch.Size([5, x.shape[0] * x.shape[1]])
+    check_shape(f"{NAME}_backward", "kept", kept, planes)
+
+
+def _given(parameters: Iterable[Tensor | None], found: Iterable[Tensor]) -> list[Tensor]:
+    pairs = zip(parameters, found, strict=True)
+    return [each.to(of.dtype) for of, each in pairs if of is not None]
+
+
+def forward_on_cuda(
+    launch: CudaLauncher,
+    x: Tensor,
+    shift: Tensor | None,
+    groups: int,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+) -> tuple[Tensor, Tensor]:
+    """As `reference`: sums of planes, what these are normed by, and one pass more."""
+    _check(x, shift, groups, weight, bias)
+    if x.dtype not in TYPES or not x.numel():
+        return reference(x, shift, groups, weight, bias, eps)
+    x, passes = x.contiguous(), _passes(launch, x)
+    samples, channels = x.shape[:2]
+    partial, splits = passes.sums(None, x, None, None, None, None)
+    kept, y = partial.new_empty((5, samples * channels)), torch.empty_like(x)
+    parameters = (None if each is None else _dense(each) for each in (shift, weight, bias))
+    launch(
+        "styleforge_groups_totals", -(-samples * groups * WARP // THREADS), THREADS, partial, x,
+        *parameters, kept, TYPES[x.dtype], splits, samples, channels, channels // groups,
+        math.prod(x.shape[2:]), float(eps),
+    )  # fmt: skip
+    passes.relu(x, *kept[:4], y)
+    return y, kept
+
+
+def backward_on_cuda(
+    launch: CudaLauncher,
+    grad: Tensor,
+    x: Tensor,
+    shift: Tensor | None,
+    groups: int,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    kept: Tensor,
+    eps: float,
+) -> list[Tensor]:
+    """As `reference_backward`: sums of planes, of groups, and one pass more."""
+    _check_backward(grad, x, shift, groups, weight, bias, kept)
+    if x.dtype not in TYPES or not x.numel():
+        return reference_backward(grad, x, shift, groups, weight, bias, kept, eps)
+    passes = _passes(launch, x)
+    x, grad, kept = x.contiguous(), grad.to(x.dtype).contiguous(), _dense(kept)
+    samples, channels = x.shape[:2]
+    partial, splits = passes.sums(grad, x, *kept[:4])
+    means, dx = partial.new_empty((4, samples * channels)), torch.empty_like(x)
+    of_weight, of_bias, of_shift = found = partial.new_empty((3, channels))
+    threads = min(_MOST_THREADS, WARP * max(samples, channels // groups))
+    launch(
+        "styleforge_groups_gradients", groups, threads, partial, kept, means, found,
+        splits, samples, channels, channels // groups, math.prod(x.shape[2:]),
+    )  # fmt: skip
+    passes.gradient(grad, x, *kept[:4], sums=means, dx=dx, each=0)
+    return [dx, *_given((shift, weight, bias), (of_shift, of_weight, of_bias))]
+
+
+def _passes(launch: CudaLauncher, x: Tensor) -> Passes:
+    samples, channels, *inner = x.shape
+    return Passes(launch, (1, samples * channels, math.prod(inner)), x.dtype)
+
+
+def _dense(x: Tensor) -> Tensor:
+    return x.float().contiguous()
