@@ -46,6 +46,13 @@ STYLEFORGE_ELEMENT A sigmoid(A v) {
     return M::inverse(A(1) + M::exp(-v));
 }
 
+// 1 - tanh(v)^2 = 4 e / (1 + e)^2 with e = exp(-2 |v|), in which nothing cancels.
+template <typename M, typename A>
+STYLEFORGE_ELEMENT A tanh_slope(A v) {
+    const A e = M::exp(A(-2) * (v < A(0) ? -v : v)), share = M::inverse(A(1) + e);
+    return A(4) * e * share * share;
+}
+
 // x Phi(x).
 template <typename M, typename A>
 STYLEFORGE_ELEMENT A gelu(A v) {
@@ -136,7 +143,7 @@ struct MulTanh : OfInputs {
     template <typename M, typename A>
     static STYLEFORGE_ELEMENT void backward(A grad, const A (&in)[kMostInputs],
                                             A (&out)[kMostGradients]) {
-        const A t = M::tanh(in[0] * in[1]), inner = grad * (A(1) - t * t);
+        const A inner = grad * tanh_slope<M>(in[0] * in[1]);
         out[0] = inner * in[1];
         out[1] = inner * in[0];
     }

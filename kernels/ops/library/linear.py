@@ -87,7 +87,11 @@ def needs_gradient(*tensors: Tensor | None) -> bool:
 def _activated(x: Tensor, weight: Tensor, bias: Tensor | None, activation: str) -> Tensor:
     if bias is None or activation not in WITH_BIAS:
         return ACTIVATIONS[activation](F.linear(x, weight, bias))
-    if activation == "relu" and not needs_gradient(x, weight, bias):
+    followed = needs_gradient(x, weight, bias)
+    if activation == "relu" and followed and x.dtype in (torch.float16, torch.bfloat16):
+        # Without the bias the product would be rounded, and some signs be others' than the sum's.
+        return torch.relu_(F.linear(x, weight, bias))
+    if activation == "relu" and not followed:
         # Of GELU, PyTorch's product has the exact one on the CPU and the other one on GPUs.
         rows = x.reshape(-1, x.shape[-1])
         found = torch.ops.aten._addmm_activation(bias, rows, weight.t())

@@ -123,6 +123,18 @@ def test_batch_norm_in_training_updates_the_running_statistics(compiled):
     torch.testing.assert_close(var, bn.running_var)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_a_layers_relu_takes_the_side_of_the_sum_that_is_rounded_once(dtype):
+    generator = torch.Generator().manual_seed(0)
+    shapes = (200, 512), (300, 512), (300,)
+    given = [torch.randn(s, generator=generator).to(dtype).requires_grad_() for s in shapes]
+    found = [
+        torch.autograd.grad(y, given, torch.ones_like(y))
+        for y in (kf.ops.linear_activation(*given), F.relu(F.linear(*given)))
+    ]
+    assert all(map(torch.equal, *found))
+
+
 def test_the_same_seed_drops_the_same():
     x, weight = torch.randn(1, 2, 9, 9), torch.randn(4, 2, 3, 3)
     torch.manual_seed(3)

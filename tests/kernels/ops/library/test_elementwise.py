@@ -499,6 +499,14 @@ def test_an_index_beyond_32_bits_reaches_its_element_on_the_cpu():
     assert torch.equal(kf.ops.add_relu(x, y), reference.forward("add_relu", (x, y)))
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_slope_of_tanh_loses_no_digit_where_it_is_small(device):
+    x = torch.linspace(-20, 20, 4001, device=device).requires_grad_()
+    (found,) = torch.autograd.grad(kf.ops.mul_tanh(x, torch.ones_like(x)).sum(), x)
+    exact = x.double().cosh().square().reciprocal()
+    torch.testing.assert_close(found.double(), exact, rtol=5e-6, atol=0)
+
+
 def test_the_slope_of_gelu_on_a_cpu_errs_less_than_two_ten_millionths():
     x = torch.cat([torch.linspace(-14, 14, 1 << 16), torch.tensor([-1e30, -50.0, 50.0, 1e30])])
     run = kf.ops.elementwise_backward
