@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from PySide6.QtCore import QDeadlineTimer
 from PySide6.QtGui import QAccessible, QAccessibleInterface
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
@@ -118,9 +119,10 @@ def _slideshow(window: MainWindow) -> QWidget:
 
 def _about(window: MainWindow) -> QWidget:
     window.actions_by_key["about_style"].trigger()
-    QTest.qWait(500)  # its facts are read in the background
-    dialog = window.findChild(AboutStyle)
-    assert dialog is not None
+    deadline = QDeadlineTimer(20_000)  # its facts are read in the background
+    while (dialog := window.findChild(AboutStyle)) is None or not dialog.isVisible():
+        assert not deadline.hasExpired()
+        QTest.qWait(20)
     return dialog
 
 
