@@ -22,7 +22,7 @@ ANY = "any"  # the wheel without images
 # their operations, and its wheel has no room for them.
 FOR_ANY_MODEL = (
     *("elementwise", "library"),
-    *("fusion", "fusion_cuda", "reduction", "reduction_cuda"),
+    *("fusion", "fusion_cuda", "group_norm", "reduction", "reduction_cuda"),
     *("loss", "loss_cuda", "optim", "optim_cuda"),
     *("attention_parts", "attention_parts_cuda", "model_inputs", "model_inputs_cuda"),
     *("split_products", "split_products_cuda", "relu_mask", "relu_mask_cuda"),

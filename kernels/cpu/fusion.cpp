@@ -286,7 +286,6 @@ STYLEFORGE_EXPORT int styleforge_channels_backward_cpu(
                          3 * count * static_cast<int64_t>(sizeof(float)) > kCached;
     const auto channel = [&](int64_t c, auto element) {
         using T = decltype(element);
-        using R = InLoops<T>;
         const T* const from = static_cast<const T*>(x) + c * inner;
         const T* const given = static_cast<const T*>(grad) + c * inner;
         T* const to = static_cast<T*>(dx) + c * inner;
@@ -298,22 +297,11 @@ STYLEFORGE_EXPORT int styleforge_channels_backward_cpu(
         sums[channels + c] = static_cast<float>(found.sum);
         const Means means{static_cast<float>(found.sum * share),
                           static_cast<float>(found.product * share)};
-        alignas(64) float wide[kBlock], of_y[kBlock], made[kBlock];
         for (int64_t at = 0; at < count; at += apart)
-            each_block(inner, [&](int64_t begin, int64_t size) {
-                const R* const v = in_loops(from + at + begin, wide, size);
-                const R* const g = in_loops(given + at + begin, of_y, size);
-                T* const place = to + at + begin;
-                if constexpr (std::is_same<T, float>::value) {
-                    for (int64_t k = 0; streams && k < size; k += kPiece) {
-                        plane_gradient(g + k, v + k, of, means, made, kPiece);
-                        stream(place + k, made);
-                    }
-                    if (streams) return;
-                }
-                R* const out = loops_place(place, made);
-                plane_gradient(g, v, of, means, out, size);
-                put_from_loops(place, out, size);
+            make_plane(to + at, inner, streams, [&](int64_t begin, auto* out, int64_t size) {
+                alignas(64) float wide[kBlock], of_y[kBlock];
+                plane_gradient(in_loops(given + at + begin, of_y, size),
+                               in_loops(from + at + begin, wide, size), of, means, out, size);
             });
     };
     with_type(type, [&](auto element) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "../elementwise/functors.h"
 #include "norm_parts.h"
@@ -70,6 +71,14 @@ struct Channel {
         : mean(of.mean[c]), inverse(of.inverse[c]), weight(of.weight[c]), bias(of.bias[c]) {}
 };
 
+// Calls `use` with how many accumulators planes of `inner` elements are summed by: few in a small
+// plane, where joining them takes longer than the sums.
+template <typename Use>
+void with_lanes(int64_t inner, const Use& use) {
+    if (inner < 4 * kSumLanes) return use(std::integral_constant<int64_t, 8>());
+    use(std::integral_constant<int64_t, kSumLanes>());
+}
+
 // Sums of terms and of their products with the norm.
 struct Sums {
     double product = 0, sum = 0;
@@ -77,30 +86,32 @@ struct Sums {
 
 // Adds those of elements of a channel, at most kSumTerms: of what comes through ReLU, or of the
 // norm. Begins to load as many from `next_grad` and `next_x` on.
-template <bool kOfGradients, typename R>
+template <bool kOfGradients, int64_t kLanes, typename R>
 STYLEFORGE_APART void add_plane(const R* __restrict grad, const R* __restrict x, Channel of,
                                 int64_t count, const R* next_grad, const R* next_x, Sums& to) {
-    float sums[kSumLanes] = {}, products[kSumLanes] = {};
-    const auto element = [&](int64_t i, int64_t k) {
+    float sums[kLanes] = {}, products[kLanes] = {};
+    const auto element = [&](int64_t i, float& sum, float& product) {
         const float normed = (static_cast<float>(x[i]) - of.mean) * of.inverse;
         const float term =
             kOfGradients ? elementwise::relu_gradient(static_cast<float>(grad[i]),
                                                       normed * of.weight + of.bias)
                          : normed;
-        sums[k] += term;
-        products[k] += term * normed;
+        sum += term;
+        product += term * normed;
     };
     int64_t i = 0;
-    for (; i + kSumLanes <= count; i += kSumLanes) {
-        if (i % kPiece == 0) {
+    for (; i + kLanes <= count; i += kLanes) {
+        if (kLanes == kSumLanes && i % kPiece == 0) {
             if (kOfGradients) prefetch_row(next_grad + i, kPiece);
             prefetch_row(next_x + i, kPiece);
         }
-        for (int64_t k = 0; k < kSumLanes; ++k) element(i + k, k);
+        for (int64_t k = 0; k < kLanes; ++k) element(i + k, sums[k], products[k]);
     }
-    for (int64_t k = 0; i + k < count; ++k) element(i + k, k);
-    to.sum += joined(sums);
-    to.product += joined(products);
+    // In numbers of their own, so that lanes stay in registers.
+    float sum = 0, product = 0;
+    for (; i < count; ++i) element(i, sum, product);
+    to.sum += joined(sums) + sum;
+    to.product += joined(products) + product;
 }
 
 // The sums of a plane of a channel, of the norm where `grad` is null; the plane that is taken after it
@@ -114,10 +125,33 @@ void add_planes(const T* grad, const T* x, Channel of, int64_t inner, int64_t ne
         const int64_t size = inner - i < kRun ? inner - i : kRun;
         const R* const v = in_loops(x + i, wide, size);
         const R* const g = grad ? in_loops(grad + i, of_y, size) : v;
-        const auto add = grad ? add_plane<true, R> : add_plane<false, R>;
         constexpr bool kDirect = std::is_same<T, R>::value;
-        add(g, v, of, size, kDirect ? g + next : g, kDirect ? v + next : v, to);
+        const R *const next_g = kDirect ? g + next : g, *const next_v = kDirect ? v + next : v;
+        with_lanes(inner, [&](auto lanes) {
+            constexpr int64_t kLanes = decltype(lanes)::value;
+            const auto add = grad ? add_plane<true, kLanes, R> : add_plane<false, kLanes, R>;
+            add(g, v, of, size, next_g, next_v, to);
+        });
     }
+}
+
+// Makes a plane block by block: `compute(begin, out, count)` makes elements from `begin` on, past the
+// caches if `streams`, which is for FP32 planes of whole pieces.
+template <typename T, typename Compute>
+void make_plane(T* to, int64_t inner, bool streams, const Compute& compute) {
+    alignas(64) float made[kBlock];
+    each_block(inner, [&](int64_t begin, int64_t size) {
+        if constexpr (std::is_same<T, float>::value) {
+            for (int64_t k = begin; streams && k < begin + size; k += kPiece) {
+                compute(k, made, kPiece);
+                stream(to + k, made);
+            }
+            if (streams) return;
+        }
+        auto* const out = loops_place(to + begin, made);
+        compute(begin, out, size);
+        put_from_loops(to + begin, out, size);
+    });
 }
 
 // The gradient of elements of a channel; `means` are over the batch, of what comes through ReLU and

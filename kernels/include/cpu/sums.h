@@ -9,8 +9,9 @@ constexpr int64_t kSumLanes = 32;      // accumulators kept in registers
 constexpr int64_t kSumTerms = 4096;    // summed in FP32 before the sum goes on in FP64
 
 // The sum of lanes, which it changes.
-inline float joined(float (&lanes)[kSumLanes]) {
-    for (int64_t width = kSumLanes / 2; width > 0; width /= 2)
+template <int64_t kLanes>
+inline float joined(float (&lanes)[kLanes]) {
+    for (int64_t width = kLanes / 2; width > 0; width /= 2)
         for (int64_t k = 0; k < width; ++k) lanes[k] += lanes[k + width];
     return lanes[0];
 }

@@ -1,6 +1,6 @@
-"""Group norm joined with the bias in front of it and ReLU: meaning, gradients, and CUDA kernels.
+"""Group norm joined with the bias in front of it and ReLU: meaning, gradients, and kernels.
 
-The kernels are those of batch norms, where the planes of all samples stand for channels: what a
+On a GPU the kernels are those of batch norms, where the planes of all samples stand for channels: what a
 group is normed by, and what its gradients follow from, is a sum over its planes.
 """
 
@@ -13,10 +13,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.ops.direct import is_watched
 from kernels.ops.fusions.arguments import TYPES, check_shape, common_dtype
 from kernels.ops.fusions.channel_passes import THREADS, WARP, Passes
-from kernels.ops.launcher import CudaLauncher
+from kernels.ops.launcher import CpuLauncher, CudaLauncher
 
 NAME = "group_norm_relu"
 _MOST_THREADS = 512  # of a block that takes a group of all samples
@@ -89,23 +88,6 @@ def reference(
     return F.relu(y).to(x.dtype).reshape(x.shape), planes
 
 
-def with_gradient_on_cpu(
-    x: Tensor,
-    shift: Tensor | None,
-    groups: int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-) -> tuple[Tensor, Tensor] | None:
-    """As `reference`, whose gradients PyTorch has on the CPU; None elsewhere.
-
-    A compiler and a transform see the operation.
-    """
-    if not x.is_cpu or is_watched():
-        return None
-    return reference(x, shift, groups, weight, bias, eps)
-
-
 def reference_backward(
     grad: Tensor,
     x: Tensor,
@@ -150,6 +132,59 @@ def _check_backward(
 def _given(parameters: Iterable[Tensor | None], found: Iterable[Tensor]) -> list[Tensor]:
     pairs = zip(parameters, found, strict=True)
     return [each.to(of.dtype) for of, each in pairs if of is not None]
+
+
+def forward_on_cpu(
+    launch: CpuLauncher,
+    x: Tensor,
+    shift: Tensor | None,
+    groups: int,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+) -> tuple[Tensor, Tensor]:
+    """As `reference`, by C++."""
+    _check(x, shift, groups, weight, bias)
+    if x.dtype not in TYPES or not x.numel():
+        return reference(x, shift, groups, weight, bias, eps)
+    x = x.contiguous()
+    kept, y = torch.empty(5, x.shape[0] * x.shape[1]), torch.empty_like(x)
+    parameters = (None if each is None else _dense(each) for each in (shift, weight, bias))
+    launch("styleforge_groups_relu_cpu", x, *parameters, y, kept, *_sizes(x, groups), float(eps))
+    return y, kept
+
+
+def backward_on_cpu(
+    launch: CpuLauncher,
+    grad: Tensor,
+    x: Tensor,
+    shift: Tensor | None,
+    groups: int,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    kept: Tensor,
+    eps: float,
+) -> list[Tensor]:
+    """As `reference_backward`, by C++."""
+    _check_backward(grad, x, shift, groups, weight, bias, kept)
+    if x.dtype not in TYPES or not x.numel():
+        return reference_backward(grad, x, shift, groups, weight, bias, kept, eps)
+    x, grad = x.contiguous(), grad.to(x.dtype).contiguous()
+    samples, channels = x.shape[:2]
+    of_planes, means = torch.empty(3, samples, channels), torch.empty(samples, groups, 2)
+    dx = torch.empty_like(x)
+    launch(
+        "styleforge_groups_backward_cpu", grad, x, _dense(kept), of_planes, means, dx,
+        *_sizes(x, groups),
+    )  # fmt: skip
+    of_weight, of_bias, of_shift = of_planes.sum(1)
+    return [dx, *_given((shift, weight, bias), (of_shift, of_weight, of_bias))]
+
+
+def _sizes(x: Tensor, groups: int) -> tuple[int, ...]:
+    """The dtype, samples, channels, channels of a group and elements of a plane."""
+    samples, channels, *inner = x.shape
+    return TYPES[x.dtype], samples, channels, channels // groups, math.prod(inner)
 
 
 def forward_on_cuda(

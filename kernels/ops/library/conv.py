@@ -283,8 +283,10 @@ def _grouped_conv_norm(
             f"{what}: norm_groups is {norm_groups}; expected a divisor of {weight.shape[0]}"
         )
     if activation == "relu" and _is_joined(x, weight, bias, norm_weight, norm_bias):
-        given = _convolved(x, weight, None, *sizes), bias, norm_groups, norm_weight, norm_bias, eps
-        return cast("Tensor", group_norm_relu(*given))  # what is kept is the dispatcher's alone
+        of_conv, shift = (None, bias) if _bias_is_apart(x) else (bias, None)
+        norm = shift, norm_groups, norm_weight, norm_bias, eps
+        # What is kept is the dispatcher's alone.
+        return cast("Tensor", group_norm_relu(_convolved(x, weight, of_conv, *sizes), *norm))
     y = _convolved(x, weight, bias, *sizes)
     return _activated(F.group_norm(y, norm_groups, norm_weight, norm_bias, eps), activation)
 
@@ -297,7 +299,7 @@ def _is_joined(x: Tensor, *parameters: Tensor | None) -> bool:
     """
     is_seen = is_watched() if needs_gradient(x, *parameters) else torch.compiler.is_compiling()
     lies_so = all(each is None or each.is_contiguous() for each in (x, *parameters))
-    fits = x.dtype in TYPES and x.numel() > 0 and lies_so and _bias_is_apart(x)
+    fits = x.dtype in TYPES and x.numel() > 0 and lies_so
     return fits and not is_seen and not torch.is_autocast_enabled(x.device.type)
 
 

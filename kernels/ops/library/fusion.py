@@ -23,7 +23,7 @@ from kernels.ops.fusions.rows import Norm
 from kernels.ops.fusions.timed import TIMED
 from kernels.ops.registry import LIBRARY, NAMESPACE, fused
 
-BY_PYTORCH = "PyTorch's group norm"
+ON_CPU_GROUPS = "group_norm"
 Run = Callable[..., tuple[Tensor, Tensor, Tensor]]  # as rows.reference
 RELU, GELU = Norm("layer_norm_relu", "relu"), Norm("layer_norm_gelu", "gelu")
 RMS_GELU = Norm("rms_norm_gelu", "gelu", centered=False)
@@ -424,10 +424,10 @@ def _first(_given: Sequence[Any], results: Sequence[Tensor]) -> Tensor:
 
 
 @fused(
-    "",
+    ON_CPU_GROUPS,
     reference=functools.partial(_group_norm, groups.reference),
     samples=samples.of_groups,
-    on_cpu=BY_PYTORCH,
+    launch_cpu=launched(_group_norm, groups.forward_on_cpu),
     launch_cuda=launched(_group_norm, groups.forward_on_cuda),
     cuda=ON_CUDA,
     family=LIBRARY,
@@ -436,8 +436,8 @@ def _first(_given: Sequence[Any], results: Sequence[Tensor]) -> Tensor:
     backward=_group_norm_backward,
     statistics=1,
     finish=_first,
+    refuses=_refuses,
     timed=TIMED,
-    recorded=groups.with_gradient_on_cpu,
 )
 def group_norm_relu(
     x: Tensor,
@@ -469,15 +469,16 @@ def group_norm_relu(
 
 
 @fused(
-    "",
+    ON_CPU_GROUPS,
     reference=groups.reference_backward,
     samples=samples.of_group_gradients,
-    on_cpu=BY_PYTORCH,
+    launch_cpu=groups.backward_on_cpu,
     launch_cuda=groups.backward_on_cuda,
     cuda=ON_CUDA,
     family=LIBRARY,
     tolerance_scale=64,
     derived=("kept",),
+    refuses=_refuses,
 )
 def group_norm_relu_backward(
     grad: Tensor,

@@ -320,7 +320,9 @@ def test_where_a_bias_is_a_pass_of_its_own_its_gradient_is_summed_by_ours(name, 
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
-def test_a_group_norm_with_gradients_is_joined_with_bias_and_relu(dtype, monkeypatch):
+@pytest.mark.parametrize("apart_from_norm", [False, True], ids=["biased", "apart"])
+def test_a_group_norm_with_gradients_is_joined_with_relu(dtype, apart_from_norm, monkeypatch):
+    """And with the bias, where PyTorch would add it in a pass of its own."""
     op = OPS["grouped_conv_norm"]
     image, channels = conv.normal(0, 2, 4, 6, 5), conv.normal(2, 6)
     given = [image + 2, conv.normal(1, 6, 2, 3, 3), channels * 9, channels + 1, channels]
@@ -331,7 +333,7 @@ def test_a_group_norm_with_gradients_is_joined_with_bias_and_relu(dtype, monkeyp
         joined.append(args[1])
         return kf.ops.group_norm_relu(*args)
 
-    monkeypatch.setattr(conv, "_bias_is_apart", lambda _: True)
+    monkeypatch.setattr(conv, "_bias_is_apart", lambda _: apart_from_norm)
     monkeypatch.setattr(conv, "group_norm_relu", record)
     found = []
     for run, wide in ((op.operation, False), (op.reference, False), (op.reference, True)):
@@ -339,7 +341,7 @@ def test_a_group_norm_with_gradients_is_joined_with_bias_and_relu(dtype, monkeyp
         result = run(x, weight, bias, 3, *norm, "relu", 1e-5, None, None, None, 2)
         found.append([result.detach(), *torch.autograd.grad(result.square().sum(), leaves)])
     assert len(joined) == 1
-    assert joined[0] is leaves[2]
+    assert joined[0] is (leaves[2] if apart_from_norm else None)
     for mine, theirs, exact in zip(*found, strict=True):
         assert mine.dtype == dtype
         assert apart(mine, exact) <= 2 * apart(theirs, exact) + 8 * torch.finfo(dtype).eps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -172,7 +173,10 @@ def test_second_derivatives_are_right(case, device):
 
 
 @EVERY_NATIVE
-def test_the_number_of_threads_changes_no_bit(case):
+def test_the_number_of_threads_changes_no_bit(case, monkeypatch):
+    """Of tensors with work for several."""
+    monkeypatch.setattr(sys.modules[__name__], "X", (330, 136))
+    monkeypatch.setattr(sys.modules[__name__], "IMAGE", (5, 4, 90, 80))
     before, found = torch.get_num_threads(), []
     try:
         for threads in (1, 2, 5):
@@ -349,6 +353,10 @@ def test_a_large_mean_loses_no_digits(device):
     exact = F.batch_norm(planes.double(), None, None, training=True).relu()
     found = kf.ops.batch_norm_relu(planes, training=True).double()
     torch.testing.assert_close(found, exact, atol=1e-3, rtol=1e-3)
+    shift = normal(1, 8).to(device)
+    exact = F.group_norm((planes + shift[:, None, None]).double(), 4).relu()
+    found = kf.ops.group_norm_relu(planes, shift, 4).double()
+    torch.testing.assert_close(found, exact, atol=1e-3, rtol=1e-3)
 
 
 @ON
@@ -410,6 +418,18 @@ def test_norms_that_go_past_the_caches_are_the_same(name):
     y = run(x, [1024], weight, bias)
     for rows in (slice(0, 3), slice(3047, 3050)):
         assert torch.equal(y[rows], run(x[rows], [1024], weight, bias))
+
+
+def test_groups_that_go_past_the_caches_are_the_same():
+    x, grad = normal(0, 3, 64, 160, 128), normal(1, 3, 64, 160, 128)
+
+    def of(samples: slice) -> tuple[Tensor, Tensor]:
+        leaf = x[samples].clone().requires_grad_()
+        y = kf.ops.group_norm_relu(leaf, None, 8, normal(2, 64), normal(3, 64))
+        return y.detach(), *torch.autograd.grad(y, leaf, grad[samples])
+
+    together, alone = of(slice(0, 3)), of(slice(1, 2))
+    assert all(torch.equal(y[1:2], each) for y, each in zip(together, alone, strict=True))
 
 
 def test_gradients_that_go_past_the_caches_are_the_same():
