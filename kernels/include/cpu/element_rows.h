@@ -6,6 +6,7 @@
 
 #include "../elementwise/functors.h"
 #include "gelu_slope.h"
+#include "tanh_slope.h"
 #include "vector_math.h"
 
 namespace styleforge {
