@@ -3,6 +3,7 @@
 // Tensors are [outer, reduced, inner]. Sums are taken by splits of a fixed number, in a fixed
 // order, so that the number of threads changes no bit.
 #include <cstdint>
+#include <type_traits>
 
 #include "../include/cpu/export.h"
 #include "../include/cpu/pages.h"
@@ -39,13 +40,16 @@ STYLEFORGE_EXPORT int styleforge_reduce_cpu(int64_t threads, const void* x, floa
         float* const to = partial + number * inner;
         float wide[kBlock];
         if (inner == 1) {
-            // What lies in FP32 fills no buffer, and lanes are joined as seldom as may be.
-            constexpr int64_t kStep = sizeof(T) == sizeof(float) ? kSumTerms : kBlock;
+            // What loops read where it lies fills no buffer, and lanes are joined as seldom as may be.
+            using R = InLoops<T>;
+            constexpr int64_t kStep = std::is_same<T, R>::value ? kSumTerms : kBlock;
             double sum = 0;
             for (int64_t at = begin; at < end; at += kStep) {
                 const int64_t count = end - at < kStep ? end - at : kStep;
-                const float* const v = in_fp32(from + at, wide, count);
-                sum += sum_of(count, [&](int64_t i) { return function.value(v[i]); });
+                const R* const v = in_loops(from + at, wide, count);
+                sum += sum_of(count, [&](int64_t i) {
+                    return function.value(static_cast<float>(v[i]));
+                });
             }
             to[0] = static_cast<float>(sum * scale);
             return;
@@ -91,14 +95,17 @@ STYLEFORGE_EXPORT int styleforge_reduce_backward_cpu(int64_t threads, const void
         const int64_t count = length - at < kBlock ? length - at : kBlock;
         const float* const g = grad + (inner == 1 ? row : row / reduced * inner);
         alignas(64) float wide[kBlock], made[kBlock];
-        const T* const from = static_cast<const T*>(x) + row * length + at;
-        const float* const v = in_fp32(from, wide, count);
+        using R = InLoops<T>;
+        const R* const v = in_loops(static_cast<const T*>(x) + row * length + at, wide, count);
         T* const to = static_cast<T*>(dx) + row * length + at;
         float* const out = streams ? made : place_of(to, made);
+        const auto slope = [&](int64_t k) {
+            return factor * function.slope(static_cast<float>(v[k]));
+        };
         if (inner == 1)
-            for (int64_t k = 0; k < count; ++k) out[k] = g[0] * factor * function.slope(v[k]);
+            for (int64_t k = 0; k < count; ++k) out[k] = g[0] * slope(k);
         else
-            for (int64_t k = 0; k < count; ++k) out[k] = g[at + k] * factor * function.slope(v[k]);
+            for (int64_t k = 0; k < count; ++k) out[k] = g[at + k] * slope(k);
         if constexpr (sizeof(T) == sizeof(float)) {
             if (streams)
                 for (int64_t k = 0; k < count; k += kPiece) stream(to + k, made + k);
