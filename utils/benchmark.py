@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -128,7 +129,8 @@ def interleave(
 ) -> dict[str, Benchmark]:
     """Time several candidates in turns, so that disturbances of the machine affect all alike.
 
-    Every round starts with another candidate, so that none always follows the same one.
+    Rounds are in random orders, the same ones in every process: a candidate finds in the caches
+    what the one ahead of it left there, and none always follows the same one.
 
     Args:
         calls: The candidates.
@@ -152,9 +154,9 @@ def interleave(
     device = torch.device(device)
     names = list(calls)
     times: dict[str, list[float]] = {name: [] for name in names}
+    orders = random.Random(0)
     for n in range(warmup + runs):
-        start = n % len(names)
-        for name in names[start:] + names[:start]:
+        for name in orders.sample(names, len(names)):
             elapsed = stopwatch(calls[name], device)
             if n >= warmup:
                 times[name].append(elapsed)

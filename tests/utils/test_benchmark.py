@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import time
+from collections import Counter
 
 import pytest
 import torch
@@ -47,18 +49,21 @@ def test_times_are_milliseconds():
     assert 10 <= result.min_ms < 1000
 
 
-def test_candidates_alternate_and_take_turns_at_the_start():
+def test_candidates_alternate_and_each_follows_all_others_as_often():
     order: list[str] = []
     rounds: list[int] = []
     results = interleave(
         {name: lambda name=name: order.append(name) for name in "abc"},
         warmup=1,
-        runs=2,
+        runs=899,
         round_done=rounds.append,
     )
-    assert "".join(order) == "abcbcacab"
-    assert rounds == [1, 2, 3]
-    assert {name: r.iterations for name, r in results.items()} == {"a": 2, "b": 2, "c": 2}
+    assert all(set(order[n : n + 3]) == set("abc") for n in range(0, len(order), 3))
+    followed = Counter(pair for pair in itertools.pairwise(order) if len(set(pair)) == 2)
+    assert len(followed) == 6
+    assert max(followed.values()) < 1.25 * min(followed.values())
+    assert rounds == list(range(1, 901))
+    assert {name: r.iterations for name, r in results.items()} == dict.fromkeys("abc", 899)
 
 
 @pytest.mark.parametrize(
