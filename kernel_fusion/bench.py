@@ -71,6 +71,7 @@ def run(given: argparse.Namespace) -> int:
         runs=given.runs or RUNS[device.type],
         compiles=not given.no_compile,
         of_products=None if given.sizes else sizes[:PRODUCT_SIZES],
+        has_large=device.type == "cuda" and not given.sizes,
         told=_tell,
         stored=partial(_store, given.json),
     )
@@ -139,6 +140,7 @@ def report(
     runs: int,
     compiles: bool,
     of_products: Sequence[tuple[int, int]] | None = None,
+    has_large: bool = False,
     told: Callable[[Mapping[str, Any]], None] = lambda _: None,
     stored: Callable[[Mapping[str, Any]], None] = lambda _: None,
 ) -> dict[str, Any]:
@@ -152,6 +154,7 @@ def report(
         runs: Timed runs of each way; fewer where calls take long.
         compiles: Whether torch.compile is measured.
         of_products: The sizes of what products of matrices take most of the time of, if others.
+        has_large: Whether arguments of large sizes of their own are measured as well.
         told: Called with each row once it is measured.
         stored: Called with the report after every operation; before the last one, `incomplete`
             says how many of them it has.
@@ -173,7 +176,7 @@ def report(
     }
 
     def of(op: Op) -> Iterator[dict[str, Any]]:
-        for case in cases(device, [op], sizes, precisions, of_products):
+        for case in cases(device, [op], sizes, precisions, of_products, has_large):
             yield measured(case, device, runs, compiles)
 
     parts = [of(op) for op in chosen]

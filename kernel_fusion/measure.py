@@ -31,6 +31,7 @@ class Case(NamedTuple):
         precision: A key of DTYPES.
         given: The arguments.
         timed: What they are compared with.
+        is_large: Whether forward and backward are measured together as well.
     """
 
     op: Op
@@ -38,6 +39,7 @@ class Case(NamedTuple):
     precision: str
     given: list[Any]
     timed: Timed
+    is_large: bool = False
 
 
 def cases(
@@ -46,6 +48,7 @@ def cases(
     sizes: Sequence[tuple[int, int]],
     precisions: Mapping[str, torch.dtype],
     of_products: Sequence[tuple[int, int]] | None = None,
+    has_large: bool = False,
 ) -> Iterator[Case]:
     """What is measured.
 
@@ -55,16 +58,19 @@ def cases(
         sizes: Rows and columns; one that is timed on its samples has these once.
         precisions: Of floating tensors, by name.
         of_products: The sizes of what `Timed.is_of_products`; as the others by default.
+        has_large: Whether `Timed.large` is measured as well.
     """
     for op in chosen:
         by = op.timed or Timed(op.reference, partial(_largest_sample, op))
         each = sizes if of_products is None or not by.is_of_products else of_products
-        for size in each if op.timed is not None else each[:1]:
+        usual = [partial(by.arguments, *size) for size in (each if op.timed else each[:1])]
+        for make in (*usual, *(by.large if has_large else ())):
             for precision, dtype in precisions.items():
                 with device:  # random numbers of 4 GB take a processor ten seconds
-                    made = by.arguments(*size)
+                    made = make()
                 given = [moved(x, device, dtype) for x in made]
-                yield Case(op, shape_of(tensors_of(given)), precision, given, by)
+                shape = shape_of(tensors_of(given))
+                yield Case(op, shape, precision, given, by, is_large=make in by.large)
 
 
 def _largest_sample(op: Op, _rows: int, _columns: int) -> Sequence[Any]:
@@ -113,8 +119,10 @@ def measured(case: Case, device: torch.device, runs: int, compiles: bool) -> dic
     with current:
         row["forward"] = _pass(case, ways, device, runs, _forward)
         if any(y.requires_grad for y in results(case.op.operation(*following(case, case.given)))):
-            direction = "both" if case.timed.is_joint else "backward"
-            row[direction] = _pass(case, ways, device, runs, _backward)
+            if not case.timed.is_joint:
+                row["backward"] = _pass(case, ways, device, runs, _backward)
+            if case.timed.is_joint or case.is_large:
+                row["both"] = _pass(case, ways, device, runs, partial(_backward, is_joint=True))
     return row
 
 
@@ -160,7 +168,7 @@ def _forward(_: Case, way: Run, given: list[Any]) -> tuple[Call, int]:
     return call, size_of((*tensors_of(given), *call()))
 
 
-def _backward(case: Case, way: Run, given: list[Any]) -> tuple[Call, int]:
+def _backward(case: Case, way: Run, given: list[Any], is_joint: bool = False) -> tuple[Call, int]:
     given = following(case, given)
     leaves = [x for x in tensors_of(given) if x.requires_grad]
 
@@ -174,15 +182,14 @@ def _backward(case: Case, way: Run, given: list[Any]) -> tuple[Call, int]:
     ]
 
     def call() -> tuple[Tensor | None, ...]:
-        joint = case.timed.is_joint
-        of = forward() if joint else outputs
+        of = forward() if is_joint else outputs
         found: Any = torch.autograd.grad(
-            of, leaves, grads, retain_graph=not joint, allow_unused=True
+            of, leaves, grads, retain_graph=not is_joint, allow_unused=True
         )
         return tuple(found)
 
     is_ours = way is case.op.operation  # of other ways nobody asks for the bytes
-    read = kept(forward) if is_ours and not case.timed.is_joint else given
+    read = kept(forward) if is_ours and not is_joint else given
     return call, size_of(distinct((*tensors_of(read), *grads, *tensors_of(call()))))
 
 

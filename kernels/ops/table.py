@@ -52,6 +52,8 @@ class Timed(NamedTuple):
             is timed again together with backward.
         is_of_products: Whether its time is that of products of matrices, which grows faster than
             what it reads, so that it is timed on smaller sizes.
+        large: Each gives arguments of a size of its own, which a GPU is timed on as well, forward
+            and backward together too, since what forward keeps is part of the memory they take.
     """
 
     eager: Callable[..., Any]
@@ -60,6 +62,7 @@ class Timed(NamedTuple):
     constants: tuple[int, ...] = ()
     is_joint: bool = False
     is_of_products: bool = False
+    large: tuple[Callable[[], Sequence[Any]], ...] = ()
 
 
 def seeded(seed: int) -> torch.Generator:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +71,32 @@ def test_backward_has_to_read_what_it_kept_and_writes_a_shared_gradient_once(nam
     _, needed = measure._backward(case, case.op.operation, case.given)
     bits = 0 if name == "multiply_relu" else 64 * 256 // 8
     assert needed == tensors * 64 * 256 * 4 + bits
+
+
+def test_large_sizes_are_measured_where_they_are_asked_for_and_both_ways_together():
+    row = OPS["cross_entropy"]
+    assert row.timed is not None
+    assert [make.args for make in _large("cross_entropy")] == [(8192, 128256)]
+    sizes = [(8192, 128256, 1024), (8192, 128256, 4096)]
+    assert [make.args for make in _large("linear_cross_entropy")] == sizes
+    small = row.timed._replace(large=(partial(row.timed.arguments, 4, 3),))
+    op = dataclasses.replace(row, timed=small)
+    precisions = {"FP32": torch.float32, "BF16": torch.bfloat16}
+    given = CPU, [op], [(16, 8)], precisions
+    assert [case.shape for case in measure.cases(*given)] == ["16x128"] * 2
+    cases = list(measure.cases(*given, has_large=True))
+    assert [case.shape for case in cases] == ["16x128"] * 2 + ["4x48"] * 2
+    directions = [
+        [name for name in ("forward", "backward", "both") if name in found]
+        for found in (measure.measured(case, CPU, 1, compiles=False) for case in cases[::2])
+    ]
+    assert directions == [["forward", "backward"], ["forward", "backward", "both"]]
+
+
+def _large(name: str) -> list[partial[Any]]:
+    row = OPS[name].timed
+    assert row is not None
+    return [make for make in row.large if isinstance(make, partial)]
 
 
 def test_a_report_has_times_errors_and_rates_of_both_directions(tmp_path, capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,6 +13,8 @@ from kernels.ops.table import Timed, seeded
 
 CLASSES = 16  # for each column: the vocabulary of a model of that width, 65,536 of 4,096
 TOKENS = 4  # rows for each token of a head, whose products take long
+_LARGE = 8192, 128256  # tokens of a batch, and the vocabulary of Llama 3
+FEATURES = 1024, 4096
 
 
 def _linear(hidden: Tensor, weight: Tensor, labels: Tensor) -> Tensor:
@@ -26,15 +29,21 @@ def _labels(count: int, classes: int) -> Tensor:
     return torch.randint(classes, (count,), generator=seeded(2))
 
 
+def _logits_of(tokens: int, classes: int) -> list[Any]:
+    return [_of(tokens, classes), _labels(tokens, classes)]
+
+
 def _logits(rows: int, columns: int) -> list[Any]:
-    classes = CLASSES * columns
-    return [_of(rows, classes), _labels(rows, classes)]
+    return _logits_of(rows, CLASSES * columns)
 
 
 def _head(rows: int, columns: int) -> list[Any]:
-    tokens, classes = max(1, rows // TOKENS), CLASSES * columns
-    weight = _of(classes, columns, seed=1) / columns**0.5
-    return [_of(tokens, columns), weight, _labels(tokens, classes)]
+    return _head_of(max(1, rows // TOKENS), CLASSES * columns, columns)
+
+
+def _head_of(tokens: int, classes: int, features: int) -> list[Any]:
+    weight = _of(classes, features, seed=1) / features**0.5
+    return [_of(tokens, features), weight, _labels(tokens, classes)]
 
 
 def _pair(rows: int, columns: int) -> list[Any]:
@@ -42,7 +51,12 @@ def _pair(rows: int, columns: int) -> list[Any]:
 
 
 TIMED = {
-    "cross_entropy": Timed(F.cross_entropy, _logits),
-    "linear_cross_entropy": Timed(_linear, _head, is_joint=True, is_of_products=True),
+    "cross_entropy": Timed(F.cross_entropy, _logits, large=(partial(_logits_of, *_LARGE),)),
+    "linear_cross_entropy": Timed(
+        *(_linear, _head),
+        is_joint=True,
+        is_of_products=True,
+        large=tuple(partial(_head_of, *_LARGE, features) for features in FEATURES),
+    ),
     "mse_loss": Timed(F.mse_loss, _pair, constants=(1,)),
 }
