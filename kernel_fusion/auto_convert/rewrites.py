@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, fx
 
 from kernel_fusion.auto_convert.graphs import value_of
-from kernels.ops.library.conv import folded
+from kernels.ops.library.convolved import folded
 from kernels.ops.library.elementwise import add_relu
 from kernels.ops.library.fusion import batch_norm_relu, layer_norm_gelu, layer_norm_relu
 from kernels.ops.library.linear import linear_activation

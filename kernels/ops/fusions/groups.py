@@ -1,7 +1,7 @@
 """Group norm joined with the bias in front of it and ReLU: meaning, gradients, and kernels.
 
-On a GPU the kernels are those of batch norms, where the planes of all samples stand for channels: what a
-group is normed by, and what its gradients follow from, is a sum over its planes.
+On a GPU the kernels are those of batch norms, where the planes of all samples stand for channels:
+what a group is normed by, and what its gradients follow from, is a sum over its planes.
 """
 
 from __future__ import annotations

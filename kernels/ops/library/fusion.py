@@ -8,20 +8,15 @@ arguments, two numbers of each row are kept for backward: its mean and its recip
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
-import torch
 from torch import Tensor
 
-from kernels.ops.autograd import Gradient, Kept
-from kernels.ops.fusions import channels, groups, row_kernels, rows, samples
-from kernels.ops.fusions.arguments import refuses
-from kernels.ops.fusions.channels import Kernels
+from kernels.ops.fusions import channels, groups, norms, row_kernels, rows, samples
 from kernels.ops.fusions.registered import ON_CPU, ON_CUDA, launched, refuses_rows, row_norm
 from kernels.ops.fusions.rows import Norm
 from kernels.ops.fusions.timed import TIMED
-from kernels.ops.registry import LIBRARY, NAMESPACE, fused
+from kernels.ops.registry import LIBRARY, fused
 
 ON_CPU_GROUPS = "group_norm"
 Run = Callable[..., tuple[Tensor, Tensor, Tensor]]  # as rows.reference
@@ -242,73 +237,20 @@ def row_norm_backward(
     ...
 
 
-def _batch_norm(
-    run: Callable[..., tuple[Tensor, Tensor, Tensor]],
-    x: Tensor,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    running_mean: Tensor | None = None,
-    running_var: Tensor | None = None,
-    training: bool = False,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> tuple[Tensor, Tensor, Tensor]:
-    return run(x, weight, bias, running_mean, running_var, training, eps)
-
-
-def _update(arguments: Sequence[Any], results: tuple[Tensor, Tensor, Tensor]) -> Tensor:
-    """Move the running statistics towards those of a batch; y alone."""
-    x, _, _, running_mean, running_var, training, momentum, eps = arguments
-    y, mean, inverse = results
-    if training and running_mean is not None:
-        count = x.numel() // x.shape[1]
-        with torch.no_grad():
-            var = (inverse.square().reciprocal() - eps) * (count / (count - 1))
-            running_mean.lerp_(mean.to(running_mean.dtype), momentum)
-            running_var.lerp_(var.to(running_var.dtype), momentum)
-    return y
-
-
-def _save(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
-    return [*arguments[:3], *results[1:]]
-
-
-def _batch_norm_backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-    training, _, eps = kept.options[5:]
-    found = iter(
-        getattr(torch.ops, NAMESPACE).batch_norm_relu_backward(grad, *kept.tensors, training, eps)
-    )
-    dx, *of_parameters = (next(found) if x is not None else None for x in kept.tensors[:3])
-    return [dx, *of_parameters, *(None,) * 5]
-
-
-def _by(kernels: Callable[..., Kernels], run: Callable[..., Any]) -> Callable[..., Any]:
-    """What launches `run` of kernels.ops.fusions.channels, with the kernels of a kind of device."""
-
-    def launch_with(launch: Any, *args: Any) -> Any:
-        return run(functools.partial(kernels, launch), *args)
-
-    return launch_with
-
-
-def _refuses(**arguments: Any) -> str:
-    return refuses(arguments["x"])
-
-
 @fused(
     ON_CPU,
-    reference=functools.partial(_batch_norm, channels.reference),
+    reference=functools.partial(norms.batch_norm, channels.reference),
     samples=samples.of_channels,
-    launch_cpu=launched(_batch_norm, _by(channels.on_cpu, channels.forward)),
-    launch_cuda=launched(_batch_norm, _by(channels.on_cuda, channels.forward)),
+    launch_cpu=launched(norms.batch_norm, norms.by(channels.on_cpu, channels.forward)),
+    launch_cuda=launched(norms.batch_norm, norms.by(channels.on_cuda, channels.forward)),
     cuda=ON_CUDA,
     family=LIBRARY,
     tolerance_scale=8,
-    save=_save,
-    backward=_batch_norm_backward,
+    save=norms.save_batch,
+    backward=norms.batch_norm_backward,
     statistics=2,
-    refuses=_refuses,
-    finish=_update,
+    refuses=norms.refuses_dtype,
+    finish=norms.update_statistics,
     timed=TIMED,
 )
 def batch_norm_relu(
@@ -350,13 +292,13 @@ def batch_norm_relu(
     ON_CPU,
     reference=channels.reference_backward,
     samples=samples.of_channel_gradients,
-    launch_cpu=_by(channels.on_cpu, channels.backward),
-    launch_cuda=_by(channels.on_cuda, channels.backward),
+    launch_cpu=norms.by(channels.on_cpu, channels.backward),
+    launch_cuda=norms.by(channels.on_cuda, channels.backward),
     cuda=ON_CUDA,
     family=LIBRARY,
     tolerance_scale=64,
     derived=("mean", "inverse"),
-    refuses=_refuses,
+    refuses=norms.refuses_dtype,
 )
 def batch_norm_relu_backward(
     grad: Tensor,
@@ -389,54 +331,20 @@ def batch_norm_relu_backward(
     ...
 
 
-def _group_norm(
-    run: Callable[..., tuple[Tensor, Tensor]],
-    x: Tensor,
-    shift: Tensor | None,
-    groups: int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-) -> tuple[Tensor, Tensor]:
-    return run(x, shift, groups, weight, bias, eps)
-
-
-def _save_groups(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
-    x, shift, _, weight, bias, _ = arguments
-    return [x, shift, weight, bias, results[1]]
-
-
-def _group_norm_backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-    x, shift, weight, bias, of_planes = kept.tensors
-    found = iter(
-        getattr(torch.ops, NAMESPACE).group_norm_relu_backward(
-            grad, x, shift, kept.options[2], weight, bias, of_planes, kept.options[5]
-        )
-    )
-    dx, of_shift, of_weight, of_bias = (
-        next(found) if each is not None else None for each in (x, shift, weight, bias)
-    )
-    return [dx, of_shift, None, of_weight, of_bias, None]
-
-
-def _first(_given: Sequence[Any], results: Sequence[Tensor]) -> Tensor:
-    return results[0]
-
-
 @fused(
     ON_CPU_GROUPS,
-    reference=functools.partial(_group_norm, groups.reference),
+    reference=functools.partial(norms.group_norm, groups.reference),
     samples=samples.of_groups,
-    launch_cpu=launched(_group_norm, groups.forward_on_cpu),
-    launch_cuda=launched(_group_norm, groups.forward_on_cuda),
+    launch_cpu=launched(norms.group_norm, groups.forward_on_cpu),
+    launch_cuda=launched(norms.group_norm, groups.forward_on_cuda),
     cuda=ON_CUDA,
     family=LIBRARY,
     tolerance_scale=8,
-    save=_save_groups,
-    backward=_group_norm_backward,
+    save=norms.save_groups,
+    backward=norms.group_norm_backward,
     statistics=1,
-    finish=_first,
-    refuses=_refuses,
+    finish=norms.first,
+    refuses=norms.refuses_dtype,
     timed=TIMED,
 )
 def group_norm_relu(
@@ -478,7 +386,7 @@ def group_norm_relu(
     family=LIBRARY,
     tolerance_scale=64,
     derived=("kept",),
-    refuses=_refuses,
+    refuses=norms.refuses_dtype,
 )
 def group_norm_relu_backward(
     grad: Tensor,

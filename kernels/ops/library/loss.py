@@ -14,9 +14,8 @@ from torch import Tensor
 from kernels.ops.autograd import Gradient, Kept
 from kernels.ops.elements.functions import TYPES
 from kernels.ops.launcher import CpuLauncher, CudaLauncher, without_autocast
-from kernels.ops.losses import linear, rows, samples, scaling, squares
+from kernels.ops.losses import linear, operations, rows, samples, scaling, squares
 from kernels.ops.losses.linear import BIAS, HIDDEN, WEIGHT, Head
-from kernels.ops.losses.rows import Kernels, Labels
 from kernels.ops.losses.timed import TIMED
 from kernels.ops.registry import LIBRARY, fused
 
@@ -52,94 +51,6 @@ _COMMON: dict[str, Any] = {
     "refuses": _refuses,
     "timed": TIMED,
 }
-
-
-def _cross_entropy(
-    kernels: Kernels | None,
-    logits: Tensor,
-    labels: Tensor,
-    ignore_index: int = -100,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-    weight: Tensor | None = None,
-    dtype: torch.dtype | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
-    given = Labels(labels, weight, ignore_index, label_smoothing)
-    rows.check("cross_entropy", logits, given, reduction)
-    rows.check_loss("cross_entropy", dtype or logits.dtype)
-    found = rows.computed(kernels, logits, given)
-    loss, divisor = rows.reduced(kernels, found.losses, given, reduction, dtype or logits.dtype)
-    return loss, found.lse, divisor
-
-
-def _cross_entropy_backward(
-    kernels: Kernels | None,
-    grad: Tensor,
-    logits: Tensor,
-    labels: Tensor,
-    lse: Tensor,
-    divisor: Tensor,
-    ignore_index: int = -100,
-    label_smoothing: float = 0.0,
-    weight: Tensor | None = None,
-) -> Tensor:
-    given = Labels(labels, weight, ignore_index, label_smoothing)
-    rows.check("cross_entropy_backward", logits, given, "none")
-    if grad.numel() not in (1, labels.numel()):
-        raise ValueError(
-            f"cross_entropy_backward: grad has the shape {list(grad.shape)}; expected [] or "
-            f"{list(labels.shape)}"
-        )
-    into = logits.new_empty(logits.shape)
-    found = rows.computed(kernels, logits, given, grad.reshape(-1), divisor, lse, into).gradient
-    return into if found is None else found
-
-
-def _linear_cross_entropy(
-    kernels: Kernels | None,
-    hidden: Tensor,
-    weight: Tensor,
-    labels: Tensor,
-    bias: Tensor | None = None,
-    ignore_index: int = -100,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-    chunk_size: int = 0,
-    dtype: torch.dtype | None = None,
-    wanted: int = 0,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    head, given = Head(hidden, weight, bias), Labels(labels, None, ignore_index, label_smoothing)
-    linear.check(head, given, reduction, chunk_size)
-    rows.check_loss("linear_cross_entropy", dtype or hidden.dtype)
-    if linear.keeps_logits(head, labels.numel(), wanted, chunk_size):
-        found = linear.at_once(kernels, head, given)
-    else:
-        found = linear.by_chunks(kernels, head, given, None, wanted, chunk_size)
-    loss, divisor = rows.reduced(kernels, found.losses, given, reduction, dtype or hidden.dtype)
-    return loss, divisor, *found[1:]
-
-
-def _linear_cross_entropy_backward(
-    kernels: Kernels | None,
-    grads: Tensor,
-    hidden: Tensor,
-    weight: Tensor,
-    labels: Tensor,
-    bias: Tensor | None = None,
-    ignore_index: int = -100,
-    label_smoothing: float = 0.0,
-    chunk_size: int = 0,
-    wanted: int = 0,
-) -> tuple[Tensor, Tensor, Tensor]:
-    head, given = Head(hidden, weight, bias), Labels(labels, None, ignore_index, label_smoothing)
-    linear.check(head, given, "none", chunk_size)
-    if grads.shape not in ((1,), (labels.numel(),)):
-        raise ValueError(
-            f"linear_cross_entropy_backward: grads has the shape {list(grads.shape)}; expected [1] "
-            f"or {[labels.numel()]}"
-        )
-    found = linear.by_chunks(kernels, head, given, grads, wanted, chunk_size)
-    return found.hidden, found.weight, found.bias
 
 
 def _save_cross_entropy(
@@ -262,7 +173,7 @@ def _loss_alone(_given: Sequence[Any], results: Any) -> Tensor:
 
 @fused(
     ON_CPU,
-    **_ways(_cross_entropy),
+    **_ways(operations.cross_entropy),
     **_COMMON,
     samples=samples.of_logits,
     save=_save_cross_entropy,
@@ -311,7 +222,7 @@ def cross_entropy(
 
 @fused(
     ON_CPU,
-    **_ways(_cross_entropy_backward),
+    **_ways(operations.cross_entropy_backward),
     **_COMMON,
     samples=samples.of_backward,
     derived=("lse", "divisor"),
@@ -350,7 +261,7 @@ def cross_entropy_backward(
 
 @fused(
     ON_CPU,
-    **_ways(_linear_cross_entropy),
+    **_ways(operations.linear_cross_entropy),
     **_COMMON,
     samples=samples.of_heads,
     save=_save_head,
@@ -410,7 +321,7 @@ def linear_cross_entropy(
 
 @fused(
     ON_CPU,
-    **_ways(_linear_cross_entropy_backward),
+    **_ways(operations.linear_cross_entropy_backward),
     **_COMMON,
     samples=samples.of_heads_backward,
     tolerance_scale=4,

@@ -70,7 +70,7 @@ MUTANTS = (
     ),
     Mutant(
         "weights of FP16 are rounded with the norm in them",
-        "kernels/ops/library/conv.py",
+        "kernels/ops/library/convolved.py",
         "    if training or x.dtype in (torch.float16, torch.bfloat16):",
         "    if training:",
         (f"{COMPOSED}::test_it_computes_what_its_reference_computes",),

@@ -120,7 +120,7 @@ MUTANTS = (
     ),
     Mutant(
         "a pass over a convolution's result adds its bias alone",
-        "kernels/ops/library/conv.py",
+        "kernels/ops/library/convolved.py",
         "pointwise_bias is not None and _bias_is_apart(x):",
         "False:",
         (f"{COMPOSED}::test_where_a_bias_is_a_pass_of_its_own_it_is_that_of_the_activation",),
@@ -143,7 +143,7 @@ MUTANTS = (
     ),
     Mutant(
         "a batch norm in evaluation leaves out the bias of its convolution",
-        "kernels/ops/library/conv.py",
+        "kernels/ops/library/convolved.py",
         "mean = running_mean if bias is None else running_mean - bias",
         "mean = running_mean",
         (f"{COMPOSED}::test_where_a_bias_is_a_pass_of_its_own_it_is_that_of_the_activation",),
@@ -171,7 +171,7 @@ MUTANTS = (
     ),
     Mutant(
         "the running variance is that of the batch alone",
-        "kernels/ops/library/fusion.py",
+        "kernels/ops/fusions/norms.py",
         " * (count / (count - 1))",
         "",
         (f"{FUSION}::test_running_statistics_move_as_pytorchs",),
@@ -241,7 +241,7 @@ MUTANTS = (
     ),
     Mutant(
         "on the CPU a convolution's bias is left to nobody where a group norm follows",
-        "kernels/ops/library/conv.py",
+        "kernels/ops/library/convolved.py",
         "of_conv, shift = (None, bias) if _bias_is_apart(x) else (bias, None)",
         "of_conv, shift = (None, bias) if _bias_is_apart(x) else (None, None)",
         (f"{COMPOSED}::test_a_group_norm_with_gradients_is_joined_with_relu",),

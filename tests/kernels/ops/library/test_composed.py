@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import kernel_fusion as kf
 from kernels.ops.autograd import tensors_of
-from kernels.ops.library import conv, linear
+from kernels.ops.library import conv, convolved, linear
 from kernels.ops.registry import OPS, prepare
 
 ROWS = [op for op in OPS.values() if op.group in ("linear", "conv")]
@@ -251,7 +251,7 @@ class Biases(TorchDispatchMode):
     "name", ["conv2d_bn_relu", "depthwise_pointwise_conv", "grouped_conv_norm"]
 )
 def test_where_a_bias_is_a_pass_of_its_own_it_is_that_of_the_activation(name, monkeypatch):
-    monkeypatch.setattr(conv, "_bias_is_apart", lambda _: True)
+    monkeypatch.setattr(convolved, "_bias_is_apart", lambda _: True)
     op = OPS[name]
     image, channels = conv.normal(0, 2, 4, 6, 5), conv.normal(2, 6)
     norm = channels + 1, channels, channels.clone(), channels.square() + 1, False, 0.1, 1e-5
@@ -283,14 +283,14 @@ def test_where_a_bias_is_a_pass_of_its_own_it_is_that_of_the_activation(name, mo
     ],
 )
 def test_where_a_bias_is_a_pass_of_its_own_its_gradient_is_summed_by_ours(name, sums, monkeypatch):
-    monkeypatch.setattr(conv, "_bias_is_apart", lambda _: True)
+    monkeypatch.setattr(convolved, "_bias_is_apart", lambda _: True)
     summed: list[torch.Size] = []
 
     def record(grad: Tensor) -> Tensor:
         summed.append(grad.shape)
         return grad.sum((0, 2, 3))
 
-    monkeypatch.setattr(conv, "channel_bias_backward", record)
+    monkeypatch.setattr(convolved, "channel_bias_backward", record)
     image, channels = conv.normal(0, 2, 4, 6, 5).double(), conv.normal(2, 6).double()
     kernel, grouped = conv.normal(1, 6, 4, 3, 3).double(), conv.normal(1, 6, 2, 3, 3).double()
     parts = conv.normal(1, 4, 1, 3, 3).double(), conv.normal(3, 6, 4, 1, 1).double()
@@ -333,8 +333,8 @@ def test_a_group_norm_with_gradients_is_joined_with_relu(dtype, apart_from_norm,
         joined.append(args[1])
         return kf.ops.group_norm_relu(*args)
 
-    monkeypatch.setattr(conv, "_bias_is_apart", lambda _: apart_from_norm)
-    monkeypatch.setattr(conv, "group_norm_relu", record)
+    monkeypatch.setattr(convolved, "_bias_is_apart", lambda _: apart_from_norm)
+    monkeypatch.setattr(convolved, "group_norm_relu", record)
     found = []
     for run, wide in ((op.operation, False), (op.reference, False), (op.reference, True)):
         x, weight, bias, *norm = (x.double() for x in leaves) if wide else leaves

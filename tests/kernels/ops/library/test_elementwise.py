@@ -504,7 +504,9 @@ def test_the_slope_of_tanh_loses_no_digit_where_it_is_small(device):
     x = torch.linspace(-20, 20, 4001, device=device).requires_grad_()
     (found,) = torch.autograd.grad(kf.ops.mul_tanh(x, torch.ones_like(x)).sum(), x)
     exact = x.double().cosh().square().reciprocal()
-    torch.testing.assert_close(found.double(), exact, rtol=5e-7 if device == "cpu" else 5e-6, atol=0)
+    torch.testing.assert_close(
+        found.double(), exact, rtol=5e-7 if device == "cpu" else 5e-6, atol=0
+    )
 
 
 def test_the_slope_of_gelu_on_a_cpu_errs_less_than_two_ten_millionths():

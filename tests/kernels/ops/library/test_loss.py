@@ -15,7 +15,7 @@ import kernel_fusion as kf
 from kernels.jit import build
 from kernels.ops.launcher import CpuLauncher
 from kernels.ops.library import loss
-from kernels.ops.losses import linear, rows
+from kernels.ops.losses import linear, operations, rows
 from kernels.ops.registry import OPS, prepare
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
@@ -155,7 +155,7 @@ def test_shifted_logits_are_read_where_they_lie(device):
 def test_cross_entropy_keeps_nothing_of_the_size_of_logits():
     x, labels = normal(0, 3, 6, 400)[:, :-1], labels_of(400, 3, 5)
     with Largest(x) as seen:
-        loss._cross_entropy(on_cpu(), x, labels)
+        operations.cross_entropy(on_cpu(), x, labels)
     assert seen.elements == labels.numel()
 
 
@@ -238,8 +238,8 @@ def test_all_logits_are_never_in_memory(monkeypatch, bias):
     hidden, weight = normal(0, rows, features), normal(1, classes, features)
     given = hidden, weight, labels_of(classes, rows), normal(2, classes) if bias else None
     with Largest(*given) as seen:
-        loss._linear_cross_entropy(on_cpu(), *given, wanted=7 if bias else 3)
-        loss._linear_cross_entropy_backward(
+        operations.linear_cross_entropy(on_cpu(), *given, wanted=7 if bias else 3)
+        operations.linear_cross_entropy_backward(
             on_cpu(), torch.ones(rows), *given, wanted=7 if bias else 3
         )
     assert seen.elements == rows * classes // linear.PARTS
@@ -262,10 +262,10 @@ def test_the_gradient_of_a_wide_weight_is_written_for_few_chunks(monkeypatch, wa
     monkeypatch.setattr(linear, "FEWEST_ON_CPU", 1)
     hidden, weight, labels = normal(0, 160, 128), normal(1, 2000, 128), labels_of(2000, 160)
     with Largest(hidden, weight, labels) as seen:
-        loss._linear_cross_entropy(on_cpu(), hidden, weight, labels, wanted=wanted)
+        operations.linear_cross_entropy(on_cpu(), hidden, weight, labels, wanted=wanted)
     assert seen.elements == (weight.numel() if wanted == linear.WEIGHT else chunk * 2000)
     with Written(weight.shape) as written:
-        loss._linear_cross_entropy(on_cpu(), hidden, weight, labels, wanted=wanted)
+        operations.linear_cross_entropy(on_cpu(), hidden, weight, labels, wanted=wanted)
     assert written.times == (160 // chunk if wanted == linear.WEIGHT else 0)
 
 

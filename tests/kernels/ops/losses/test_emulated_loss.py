@@ -11,16 +11,15 @@ import torch
 from torch import Tensor
 
 from kernels.ops.autograd import tensors_of
-from kernels.ops.library import loss
-from kernels.ops.losses import rows, scaling, squares
+from kernels.ops.losses import operations, rows, scaling, squares
 from kernels.ops.registry import OPS
 from tests.kernels.ops.emulated import Launcher, built_or_skipped
 
 RUNS = {
-    "cross_entropy": loss._cross_entropy,
-    "cross_entropy_backward": loss._cross_entropy_backward,
-    "linear_cross_entropy": loss._linear_cross_entropy,
-    "linear_cross_entropy_backward": loss._linear_cross_entropy_backward,
+    "cross_entropy": operations.cross_entropy,
+    "cross_entropy_backward": operations.cross_entropy_backward,
+    "linear_cross_entropy": operations.linear_cross_entropy,
+    "linear_cross_entropy_backward": operations.linear_cross_entropy_backward,
 }
 SQUARES = {"mse_loss": squares.on_cuda, "mse_loss_backward": squares.gradient_on_cuda}
 DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)

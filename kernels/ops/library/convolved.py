@@ -1,0 +1,313 @@
+"""Convolutions with what surrounds them, made of PyTorch's and of operations of the table.
+
+Each stands beside its reference, PyTorch's calls one after another.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from kernels.driver.context import ensure_context
+from kernels.ops.direct import is_watched
+from kernels.ops.fusions.arguments import TYPES
+from kernels.ops.library.elementwise import add_relu, gelu_dropout
+from kernels.ops.library.fusion import batch_norm_relu, group_norm_relu
+from kernels.ops.library.linear import ACTIVATIONS, check_activation, check_alike, needs_gradient
+from kernels.ops.library.reduction import channel_bias_backward
+from kernels.ops.transformer_reference.philox import kept_elements, kept_scale
+
+Sizes = list[int] | None  # of height and width; None is what nn.Conv2d has by default
+
+
+def folded(
+    weight: Tensor,
+    bias: Tensor | None,
+    bn_weight: Tensor | None,
+    bn_bias: Tensor | None,
+    mean: Tensor,
+    var: Tensor,
+    eps: float,
+) -> tuple[Tensor, Tensor]:
+    """The weights and the bias of a convolution that has a batch norm in inference in it.
+
+    Args:
+        weight: [out, ...].
+        bias: [out] or None.
+        bn_weight: [out] or None for ones.
+        bn_bias: [out] or None for zeros.
+        mean: [out], the running mean.
+        var: [out], the running variance.
+        eps: Of the batch norm.
+    """
+    scale = torch.rsqrt(var + eps)
+    scale = scale if bn_weight is None else scale * bn_weight
+    shift = (-mean if bias is None else bias - mean) * scale
+    shift = shift if bn_bias is None else shift + bn_bias
+    return weight * scale.view(-1, *(1,) * (weight.dim() - 1)), shift
+
+
+def _conv2d(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sizes = None,
+    padding: Sizes = None,
+    dilation: Sizes = None,
+    groups: int = 1,
+) -> Tensor:
+    return F.conv2d(x, weight, bias, stride or 1, padding or 0, dilation or 1, groups)
+
+
+def _convolved(x: Tensor, weight: Tensor, bias: Tensor | None, *sizes: Any) -> Tensor:
+    """As `_conv2d`."""
+    if bias is None or not _sums_bias_itself(x, bias):
+        return _conv2d(x, weight, bias, *sizes)
+    y = _conv2d(x, weight, bias.detach(), *sizes)
+    # PyTorch gives no types to what this returns.
+    return cast("Tensor", _BiasGradient.apply(y, bias))  # pyright: ignore[reportUnknownMemberType]
+
+
+def _sums_bias_itself(x: Tensor, bias: Tensor) -> bool:
+    """Whether the gradient of a bias is summed here: around cuDNN PyTorch's sum is a slow one.
+
+    A compiler makes one of its own, and transforms of torch.func know PyTorch's.
+    """
+    return _bias_is_apart(x) and needs_gradient(bias) and not is_watched()
+
+
+class _BiasGradient(torch.autograd.Function):
+    """What a convolution gave, as what follows from its bias as well."""
+
+    @staticmethod
+    def forward(ctx: Any, y: Tensor, _bias: Tensor) -> Tensor:
+        ctx.mark_dirty(y)  # or else it would be a view, which nobody may write to
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None]:
+        ensure_context(grads)
+        return grads[0], channel_bias_backward(grads[0]) if ctx.needs_input_grad[1] else None
+
+
+def _check(
+    what: str,
+    x: Tensor,
+    weight: Tensor,
+    groups: int,
+    name: str = "weight",
+    /,
+    **others: Tensor | None,
+) -> None:
+    if x.dim() != 4 or weight.dim() != 4 or weight.shape[1] * groups != x.shape[1]:
+        raise ValueError(
+            f"{what}: {name} has the shape {list(weight.shape)}; expected [out, in / groups, "
+            f"height, width] for {groups} groups of {list(x.shape)}"
+        )
+    check_alike(what, x, **{name: weight}, **others)
+    for other, each in others.items():
+        if each is not None and each.shape != weight.shape[:1]:
+            raise ValueError(
+                f"{what}: {other} has the shape {list(each.shape)}; expected [{weight.shape[0]}]"
+            )
+
+
+def _groups(sizes: tuple[Any, ...]) -> int:
+    return sizes[3] if len(sizes) > 3 else 1
+
+
+def _bias_is_apart(x: Tensor) -> bool:
+    """Whether PyTorch adds the bias of a convolution in a pass of its own: around cuDNN it does."""
+    return x.is_cuda
+
+
+def _activated(x: Tensor, activation: str) -> Tensor:
+    """Of a result that nothing else reads."""
+    if activation == "relu" and not needs_gradient(x):
+        return torch.relu_(x)
+    return ACTIVATIONS[activation](x)
+
+
+def conv2d_bn_relu(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    bn_weight: Tensor | None,
+    bn_bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+    *sizes: Any,
+) -> Tensor:
+    """What runs for kernels.ops.library.conv.conv2d_bn_relu."""
+    per_channel: dict[str, Tensor | None] = {
+        "bias": bias,
+        "bn_weight": bn_weight,
+        "bn_bias": bn_bias,
+    }
+    per_channel |= {"running_mean": running_mean, "running_var": running_var}
+    _check("conv2d_bn_relu", x, weight, _groups(sizes), **per_channel)
+    followed = needs_gradient(x, weight, bias, bn_weight, bn_bias)
+    if not training and x.dtype == torch.float32 and _bias_is_apart(x) and not followed:
+        mean = running_mean if bias is None else running_mean - bias
+        norm = bn_weight, bn_bias, mean, running_var, False, momentum, eps
+        return cast("Tensor", batch_norm_relu(_convolved(x, weight, None, *sizes), *norm))
+    if training or x.dtype in (torch.float16, torch.bfloat16):
+        # In these types, weights with the norm in them would be rounded once more.
+        norm = bn_weight, bn_bias, running_mean, running_var
+        given = _convolved(x, weight, bias, *sizes), *norm, training, momentum, eps
+        return cast("Tensor", batch_norm_relu(*given))  # statistics are the dispatcher's alone
+    kernel, shift = folded(weight, bias, bn_weight, bn_bias, running_mean, running_var, eps)
+    if followed:
+        return add_relu(_convolved(x, kernel, None, *sizes), shift.view(-1, 1, 1))
+    return torch.relu_(_convolved(x, kernel, shift, *sizes))
+
+
+def conv2d_bn_relu_reference(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    bn_weight: Tensor | None,
+    bn_bias: Tensor | None,
+    mean: Tensor,
+    var: Tensor,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+    *sizes: Any,
+) -> Tensor:
+    """PyTorch's calls one after another."""
+    y = _conv2d(x, weight, bias, *sizes)
+    return torch.relu(F.batch_norm(y, mean, var, bn_weight, bn_bias, training, momentum, eps))
+
+
+def depthwise_pointwise_conv(
+    x: Tensor,
+    depthwise: Tensor,
+    pointwise: Tensor,
+    depthwise_bias: Tensor | None = None,
+    pointwise_bias: Tensor | None = None,
+    activation: str = "none",
+    *sizes: Any,
+) -> Tensor:
+    """What runs for kernels.ops.library.conv.depthwise_pointwise_conv."""
+    what = "depthwise_pointwise_conv"
+    check_activation(what, activation)
+    channels = x.shape[1] if x.dim() == 4 else 1
+    _check(what, x, depthwise, channels, "depthwise", depthwise_bias=depthwise_bias)
+    middle = x.new_empty(0, depthwise.shape[0], 1, 1)
+    _check(what, middle, pointwise, 1, "pointwise", pointwise_bias=pointwise_bias)
+    y = _convolved(x, depthwise, depthwise_bias, *_by_channel(x, sizes))
+    if activation == "relu" and pointwise_bias is not None and _bias_is_apart(x):
+        return add_relu(F.conv2d(y, pointwise), pointwise_bias.view(-1, 1, 1))
+    return _activated(_convolved(y, pointwise, pointwise_bias), activation)
+
+
+def _by_channel(x: Tensor, sizes: tuple[Any, ...]) -> tuple[Any, ...]:
+    stride, padding, dilation = (*sizes, None, None, None)[:3]
+    return stride, padding, dilation, x.shape[1]
+
+
+def depthwise_pointwise_reference(
+    x: Tensor,
+    depthwise: Tensor,
+    pointwise: Tensor,
+    depthwise_bias: Tensor | None = None,
+    pointwise_bias: Tensor | None = None,
+    activation: str = "none",
+    *sizes: Any,
+) -> Tensor:
+    """PyTorch's calls one after another."""
+    y = _conv2d(x, depthwise, depthwise_bias, *_by_channel(x, sizes))
+    return ACTIVATIONS[activation](F.conv2d(y, pointwise, pointwise_bias))
+
+
+def conv2d_gelu_dropout(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    p: float = 0.5,
+    training: bool = True,
+    state: Tensor | None = None,
+    *sizes: Any,
+) -> Tensor:
+    """What runs for kernels.ops.library.conv.conv2d_gelu_dropout."""
+    _check("conv2d_gelu_dropout", x, weight, _groups(sizes), bias=bias)
+    return gelu_dropout(_convolved(x, weight, bias, *sizes), p, training, state)
+
+
+def conv2d_gelu_dropout_reference(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    p: float = 0.5,
+    training: bool = True,
+    state: Tensor | None = None,
+    *sizes: Any,
+) -> Tensor:
+    """PyTorch's calls one after another."""
+    y = F.gelu(_conv2d(x, weight, bias, *sizes))
+    if not training or state is None:
+        return y
+    return y * kept_elements(state, y.numel(), p).view(y.shape) * kept_scale(p)
+
+
+def grouped_conv_norm(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    norm_groups: int,
+    norm_weight: Tensor | None = None,
+    norm_bias: Tensor | None = None,
+    activation: str = "none",
+    eps: float = 1e-5,
+    *sizes: Any,
+) -> Tensor:
+    """What runs for kernels.ops.library.conv.grouped_conv_norm."""
+    what, biases = "grouped_conv_norm", {"norm_weight": norm_weight, "norm_bias": norm_bias}
+    check_activation(what, activation)
+    _check(what, x, weight, _groups(sizes), bias=bias, **biases)
+    if norm_groups < 1 or weight.shape[0] % norm_groups:
+        raise ValueError(
+            f"{what}: norm_groups is {norm_groups}; expected a divisor of {weight.shape[0]}"
+        )
+    if activation == "relu" and _is_joined(x, weight, bias, norm_weight, norm_bias):
+        of_conv, shift = (None, bias) if _bias_is_apart(x) else (bias, None)
+        norm = shift, norm_groups, norm_weight, norm_bias, eps
+        # What is kept is the dispatcher's alone.
+        return cast("Tensor", group_norm_relu(_convolved(x, weight, of_conv, *sizes), *norm))
+    y = _convolved(x, weight, bias, *sizes)
+    return _activated(F.group_norm(y, norm_groups, norm_weight, norm_bias, eps), activation)
+
+
+def _is_joined(x: Tensor, *parameters: Tensor | None) -> bool:
+    """Whether bias, group norm and ReLU are joined here; a compiler joins PyTorch's itself.
+
+    Transforms of torch.func know the gradients of PyTorch's alone. Under autocast its norm is in
+    FP32, and not in the dtype of the convolution.
+    """
+    is_seen = is_watched() if needs_gradient(x, *parameters) else torch.compiler.is_compiling()
+    lies_so = all(each is None or each.is_contiguous() for each in (x, *parameters))
+    fits = x.dtype in TYPES and x.numel() > 0 and lies_so
+    return fits and not is_seen and not torch.is_autocast_enabled(x.device.type)
+
+
+def grouped_conv_norm_reference(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    norm_groups: int,
+    norm_weight: Tensor | None = None,
+    norm_bias: Tensor | None = None,
+    activation: str = "none",
+    eps: float = 1e-5,
+    *sizes: Any,
+) -> Tensor:
+    """PyTorch's calls one after another."""
+    y = _conv2d(x, weight, bias, *sizes)
+    return ACTIVATIONS[activation](F.group_norm(y, norm_groups, norm_weight, norm_bias, eps))
