@@ -125,7 +125,8 @@ STYLEFORGE_EXPORT int styleforge_row_norm_backward_cpu(
                                                         inner, width, from + width);
             });
             if (!centered) means.inner = 0;
-            if (added != nullptr) prefetch_row(static_cast<const T*>(added) + at, width);
+            if (added != nullptr && !streams)
+                prefetch_row(static_cast<const T*>(added) + at, width);
             const R* const a =
                 added ? in_loops(static_cast<const T*>(added) + at, more, width) : nullptr;
             T* const to = static_cast<T*>(dx) + at;

@@ -151,13 +151,15 @@ void row_gradient(const float* __restrict inner, const float* __restrict x, Mome
         for (int64_t i = 0; i < width; ++i) out[i] = R(own(i));
 }
 
-// The same past the caches, of rows that can be streamed; begins to load `next_grad`.
+// The same past the caches, of rows that can be streamed; begins to load `next_grad`, and the row
+// behind `added`.
 template <typename T>
 void stream_gradient(const float* inner, const float* x, Moments of, Means means,
                      const float* added, float* out, int64_t width, const T* next_grad) {
     alignas(64) float piece[kPiece];
     for (int64_t i = 0; i < width; i += kPiece) {
         prefetch_row(next_grad + i, kPiece);
+        if (added != nullptr) prefetch_row(added + width + i, kPiece);
         row_gradient(inner + i, x + i, of, means, added ? added + i : added, piece, kPiece);
         stream(out + i, piece);
     }
