@@ -22,7 +22,7 @@ def test_what_ships_is_found():
     on_cpu = [name for name, each in LIBRARIES.items() if each.cpu]
     on_gpu = [name for name, each in LIBRARIES.items() if each.cuda]
     assert on_cpu == [
-        *("attention_parts", "elementwise", "fusion", "instance_norm"),
+        *("attention_parts", "elementwise", "fusion", "group_norm", "instance_norm"),
         *("loss", "model_inputs", "optim", "reduction", "smoothing", "texture"),
     ]
     assert {"library", "network", "operations", "transformer"} < set(on_gpu)
