@@ -6,6 +6,7 @@
 #include "include/common/with_type.cuh"
 #include "include/fusion/activations.h"
 #include "include/fusion/channels.cuh"
+#include "include/fusion/held_norm.cuh"
 #include "include/fusion/row_norm.cuh"
 
 // y = activation(norm(x + residual) * weight + bias), total = x + residual. [rows, width]; weight
@@ -353,7 +354,8 @@ extern "C" __global__ void __launch_bounds__(256)
 
 // Of the gradients of planes that styleforge_channels_sums left: means, [4, planes], of which
 // styleforge_channels_gradient takes the first two, and of_parameters, [3, channels], the gradients
-// of weight, bias and shift. A block is of a group of all samples.
+// of weight, bias and shift. With no `partial`, the means are those of styleforge_slabs_gradient. A block
+// is of a group of all samples.
 extern "C" __global__ void __launch_bounds__(512)
     styleforge_groups_gradients(const float* partial, const float* kept, float* means,
                                 float* of_parameters, long long splits, long long samples,
@@ -365,7 +367,7 @@ extern "C" __global__ void __launch_bounds__(512)
     const float *const inverse = kept + planes, *const weight = kept + 2 * planes;
     const float* const normed = kept + 4 * planes;
     float *const of_weight = means + 2 * planes, *const of_bias = means + 3 * planes;
-    for (long long n = warp; n < samples; n += warps) {
+    for (long long n = warp; n < samples && partial != nullptr; n += warps) {
         const long long first = n * channels + channel;
         float totals[2] = {};
         for (long long k = lane; k < of_group; k += 32) {
@@ -446,5 +448,33 @@ extern "C" __global__ void __launch_bounds__(256, 4)
             for (int k = 0; k < kCount; ++k) g[k] = of_channel(first + k * step).at(g[k], v[k]);
             store<kCount>(to + at, g);
         });
+    });
+}
+
+// y = relu(norm(x + shift) * weight + bias) of channels or groups, which are read once.
+extern "C" __global__ void __launch_bounds__(styleforge::fusion::kHeldThreads, 2)
+    styleforge_slabs_relu(const StyleforgeSlabs p) {
+    using namespace styleforge;
+    __shared__ fusion::HeldShared shared;
+    by_type(p.type, [&](auto element) {
+        using T = decltype(element);
+        if (p.group > 0)
+            fusion::hold<fusion::HeldForward<T, true>>(p, shared);
+        else
+            fusion::hold<fusion::HeldForward<T, false>>(p, shared);
+    });
+}
+
+// The gradient of styleforge_slabs_relu by x, and sums that those of its parameters follow from.
+extern "C" __global__ void __launch_bounds__(styleforge::fusion::kHeldThreads, 2)
+    styleforge_slabs_gradient(const StyleforgeSlabs p) {
+    using namespace styleforge;
+    __shared__ fusion::HeldShared shared;
+    by_type(p.type, [&](auto element) {
+        using T = decltype(element);
+        if (p.group > 0)
+            fusion::hold<fusion::HeldBackward<T, true>>(p, shared);
+        else
+            fusion::hold<fusion::HeldBackward<T, false>>(p, shared);
     });
 }

@@ -143,18 +143,21 @@ class Gpu:
         index: What PyTorch calls it.
         multiprocessors: How many it has.
         major: Of its compute capability.
+        shared: Bytes of shared memory of a multiprocessor.
     """
 
     index: int
     multiprocessors: int
     major: int
+    shared: int = 0
 
     @classmethod
     def of(cls, index: int) -> Gpu:
         """The GPU that PyTorch calls cuda:`index`."""
         cuda: Any = torch.cuda  # PyTorch gives no type to what this returns
         found = cuda.get_device_properties(index)
-        return cls(index, found.multi_processor_count, found.major)
+        shared = found.shared_memory_per_multiprocessor
+        return cls(index, found.multi_processor_count, found.major, shared)
 
 
 class CudaLauncher(Calls):
@@ -189,6 +192,8 @@ class CudaLauncher(Calls):
         threads: int,
         *arguments: Argument,
         overlap: bool = False,
+        shared: int = 0,
+        cooperative: bool = False,
     ) -> None:
         """Launch a kernel of a DriverLibrary: `extern "C" __global__ void kernel(arguments...)`.
 
@@ -201,7 +206,10 @@ class CudaLauncher(Calls):
                 is. The kernel has to declare these types: the driver copies as many bytes as it
                 declares.
             overlap: Whether it may start before the kernel ahead of it has ended, for which it
-                waits by pdl_wait(); the same in every call with the same `threads`.
+                waits by pdl_wait(); the same in every call with the same `threads`, as what
+                follows.
+            shared: Bytes of dynamic shared memory of a block.
+            cooperative: Whether blocks wait for one another, so that all of them run at once.
 
         Raises:
             AttributeError: The library has no such kernel.
@@ -218,8 +226,9 @@ class CudaLauncher(Calls):
             if source is None:
                 raise AttributeError(f"the library has no kernel {kernel}")
             found = library.kernel(
-                source, kernel, threads, overlap=overlap, arguments=len(arguments)
-            )
+                source, kernel, threads, shared, overlap=overlap, cooperative=cooperative,
+                arguments=len(arguments),
+            )  # fmt: skip
             self._kernels[kernel, threads] = found
         if error := found(grid, self.stream, *map(_as_c, arguments)):
             raise RuntimeError(f"{kernel} could not be launched: CUDA error {error}")

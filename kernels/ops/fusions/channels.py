@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from kernels.ops.fusions import held
 from kernels.ops.fusions.arguments import TYPES, check_shape, common_dtype
 from kernels.ops.fusions.channel_passes import Passes
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
@@ -49,18 +50,14 @@ class Kernels(NamedTuple):
     """The functions of a library.
 
     Attributes:
-        statistics: Called with x and eps. Gives FP32 [channels]: the means and the reciprocal
-            deviations.
-        relu: Called with x, four FP32 tensors of channels, what x is normed by, weight and bias,
-            and what it writes.
-        evaluate: As `relu`, with variances in place of the reciprocal deviations, and called with
-            eps. Gives FP32 [channels]: the means, and the reciprocal deviations.
+        train: Called with x, weight and bias, FP32 of channels, what it writes, and eps. Gives
+            FP32 [channels]: the means of x and the reciprocal deviations, which it norms by.
+        evaluate: As `train`, and called with means and variances, which it norms by, after x.
         backward: Called with grad, x, the four, what it writes, and whether the statistics follow
             from x. Gives FP32 [2, channels]: the gradients of weight and bias.
     """
 
-    statistics: Callable[[Tensor, float], tuple[Tensor, Tensor]]
-    relu: Callable[..., None]
+    train: Callable[..., tuple[Tensor, Tensor]]
     evaluate: Callable[..., tuple[Tensor, Tensor]]
     backward: Callable[..., Tensor]
 
@@ -205,11 +202,11 @@ def forward(
     run, x = kernels(layout, x.dtype), x.contiguous(memory_format=layout.memory_format)
     y = torch.empty_like(x)
     if training or mean is None or var is None:
-        middle, inverse = run.statistics(x, eps)
-        run.relu(x, middle, inverse, *_parameters(weight, bias, middle), y)
+        middle, inverse = run.train(x, *_parameters(weight, bias, layout.channels, x), y, eps)
     else:
         mean, var = mean.float().contiguous(), var.float().contiguous()
-        middle, inverse = run.evaluate(x, mean, var, *_parameters(weight, bias, mean), y, eps)
+        given = mean, var, *_parameters(weight, bias, layout.channels, x)
+        middle, inverse = run.evaluate(x, *given, y, eps)
     return y, middle, inverse
 
 
@@ -233,18 +230,21 @@ def backward(
     grad = grad.to(x.dtype).contiguous(memory_format=layout.memory_format)
     x = x.contiguous(memory_format=layout.memory_format)
     mean = mean.float().contiguous()
-    of = (mean, inverse.float().contiguous(), *_parameters(weight, bias, mean))
+    of = (mean, inverse.float().contiguous(), *_parameters(weight, bias, layout.channels, x))
     dx = torch.empty_like(x)
     sums = run.backward(grad, x, *of, dx, training)
     return [dx, *_of_parameters(weight, bias, sums[0], sums[1])]
 
 
-def _parameters(weight: Tensor | None, bias: Tensor | None, mean: Tensor) -> tuple[Tensor, Tensor]:
+def _parameters(
+    weight: Tensor | None, bias: Tensor | None, channels: int, x: Tensor
+) -> tuple[Tensor, Tensor]:
     """In FP32, ones and zeros where there are none."""
-    return (
-        torch.ones_like(mean) if weight is None else weight.float().contiguous(),
-        torch.zeros_like(mean) if bias is None else bias.float().contiguous(),
+    one, zero = (
+        x.new_full((channels,), value, dtype=torch.float32) if given is None else given
+        for given, value in ((weight, 1.0), (bias, 0.0))
     )
+    return one.float().contiguous(), zero.float().contiguous()
 
 
 def on_cpu(launch: CpuLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
@@ -291,17 +291,32 @@ def on_cpu(launch: CpuLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
         launch("styleforge_channels_gradient_cpu", *tensors, of_batch, dx, *numbers)
         return found
 
-    return Kernels(statistics, relu, evaluate, backward)
+    def train(
+        x: Tensor, weight: Tensor, bias: Tensor, y: Tensor, eps: float
+    ) -> tuple[Tensor, Tensor]:
+        mean, inverse = statistics(x, eps)
+        relu(x, mean, inverse, weight, bias, y)
+        return mean, inverse
+
+    return Kernels(train, evaluate, backward)
 
 
 def on_cuda(launch: CudaLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
     """The kernels of fusion.cu."""
     passes, channels = Passes(launch, layout[:3], dtype), layout.channels
+    slabs = held.Slabs(*layout[:3])
 
-    def statistics(x: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+    def train(
+        x: Tensor, weight: Tensor, bias: Tensor, y: Tensor, eps: float
+    ) -> tuple[Tensor, Tensor]:
+        mean, inverse = weight.new_empty(channels), weight.new_empty(channels)
+        if by := held.shared_by(launch, slabs, x):
+            normed = held.Normed(mean, inverse)
+            held.forward(launch, slabs, by, x, None, weight, bias, y, normed, eps)
+            return mean, inverse
         partial, splits = passes.sums(None, x, None, None, None, None)
-        mean, inverse = partial.new_empty(channels), partial.new_empty(channels)
         passes.totals(partial, splits, x, mean, inverse, eps)
+        passes.relu(x, mean, inverse, weight, bias, y)
         return mean, inverse
 
     def evaluate(
@@ -313,11 +328,16 @@ def on_cuda(launch: CudaLauncher, layout: Layout, dtype: torch.dtype) -> Kernels
 
     def backward(grad: Tensor, x: Tensor, *given: Any) -> Tensor:
         *of, dx, training = given
+        mean, inverse, weight, bias = of
+        found = mean.new_empty((2, channels))
+        if by := held.shared_by(launch, slabs, x, grad):
+            of_x = weight, bias, held.Normed(mean, inverse)
+            held.backward(launch, slabs, by, grad, x, *of_x, dx, found, follows=training)
+            return found
         partial, splits = passes.sums(grad, x, *of)
-        found = partial.new_empty((2, channels))
         passes.totals(partial, splits, None, found[0], found[1], 0.0)
         of_batch = found if training else None
         passes.gradient(grad, x, *of, sums=of_batch, dx=dx, each=layout.each)
         return found
 
-    return Kernels(statistics, passes.relu, evaluate, backward)
+    return Kernels(train, evaluate, backward)

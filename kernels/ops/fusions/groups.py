@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from kernels.ops.fusions import held
 from kernels.ops.fusions.arguments import TYPES, check_shape, common_dtype
 from kernels.ops.fusions.channel_passes import THREADS, WARP, Passes
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
@@ -202,9 +203,16 @@ def forward_on_cuda(
         return reference(x, shift, groups, weight, bias, eps)
     x, passes = x.contiguous(), _passes(launch, x)
     samples, channels = x.shape[:2]
+    kept = torch.empty((5, samples * channels), dtype=torch.float32, device=x.device)
+    y, slabs = torch.empty_like(x), _slabs(x, groups)
+    parameters = [None if each is None else _dense(each) for each in (shift, weight, bias)]
+    if by := held.shared_by(launch, slabs, x):
+        shift, weight, bias = parameters
+        weight = kept.new_ones(channels) if weight is None else weight
+        bias = kept.new_zeros(channels) if bias is None else bias
+        held.forward(launch, slabs, by, x, shift, weight, bias, y, _normed_by(kept), eps)
+        return y, kept
     partial, splits = passes.sums(None, x, None, None, None, None)
-    kept, y = partial.new_empty((5, samples * channels)), torch.empty_like(x)
-    parameters = (None if each is None else _dense(each) for each in (shift, weight, bias))
     launch(
         "styleforge_groups_totals", -(-samples * groups * WARP // THREADS), THREADS, partial, x,
         *parameters, kept, TYPES[x.dtype], splits, samples, channels, channels // groups,
@@ -232,21 +240,37 @@ def backward_on_cuda(
     passes = _passes(launch, x)
     x, grad, kept = x.contiguous(), grad.to(x.dtype).contiguous(), _dense(kept)
     samples, channels = x.shape[:2]
-    partial, splits = passes.sums(grad, x, *kept[:4])
-    means, dx = partial.new_empty((4, samples * channels)), torch.empty_like(x)
-    of_weight, of_bias, of_shift = found = partial.new_empty((3, channels))
+    means, dx = kept.new_empty((4, samples * channels)), torch.empty_like(x)
+    of_weight, of_bias, of_shift = found = kept.new_empty((3, channels))
     threads = min(_MOST_THREADS, WARP * max(samples, channels // groups))
+    slabs = _slabs(x, groups)
+    by = held.shared_by(launch, slabs, x, grad)
+    if by:
+        held.backward(launch, slabs, by, grad, x, None, None, _normed_by(kept), dx, means)
+        partial, splits = None, 0
+    else:
+        partial, splits = passes.sums(grad, x, *kept[:4])
     launch(
         "styleforge_groups_gradients", groups, threads, partial, kept, means, found,
         splits, samples, channels, channels // groups, math.prod(x.shape[2:]),
     )  # fmt: skip
-    passes.gradient(grad, x, *kept[:4], sums=means, dx=dx, each=0)
+    if not by:
+        passes.gradient(grad, x, *kept[:4], sums=means, dx=dx, each=0)
     return [dx, *_given((shift, weight, bias), (of_shift, of_weight, of_bias))]
 
 
 def _passes(launch: CudaLauncher, x: Tensor) -> Passes:
     samples, channels, *inner = x.shape
     return Passes(launch, (1, samples * channels, math.prod(inner)), x.dtype)
+
+
+def _slabs(x: Tensor, groups: int) -> held.Slabs:
+    samples, channels, *inner = x.shape
+    return held.Slabs(samples, channels, math.prod(inner), channels // groups)
+
+
+def _normed_by(kept: Tensor) -> held.Normed:
+    return held.Normed(kept[0], kept[1], kept[2:])
 
 
 def _dense(x: Tensor) -> Tensor:

@@ -200,6 +200,7 @@ int launch(void (*kernel)(P), const void* params, const int (&grid)[3], int coun
 #define blockDim emulator::block_size
 
 inline void __syncthreads() { emulator::wait(emulator::State::kWaitsForBlock); }
+inline void __syncwarp() { emulator::wait(emulator::State::kWaitsForWarp); }
 inline void __threadfence() {}
 inline void __trap() { emulator::fail("a trap"); }
 

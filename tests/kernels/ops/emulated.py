@@ -69,6 +69,8 @@ class Launcher:
         threads: int,
         *arguments: Any,
         overlap: bool = False,  # here one kernel runs after another
+        shared: int = 0,  # what kernels have on the host is large enough
+        cooperative: bool = False,
     ) -> None:
         self.launched.append((kernel, arguments))
         values = [_as_c(value) for value in arguments]
@@ -79,8 +81,11 @@ class Launcher:
         grid = (blocks, 1, 1) if isinstance(blocks, int) else blocks
         run = getattr(self._library, f"emulated_{kernel}")
         run.restype = c_char_p
-        failure = run(byref(Arguments(*values)), *map(c_int, (*grid, threads))).decode()
-        assert not failure, f"{kernel}: {failure}"
+        # One block runs after another, and does not wait for those that follow: where blocks wait,
+        # they find in a second run what all of them left in the first.
+        for _ in range(1 + cooperative):
+            failure = run(byref(Arguments(*values)), *map(c_int, (*grid, threads))).decode()
+            assert not failure, f"{kernel}: {failure}"
 
 
 def built_or_skipped(folder: Path, source: str, more: str = "") -> ctypes.CDLL:

@@ -42,8 +42,11 @@ class FakeLibrary:
     def source_of(self, name: str) -> str | None:
         return SOURCE if name == "styleforge_scale" else None
 
-    def kernel(self, source: str, name: str, threads: int, *, overlap: bool, arguments: int) -> Any:
-        self.prepared.append((source, name, threads, overlap, arguments))
+    def kernel(
+        self, source: str, name: str, threads: int, shared: int, *, arguments: int, **ways: bool
+    ) -> Any:
+        chosen = {way for way, is_so in ways.items() if is_so}
+        self.prepared.append((source, name, threads, shared, chosen, arguments))
 
         def launch(grid: tuple[int, int, int], stream: int, *values: Any) -> int:
             self.calls.append((grid, stream, *values))
@@ -88,8 +91,8 @@ def test_a_kernel_is_found_once_for_each_size_of_its_blocks():
     for threads in (128, 256, 128):
         launch("styleforge_scale", (2, 3, 4), threads, 1.0)
     assert library.prepared == [
-        (SOURCE, "styleforge_scale", 128, False, 1),
-        (SOURCE, "styleforge_scale", 256, False, 1),
+        (SOURCE, "styleforge_scale", 128, 0, set(), 1),
+        (SOURCE, "styleforge_scale", 256, 0, set(), 1),
     ]
     assert [call[0] for call in library.calls] == [(2, 3, 4)] * 3
 
@@ -97,7 +100,13 @@ def test_a_kernel_is_found_once_for_each_size_of_its_blocks():
 def test_a_kernel_may_overlap_with_the_one_ahead_of_it():
     library = FakeLibrary()
     launcher_of(library)("styleforge_scale", 1, 128, 1.0, overlap=True)
-    assert library.prepared == [(SOURCE, "styleforge_scale", 128, True, 1)]
+    assert library.prepared == [(SOURCE, "styleforge_scale", 128, 0, {"overlap"}, 1)]
+
+
+def test_the_blocks_of_a_kernel_may_wait_for_one_another_and_have_shared_memory():
+    library = FakeLibrary()
+    launcher_of(library)("styleforge_scale", 1, 128, 1.0, shared=1024, cooperative=True)
+    assert library.prepared == [(SOURCE, "styleforge_scale", 128, 1024, {"cooperative"}, 1)]
 
 
 def test_without_a_block_nothing_is_launched():

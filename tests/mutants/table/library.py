@@ -133,6 +133,27 @@ MUTANTS = (
         (f"{KERNELS}::test_a_kernel_computes_what_its_reference_does",),
     ),
     Mutant(
+        "a variance leaves out how far the means of blocks lie apart",
+        "kernels/include/fusion/held_norm.cuh",
+        "published[i].second + n * above * above",
+        "published[i].second",
+        (f"{KERNELS}::test_a_team_of_blocks_holds_what_is_normed_together",),
+    ),
+    Mutant(
+        "a block leaves out what its last warp has of a plane",
+        "kernels/include/fusion/held.cuh",
+        "w <= (to - 1 - first) / each",
+        "w < (to - 1 - first) / each",
+        (f"{KERNELS}::test_a_team_of_blocks_holds_what_is_normed_together",),
+    ),
+    Mutant(
+        "blocks are given parts of two tensors that one has room for",
+        "kernels/ops/fusions/held.py",
+        "room_of(gpu) // (BYTES * tensors)",
+        "room_of(gpu) // BYTES",
+        (f"{KERNELS}::test_teams_are_of_as_many_blocks_as_hold_a_slab",),
+    ),
+    Mutant(
         "a network without a gradient has its whole hidden layer in memory",
         "kernels/ops/library/linear.py",
         "return network(x) if parts < 2 or needs_gradient(x, *given) else",

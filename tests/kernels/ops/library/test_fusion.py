@@ -392,6 +392,56 @@ def test_norms_of_many_rows_are_those_of_pytorch(name, shape, dtype):
     assert all(map(torch.equal, found, torch.autograd.grad(y, leaves, grad)))
 
 
+# Slabs of few blocks and of many, more of them than run at once, and short last parts.
+LARGE_PLANES = [(16, 64, 64, 64), (16, 24, 256, 128), (3, 40, 96, 100), (2, 320, 64, 64)]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("shape", LARGE_PLANES, ids=str)
+@pytest.mark.parametrize("name", ["batch_norm_relu", "group_norm_relu"])
+def test_norms_of_large_planes_are_those_of_pytorch(name, shape, dtype):
+    x, grad = ((normal(seed, *shape) + 1).to("cuda", dtype) for seed in (0, 1))
+    leaves = [x, *(normal(seed, shape[1]).to("cuda", dtype) for seed in (2, 3, 4))]
+    for leaf in leaves:
+        leaf.requires_grad_()
+    wide = [leaf.detach().double().requires_grad_() for leaf in leaves]
+    op = OPS[name]
+    assert op.timed is not None
+
+    def of(run: Callable[..., Any], given: list[Tensor]) -> tuple[list[Tensor], Tensor]:
+        x, shift, weight, bias = given
+        if name == "group_norm_relu":
+            return given, results(run(x, shift, 8, weight, bias))[0]
+        return [x, weight, bias], results(run(x, weight, bias, None, None, True))[0]
+
+    leaves, y = of(op.operation, leaves)
+    wide, exact = of(op.timed.eager, wide)
+    unit = torch.finfo(dtype).eps
+    found = torch.autograd.grad(y, leaves, grad, retain_graph=True)
+    # At 0 a ReLU's gradient jumps, as in the test above.
+    expected = torch.autograd.grad(exact, wide, grad.double())
+    for mine, right in zip((y.detach(), *found), (exact.detach(), *expected), strict=True):
+        difference = (mine.double() - right).abs() / right.abs().max()
+        assert float((difference > 32 * unit).double().mean()) < 1e-3
+    assert all(map(torch.equal, found, torch.autograd.grad(y, leaves, grad)))
+
+
+@pytest.mark.gpu
+def test_norms_of_two_streams_do_not_meet():
+    x = normal(0, 16, 64, 64, 64).cuda()
+    expected = results(kf.ops.batch_norm_relu(x, None, None, None, None, True))[0]
+    streams = [torch.cuda.Stream() for _ in range(2)]
+    torch.cuda.synchronize()
+    found: list[Tensor] = []
+    for _ in range(20):
+        for stream in streams:
+            with torch.cuda.stream(stream):
+                found.append(results(kf.ops.batch_norm_relu(x, None, None, None, None, True))[0])
+    torch.cuda.synchronize()
+    assert all(torch.equal(y, expected) for y in found)
+
+
 @pytest.mark.gpu
 def test_wider_rows_than_a_block_holds_are_pytorchs_and_say_so():
     x = normal(0, 2, 9000).cuda()

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from kernels.ops.fusions import channels, groups, reductions, row_kernels, rows, samples
+from kernels.ops.fusions import channels, groups, held, reductions, row_kernels, rows, samples
 from kernels.ops.fusions.rows import Norm
 from kernels.ops.launcher import Calls, Gpu
 from tests.kernels.ops.emulated import Launcher, built_or_skipped
@@ -203,16 +203,94 @@ def test_warps_take_chunks_of_the_planes_of_a_channel(launchers, shape, dtype):
     launch.launched.clear()
     x = samples._normal(0, *shape).to(dtype) + 2
     layout = channels.checked(x, None, None, None, None, True)
-    mean, inverse = channels.on_cuda(launch, layout, dtype).statistics(x, 1e-5)
+    given = x, torch.ones(shape[1]), torch.zeros(shape[1]), torch.empty_like(x), 1e-5
+    mean, inverse = channels.on_cuda(launch, layout, dtype).train(*given)
     var, middle = torch.var_mean(x.double(), (0, 2, 3), correction=0)
     torch.testing.assert_close(mean.double(), middle, rtol=1e-6, atol=0)
     torch.testing.assert_close(inverse.double(), (var + 1e-5).rsqrt(), rtol=1e-5, atol=0)
-    again = channels.on_cuda(launch, layout, dtype).statistics(x, 1e-5)
+    again = channels.on_cuda(launch, layout, dtype).train(*given)
     assert all(map(torch.equal, (mean, inverse), again))
     if dtype == torch.float32:
         (_, arguments), *_ = launch.launched
         chunk, splits = SUMMED[shape]
         assert arguments[-2:] == (splits, chunk)
+
+
+# By shape and channels of a group, the blocks of a team forward and backward, of FP32 on a GPU of
+# three multiprocessors with 16 KB of shared memory: slabs of one block and of several, with short
+# last parts, teams that begin later, planes that begin and end within parts, and one slab of all
+# blocks.
+SMALL = Gpu(-1, 3, 8, 1 << 14)
+HELD = {
+    ((3, 5, 32, 16), 0): (1, 2),
+    ((7, 5, 16, 36), 0): (3, 6),
+    ((2, 26, 32, 16), 0): (1, 2),
+    ((2, 8, 32, 16), 2): (1, 2),
+    ((3, 6, 16, 34), 3): (2, 3),
+    ((1, 7, 24, 24), 7): (6, 6),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize(("shape", "group"), HELD, ids=str)
+def test_a_team_of_blocks_holds_what_is_normed_together(
+    launchers, shape, group, dtype, monkeypatch
+):
+    launch = launchers["fusion"]
+    monkeypatch.setattr(launch, "gpu", SMALL)
+    monkeypatch.setattr(held, "_LEAST_ROW", 64)  # which FP32 has twice
+    held.share.cache_clear()
+    launch.launched.clear()
+    x = samples._normal(0, *shape).to(dtype) + 2
+    grad = samples._normal(1, *shape).to(dtype)
+    weight, bias, shift = (samples._normal(seed, shape[1]) for seed in (2, 3, 4))
+    of: Any = groups if group else channels
+    if group:
+        forward, backward, runs = of.forward_on_cuda, of.backward_on_cuda, launch
+        given = x, shift, shape[1] // group, weight, bias
+        more = (1e-5,)
+    else:
+        forward, backward, runs = of.forward, of.backward, partial(channels.on_cuda, launch)
+        given = x, weight, bias
+        more = None, None, True, 1e-5
+    computed = forward(runs, *given, *more)
+    exact = of.reference(x.double(), *given[1:], *more)
+    back = grad, *given, *computed[1:], *more[-1 if group else -2 :]
+    found, expected = backward(runs, *back), of.reference_backward(*back)
+    unit = torch.finfo(dtype).eps
+    for number, (got, right) in enumerate(zip(computed, exact, strict=True)):
+        allowed = (16 * 1.2e-7 + unit * (number == 0)) * (1 + float(right.abs().max()))
+        torch.testing.assert_close(got.double(), right.double(), atol=allowed, rtol=0)
+    for got, right in zip(found, expected, strict=True):
+        allowed = 64 * unit * (1 + float(right.abs().max()))
+        torch.testing.assert_close(got, right, atol=allowed, rtol=0)
+    assert all(map(torch.equal, computed, forward(runs, *given, *more)))
+    assert all(map(torch.equal, found, backward(runs, *back)))
+    by = {kernel.removeprefix("styleforge_"): arguments for kernel, arguments in launch.launched}
+    assert by.keys() - {"groups_gradients"} == {"slabs_relu", "slabs_gradient"}
+    if dtype == torch.float32:
+        teams = by["slabs_relu"][0].team, by["slabs_gradient"][0].team
+        assert teams == HELD[shape, group]
+
+
+# On an H200, by the size of a plane and the tensors that are read: the blocks of a team, the loads
+# of each, and the phases. 1 GB of a channel is more than the multiprocessors hold, and 32 loads of
+# a plane are too few for a warp.
+SHARES = {
+    (64 * 64, 1): (4, 4096, 1),
+    (128 * 128, 2): (20, 3277, 2),
+    (512 * 128, 1): (44, 5958, 2),
+    (16 * 8, 1): None,
+    (1 << 24, 1): None,
+}
+
+
+@pytest.mark.parametrize(("inner", "tensors"), SHARES)
+def test_teams_are_of_as_many_blocks_as_hold_a_slab(inner, tensors):
+    gpu, slabs = Gpu(0, 132, 9, 228 << 10), held.Slabs(16, 64, inner)
+    assert held.share(gpu, slabs, inner // 4, tensors) == SHARES[inner, tensors]
+    for other in (Gpu(0, 132, 9), Gpu(0, 132, 7, 228 << 10)):  # GPUs that tell no size, or copy
+        assert held.share(other, slabs, inner // 4, tensors) is None
 
 
 @pytest.mark.parametrize(
