@@ -171,20 +171,20 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     prepare(family=LIBRARY)  # without them PyTorch's operations would be measured in their place
+    report = {
+        "taken": datetime.now(UTC).date().isoformat(),
+        "machine": machine_info(torch.device(given.device)),
+        "versions": {"torch": torch.__version__, "python": sys.version.split()[0]},
+        "commit": commit_of(Path(__file__)),
+    }
     found: list[dict[str, Any]] = []
     for row in rows(torch.device(given.device), given.runs, given.compile, given.only):
         sys.stdout.write(json.dumps(row) + "\n")
         sys.stdout.flush()
         found.append(row)
-    if given.json:
-        report = {
-            "taken": datetime.now(UTC).date().isoformat(),
-            "machine": machine_info(torch.device(given.device)),
-            "versions": {"torch": torch.__version__, "python": sys.version.split()[0]},
-            "commit": commit_of(Path(__file__)),
-            "conversion": found,
-        }
-        given.json.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
+        if given.json:  # also what a run that is cut has measured
+            text = json.dumps({**report, "conversion": found}, indent=1) + "\n"
+            given.json.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":
