@@ -401,7 +401,8 @@ LARGE_PLANES = [(16, 64, 64, 64), (16, 24, 256, 128), (3, 40, 96, 100), (2, 320,
 @pytest.mark.parametrize("shape", LARGE_PLANES, ids=str)
 @pytest.mark.parametrize("name", ["batch_norm_relu", "group_norm_relu"])
 def test_norms_of_large_planes_are_those_of_pytorch(name, shape, dtype):
-    x, grad = ((normal(seed, *shape) + 1).to("cuda", dtype) for seed in (0, 1))
+    x = (normal(0, *shape) + 1).to("cuda", dtype)
+    grad = (normal(1, *shape) / 64).to("cuda", dtype)  # whose sums FP16 has
     leaves = [x, *(normal(seed, shape[1]).to("cuda", dtype) for seed in (2, 3, 4))]
     for leaf in leaves:
         leaf.requires_grad_()
