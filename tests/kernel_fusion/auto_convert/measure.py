@@ -9,7 +9,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,9 @@ from kernel_fusion.auto_convert.inputs import Inputs, inputs_of
 from kernels.ops.registry import LIBRARY, prepare
 from utils.benchmark import interleave
 from utils.provenance import commit_of, machine_info
+
+# Of torch.compile. The last two run CUDA graphs, the last one measures kernels first, for minutes.
+MODES = ("default", "reduce-overhead", "max-autotune")
 
 
 class Bottleneck(nn.Module):
@@ -114,8 +117,10 @@ CASES = {
 }
 
 
-def rows(device: torch.device, runs: int, compiled: bool, only: str) -> Iterator[dict[str, Any]]:
-    """Measure each case without TF32."""
+def rows(
+    device: torch.device, runs: int, compiled: Sequence[str], only: str
+) -> Iterator[dict[str, Any]]:
+    """Measure each case without TF32, beside torch.compile in the modes `compiled`."""
     for name, (make, shape) in CASES.items():
         if only not in name:
             continue
@@ -129,9 +134,9 @@ def rows(device: torch.device, runs: int, compiled: bool, only: str) -> Iterator
             converter, began = ModelConverter(timed_runs=runs), time.perf_counter()
             ways = {"eager": model, "converted": converter.convert_model(model, shape)}
             took = time.perf_counter() - began
-            if compiled:
-                ways["compiled"] = torch.compile(model, mode="max-autotune-no-cudagraphs")
-                ways["compiled, graph"] = torch.compile(model, mode="max-autotune")
+            torch.compiler.reset()  # what was compiled for the model before
+            for mode in compiled:
+                ways[f"compiled, {mode}"] = torch.compile(model, mode=mode)
             inputs: Inputs = inputs_of(model, shape, device)
             calls = {way: calling(run, inputs) for way, run in ways.items()}
             expected = model.double()(*(wide(x) for x in inputs.args))
@@ -166,7 +171,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--runs", type=int, default=30)
-    parser.add_argument("--compile", action="store_true", help="measure torch.compile as well")
+    parser.add_argument(
+        "--compile", nargs="*", default=[], choices=MODES, help="torch.compile's modes beside it"
+    )
     parser.add_argument("--only", default="", help="cases whose name has this in it")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
