@@ -201,7 +201,7 @@ QLabel:disabled {{ color: {t.disabled}; }}
 QLabel[role="muted"] {{ color: {t.muted}; font-size: {points * 0.92:.1f}pt; }}
 QLabel[role="heading"] {{ color: {t.muted}; font-size: {points * 0.88:.1f}pt; font-weight: 600; }}
 QLabel[role="title"] {{ font-size: {points * 1.35:.1f}pt; font-weight: 600; }}
-QLabel[role="key"] {{ background: {t.raised}; border: 1px solid {t.line}; border-radius: 4px;
+QLabel[role="key"] {{ background: {t.raised}; border: 1px solid {t.outline}; border-radius: 4px;
     padding: 2px 6px; }}
 QToolButton, QPushButton {{ background: {t.raised}; color: {t.text}; border: 2px solid {t.raised};
     border-radius: {RADIUS}px; padding: 4px 10px; min-height: 28px; }}

@@ -77,8 +77,10 @@ def graphic_pairs() -> set[tuple[str, str]]:
         if selector.endswith(":focus"):
             for border in tokens_of(body, "border") | tokens_of(body, "border-color"):
                 found |= set(product([border], SURFACES))
-        if "border: 1px solid" in body and not selector.startswith(("QLabel", "QMenu")):
-            found |= set(product(tokens_of(body, "border"), SURFACES))
+        if "border: 1px solid" in body and not selector.startswith("QMenu"):
+            # The key on a card of the first page lies on what is raised.
+            around = ("raised", *SURFACES) if selector.startswith("QLabel") else SURFACES
+            found |= set(product(tokens_of(body, "border"), around))
         filled = "::chunk", "::groove", "::sub-page:", "::handle", "::indicator:checked"
         if any(part in selector for part in filled):
             found |= set(product(tokens_of(body, "background"), SURFACES))
