@@ -3,6 +3,7 @@
 // follow from. All blocks of the launch run at once: it is a cooperative one.
 #pragma once
 
+#include "../common/copy_ahead.cuh"
 #include "../common/dtypes.cuh"
 #include "../common/team.cuh"
 #include "partial.cuh"
@@ -24,29 +25,6 @@ __device__ __forceinline__ uint4* held_part() {
 #else
     static uint4 part[1 << 13];  // of the host, which has no dynamic shared memory
     return part;
-#endif
-}
-
-// Copies 16 bytes to shared memory while the thread goes on.
-__device__ __forceinline__ void copy_ahead(uint4* to, const uint4* from) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                     static_cast<unsigned>(__cvta_generic_to_shared(to))),
-                 "l"(from)
-                 : "memory");
-#else
-    *to = *from;
-#endif
-}
-__device__ __forceinline__ void end_copies() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-template <int kPending>
-__device__ __forceinline__ void wait_for_all_but() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
 #endif
 }
 
@@ -136,13 +114,13 @@ struct Held {
     // Until the first `groups` are there, of kHeldGroups.
     static __device__ __forceinline__ void wait_for_groups(unsigned groups) {
         if (groups == 1)
-            wait_for_all_but<kHeldGroups - 1>();
+            wait_for_copies<kHeldGroups - 1>();
         else if (groups == 2)
-            wait_for_all_but<kHeldGroups - 2>();
+            wait_for_copies<kHeldGroups - 2>();
         else if (groups == 3)
-            wait_for_all_but<kHeldGroups - 3>();
+            wait_for_copies<kHeldGroups - 3>();
         else
-            wait_for_all_but<0>();
+            wait_for_copies<0>();
     }
 
     // What a thread has of its part at once.

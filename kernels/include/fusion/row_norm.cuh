@@ -2,6 +2,7 @@
 // registers of the threads that work on it.
 #pragma once
 
+#include "../common/copy_ahead.cuh"
 #include "../common/dtypes.cuh"
 #include "../common/pdl.cuh"
 #include "../common/team.cuh"
@@ -69,27 +70,14 @@ struct Stage {
     }
     template <int kCount>
     __device__ __forceinline__ void copy(int group, int tensor, const void* from) const {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                         static_cast<unsigned>(__cvta_generic_to_shared(at<kCount>(group, tensor)))),
-                     "l"(from)
-                     : "memory");
-#elif !defined(__CUDA_ARCH__)
-        *at<kCount>(group, tensor) = *static_cast<const uint4*>(from);
-#endif
+        if constexpr (kCopies) copy_ahead(at<kCount>(group, tensor), from);
     }
     // Ends a row's copies, also where it has none.
-    __device__ __forceinline__ void end_row() const {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-        asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-    }
+    __device__ __forceinline__ void end_row() const { end_copies(); }
     // Until the row of `slot` is there, after whose copies kRows - 1 rows were ended.
     template <int kCount>
     __device__ __forceinline__ void wait() const {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-        asm volatile("cp.async.wait_group %0;" ::"n"(kRows<kCount> - 1) : "memory");
-#endif
+        wait_for_copies<kRows<kCount> - 1>();
     }
     template <int kCount>
     __device__ __forceinline__ void next() const {
