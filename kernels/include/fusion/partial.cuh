@@ -6,8 +6,7 @@ namespace fusion {
 
 // Both are written at once, and whoever waits for them reads both or what was there before: all bits
 // ones, a NaN that no computation gives. So no other write has to be ordered or waited for, which a flag
-// beside them would need: with one, by a fence, a counter and an acquiring load, a block of an H200 waited
-// 3 microseconds more for each slab.
+// beside them would need: a fence, a counter and an acquiring load. docs/fusion.md has the figures of both.
 struct alignas(8) Partial {
     float first, second;
 
