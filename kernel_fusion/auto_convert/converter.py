@@ -104,7 +104,7 @@ class ModelConverter:
             converted = copy.deepcopy(model)
         converted.__dict__.pop("forward", None)  # of a conversion before
         converted = converted.to(place)
-        inputs = inputs_of(converted, input_shape, place)
+        inputs = inputs_of(converted, input_shape, place).as_declared(type(converted).forward)
         with torch.inference_mode(False), torch.no_grad(), evaluating(converted):
             try:
                 source = exported(converted, inputs)

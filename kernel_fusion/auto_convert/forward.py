@@ -17,6 +17,7 @@ from kernel_fusion.auto_convert.stats import ConversionStats
 from kernel_fusion.auto_convert.weights import Weights
 
 MOST_PROGRAMS = 8  # kept; calls of further shapes run the model's own forward
+MOST_TOLD = 16  # of such calls are written down
 
 
 class Forward:
@@ -32,7 +33,7 @@ class Forward:
         rewrites: The names of the rewrites that are made.
         execution: How programs are executed.
         threshold: The largest difference from the model's own result, by `difference`.
-        stats: Where it is written what does not become a program.
+        stats: Where it is written what does not become a program, and which calls have none.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Forward:
         self._model, self._kind = model, kind
         self._rewrites, self._execution = tuple(rewrites), execution
         self._threshold, self._stats = threshold, stats
+        self._told: set[str] = set()  # calls without a program that were written down
         self._programs: list[tuple[tuple[Any, ...], Program | None]] = []
         self._watched = Weights(model)
         self._weights: tuple[list[int], list[int]] | None = None
@@ -63,7 +65,11 @@ class Forward:
         inputs = Inputs.of(args, kwargs)
         key = inputs.key()
         if Inputs.kind_of(key) != self._kind:
-            return own(self._model, *args, **kwargs)
+            inputs = inputs.as_declared(own)
+            key = inputs.key()
+            if Inputs.kind_of(key) != self._kind:
+                self._tell(inputs, "they are of another kind than the example of the conversion")
+                return own(self._model, *args, **kwargs)
         if weights != self._weights:
             self._follow(weights)
         program = self._program(key, inputs)
@@ -90,15 +96,22 @@ class Forward:
                 return program
         with self._lock:
             if len(self._programs) >= MOST_PROGRAMS:
+                self._tell(inputs, f"{MOST_PROGRAMS} other sizes have a program, and no more can")
                 return None
             program = self._made(inputs)
             self._programs.append((key, program))
             return program
 
+    def _tell(self, inputs: Inputs, reason: str) -> None:
+        """Write down that the model's own forward runs, once for each kind and size."""
+        what = f"inputs of {inputs.described()}"
+        if what not in self._told and len(self._told) < MOST_TOLD:
+            self._told.add(what)
+            self._stats.skip(what, reason)
+
     def _made(self, inputs: Inputs) -> Program | None:
         """A program for these inputs, if its result is the model's."""
-        shapes = [tuple(x.shape) for x in inputs.flat()[0] if isinstance(x, torch.Tensor)]
-        what = f"inputs of {shapes}"
+        what = f"inputs of {inputs.described()}"
         with AsItWas(self._model):
             try:
                 source = exported(self._model, inputs)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -27,6 +29,23 @@ class Inputs:
     def of(cls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Inputs:
         """The arguments of a call as it is made."""
         return cls(tuple(args), {name: kwargs[name] for name in sorted(kwargs)})
+
+    def as_declared(self, function: Callable[..., Any]) -> Inputs:
+        """The same call of `function(self, ...)`, alike however it was written.
+
+        What can be given by position is, and what has its default value is left out. A call that
+        does not fit the signature is left as it is: the function says what is wrong with it.
+        """
+        try:
+            signature = _signature(function)
+            bound = signature.bind(None, *self.args, **self.kwargs)
+        except (TypeError, ValueError):
+            return self
+        if all(each.kind in _BY_NAME for each in signature.parameters.values()):
+            for name, each in signature.parameters.items():
+                if name in bound.arguments and _is_default(bound.arguments[name], each.default):
+                    del bound.arguments[name]
+        return Inputs.of(bound.args[1:], bound.kwargs)
 
     def flat(self) -> tuple[list[Any], pytree.TreeSpec]:
         """Tensors and values in order, and how they are arranged."""
@@ -58,6 +77,12 @@ class Inputs:
         leaves, _ = self.flat()
         return next((x.device for x in leaves if isinstance(x, Tensor)), torch.device("cpu"))
 
+    def described(self) -> str:
+        """The tensors' dtypes and shapes, in words."""
+        leaves, _ = self.flat()
+        tensors = [x for x in leaves if isinstance(x, Tensor)]
+        return ", ".join(f"{str(x.dtype)[6:]} {list(x.shape)}" for x in tensors) or "no tensors"
+
     def random(self, seed: int) -> Inputs:
         """Others of the same structure: floating numbers are normal, integers in another order."""
         generator = torch.Generator().manual_seed(seed)
@@ -73,6 +98,26 @@ class Inputs:
             return x.flatten()[order].view(x.shape)
 
         return Inputs(*pytree.tree_map(changed, (self.args, self.kwargs)))
+
+
+_BY_NAME = {
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    inspect.Parameter.KEYWORD_ONLY,
+    inspect.Parameter.VAR_KEYWORD,
+}
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return value is default or (
+        isinstance(default, bool | int | float | str)
+        and type(value) is type(default)
+        and value == default
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(function)
 
 
 def inputs_of(model: nn.Module, given: Any, device: torch.device) -> Inputs:

@@ -16,6 +16,7 @@ from kernel_fusion.auto_convert.graphs import Exported, copied, split
 from kernel_fusion.auto_convert.inputs import Inputs
 from kernel_fusion.auto_convert.rewrites import REWRITES
 from kernel_fusion.auto_convert.split_products import CHANGES
+from kernels.driver.capture_stream import CaptureStream
 from utils.cuda_streams import waiting_refused
 
 WARMUP = 3  # runs before a CUDA graph is captured, in which libraries choose their algorithms
@@ -127,8 +128,8 @@ class _Captured:
                     with waiting_refused():
                         run(*self._given)
                 torch.cuda.current_stream(device).wait_stream(side)
-                self._graph = torch.cuda.CUDAGraph()
-                with torch.cuda.device(device), torch.cuda.graph(self._graph):
+                self._stream, self._graph = CaptureStream(device), torch.cuda.CUDAGraph()
+                with self._stream.capture(self._graph):
                     self._found = list(run(*self._given))
             finally:
                 cudnn.benchmark = chosen

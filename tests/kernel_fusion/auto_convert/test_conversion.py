@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import functools
+import gc
 import pickle
 from dataclasses import replace
 from typing import Any
@@ -14,6 +16,7 @@ from torch import Tensor, nn
 import kernel_fusion as kf
 from kernel_fusion.auto_convert import ModelConverter, auto_convert_model, validate_optimization
 from kernel_fusion.auto_convert import converter as converting
+from kernel_fusion.auto_convert import forward as forwards
 from kernel_fusion.auto_convert.comparison import difference, exact
 from kernel_fusion.auto_convert.graphs import exported
 from kernel_fusion.auto_convert.inputs import inputs_of
@@ -124,6 +127,25 @@ def test_a_cuda_graph_follows_inputs_and_weights(name):
             assert difference(program(inputs), result(model, given)) <= 1e-5
 
 
+@pytest.mark.gpu
+def test_a_cuda_graph_keeps_the_memory_that_its_products_write_to():
+    model = made(lambda: nn.Sequential(nn.Linear(8192, 512), nn.ReLU(), nn.Linear(512, 8))).cuda()
+    inputs = inputs_of(model, (8, 8192), torch.device("cuda"))
+    source, graph = exported(model, inputs), Execution(cuda_graph=True)
+    ended, program = (Program(source, list(REWRITES), graph) for _ in range(2))
+    with torch.no_grad():
+        ended(inputs)
+        program(inputs)
+    del ended
+    torch._C._cuda_clearCublasWorkspaces()  # as torch.compile does where it makes CUDA graphs
+    gc.collect()
+    torch.cuda.empty_cache()
+    others = [torch.full((1 << 20,), torch.nan, device="cuda") for _ in range(128)]
+    with torch.no_grad():
+        assert difference(program(inputs), model(*inputs.args)) <= 1e-6
+    assert all(bool(x.isnan().all()) for x in others)
+
+
 def test_weights_are_loaded_both_ways(resnet):
     model, converted = resnet
     other = made(ResNet)
@@ -197,6 +219,63 @@ def test_another_batch_has_a_program_of_its_own_and_another_call_none(resnet):
     with torch.no_grad():
         expected = model.double()(wide)
         assert difference(converted.double()(wide), expected) <= 1e-12
+
+
+def test_arguments_by_name_and_by_position_are_the_same_call(monkeypatch):
+    class Scaled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(8, 8)
+
+        def forward(self, x: Tensor, shift: Tensor | None = None, *, scale: float = 2.0) -> Tensor:
+            y = self.layer(x).relu() * scale
+            return y if shift is None else y + shift
+
+    model, x, shift = made(Scaled), torch.randn(4, 8), torch.randn(8)
+    calls = {
+        "plain": [((x,), {}), ((), {"x": x}), ((x, None), {"scale": 2.0})],
+        "shifted": [((x, shift), {}), ((), {"shift": shift, "x": x}), ((x,), {"shift": shift})],
+        "scaled": [((x,), {"scale": 3.0}), ((), {"scale": 3.0, "x": x, "shift": None})],
+    }
+    own = Scaled.forward
+
+    @functools.wraps(own)
+    def refused(*args: Any, **kwargs: Any) -> Tensor:
+        raise AssertionError("the model's own forward ran")
+
+    for same in calls.values():
+        args, kwargs = same[0]
+        with torch.no_grad():
+            expected = model(*args, **kwargs)
+        converted = auto_convert_model(
+            model, kwargs | {"x": x, "shift": (*args, None)[1]}, **OPTIONS
+        )
+        assert converted.conversion_stats.linear_relu_replaced == 1
+        with monkeypatch.context() as patched, torch.no_grad():
+            patched.setattr(Scaled, "forward", refused)
+            for args, kwargs in same:
+                assert difference(converted(*args, **kwargs), expected) <= 1e-6
+
+
+def test_calls_without_a_program_are_told_once_and_are_right(resnet, monkeypatch):
+    model, converted = (copy.deepcopy(each) for each in resnet)
+    forward = converted.__dict__["forward"]
+    before, wide = len(forward._stats.skipped), torch.randn(IMAGE, dtype=torch.float64)
+    with torch.no_grad():
+        for _ in range(3):
+            assert difference(converted.double()(wide), model.double()(wide)) <= 1e-12
+    (told,) = forward._stats.skipped[before:]
+    assert told.what == f"inputs of float64 {list(IMAGE)}"
+    assert "another kind" in told.reason
+
+    model, converted = model.float(), converted.float()
+    monkeypatch.setattr(forwards, "MOST_PROGRAMS", 1)
+    for shape in (IMAGE, (1, 3, 16, 16), (1, 3, 16, 16)):
+        with torch.no_grad():
+            assert difference(result(converted, shape), result(model, shape)) <= 1e-5
+    (told,) = forward._stats.skipped[before + 1 :]
+    assert told.what == "inputs of float32 [1, 3, 16, 16]"
+    assert "1 other sizes" in told.reason
 
 
 def test_a_model_that_cannot_be_exported_is_converted_by_its_modules():
