@@ -6,6 +6,7 @@ The short one runs on the CPU, to show that the long one on a GPU would find wha
 from __future__ import annotations
 
 import gc
+import os
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -146,8 +147,10 @@ def test_ten_thousand_frames_are_right_and_leave_no_memory_behind(
     after = Memory.now()
     assert min(visits[config] for config in configs) >= 2
     assert after.allocated <= before.allocated + MB
-    # What drivers and libraries take comes in pieces; a leak would be of hundreds of changes.
-    assert after.used <= before.used + 64 * MB
+    # What drivers and libraries take comes in pieces; a leak would be of hundreds of changes. It is
+    # told for the whole GPU alone, so that it says nothing while other workers have tests on it.
+    if int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) == 1:
+        assert after.used <= before.used + 64 * MB
     assert notices == []
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.files.atomic import atomic_write
-from utils.tables.library import library_table
+from utils.tables.library import conversion_table, library_table
 from utils.tables.quality import figure, quality_markdown, without_empty_columns
 from utils.text import printable
 
@@ -217,7 +217,7 @@ def markdown(report: Mapping[str, Any]) -> str:
 
     Args:
         report: A stored report: of `bench`, `bench --frames`, `quality`, the live path, the
-            window, several devices or the any-style network.
+            window, several devices, the any-style network, operations or converted models.
 
     Returns:
         A line about the machine, then the tables.
@@ -237,6 +237,8 @@ def markdown(report: Mapping[str, Any]) -> str:
         lines = without_empty_columns(library_table(report["library"]))
         cut = f" The run was cut: {report['incomplete']}." if "incomplete" in report else ""
         return f"{where(report)}{cut}\n\n{_markdown_table(lines)}\n"
+    if "conversion" in report:
+        return f"{where(report)}\n\n{_markdown_table(conversion_table(report['conversion']))}\n"
     if "devices" in report:
         return f"{where(report)}\n\n{_markdown_table(devices_table(report['devices']))}\n"
     if "frames" in report:

@@ -1,4 +1,4 @@
-"""Formats what `python -m kernel_fusion bench` stores, as Markdown tables."""
+"""Formats what is stored of kernel_fusion, its operations and conversions, as Markdown tables."""
 
 from __future__ import annotations
 
@@ -24,6 +24,38 @@ def library_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
         The header, and a line per row and pass; gains below 1 are shown too.
     """
     return [HEADER, *(line for row in rows for line in _lines(row))]
+
+
+def conversion_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """Format the times of converted models.
+
+    Args:
+        rows: One per model and batch, as tests.kernel_fusion.auto_convert.measure stores them.
+
+    Returns:
+        The header, and a line per row: the time of each way, eager's and the compiler's modes over
+        the converted one's, and how far results are from FP64's.
+    """
+    ours, eager = "converted", "eager"
+    modes = [way for way in rows[0]["ms"] if way not in (ours, eager)]
+    header = (
+        *("model, batch", "execution"),
+        *(f"{way}, ms" for way in (ours, eager, *modes)),
+        *(f"vs {way}" for way in (eager, *modes)),
+        *("difference", "error", "eager's error"),
+    )
+    lines: list[tuple[str, ...]] = []
+    for row in rows:
+        times, error = row["ms"], row["error"]
+        lines.append(
+            (
+                *(row["case"], row["execution"]),
+                *(_ms(times[way]) for way in (ours, eager, *modes)),
+                *(f"{times[way] / times[ours]:.2f}x" for way in (eager, *modes)),
+                *map(_error, (row["difference"], error[ours], error[eager])),
+            )
+        )
+    return [header, *lines]
 
 
 def _lines(row: Mapping[str, Any]) -> list[tuple[str, ...]]:

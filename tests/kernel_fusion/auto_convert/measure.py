@@ -1,6 +1,6 @@
 """Times ResNet-50 and BERT-base in FP32, converted, eager and compiled: random weights, full size.
 
-`python -m tests.kernel_fusion.auto_convert.measure --device cuda --json FILE`
+`python -m tests.kernel_fusion.auto_convert.measure --compile default reduce-overhead --json FILE`
 """
 
 from __future__ import annotations

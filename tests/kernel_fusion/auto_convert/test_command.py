@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from urllib.error import URLError
@@ -15,6 +16,10 @@ from kernel_fusion.auto_convert import auto_convert_model, hub
 from kernel_fusion.auto_convert.comparison import difference
 from kernel_fusion.auto_convert.inputs import inputs_of
 from tests.kernel_fusion.auto_convert.families import IMAGE, ResNet
+from utils.tables import refreshed
+from utils.tables.library import conversion_table
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "conversion.md"
 
 
 @pytest.fixture
@@ -66,3 +71,19 @@ def test_a_published_model_is_converted(name):
     given = inputs_of(model, shape, torch.device("cpu")).args
     with torch.no_grad():
         assert difference(converted(*given), model(*given)) <= 1e-5
+
+
+def test_the_page_shows_the_times_of_every_way_and_where_the_compiler_is_faster():
+    row = {
+        "case": "a model, 1", "execution": "cuda graph",
+        "ms": {"eager": 4.0, "converted": 2.0, "compiled, default": 1.5},
+        "difference": 1e-6, "error": {"eager": 1e-7, "converted": 2e-6},
+    }  # fmt: skip
+    header, line = conversion_table([row])
+    found = dict(zip(header, line, strict=True))
+    assert found["vs eager"] == "2.00x"
+    assert found["vs compiled, default"] == "0.75x"
+    assert (found["difference"], found["error"]) == ("1.0e-06", "2.0e-06")
+    page = PAGE.read_text("utf-8")
+    assert page.count("<!-- figures if measured: ../benchmarks/conversion.json") == 1
+    assert refreshed(page, PAGE.parent) == page

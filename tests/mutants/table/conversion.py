@@ -24,6 +24,20 @@ MUTANTS = (
         (f"{TESTS}::test_gradients_and_hooks_are_those_of_the_original",),
     ),
     Mutant(
+        "a converted model is slow where its arguments are given by name",
+        f"{HERE}/forward.py",
+        "            inputs = inputs.as_declared(own)\n",
+        "",
+        (f"{TESTS}::test_arguments_by_name_and_by_position_are_the_same_call",),
+    ),
+    Mutant(
+        "a call that runs the original's layers is not told",
+        f"{HERE}/forward.py",
+        "            self._stats.skip(what, reason)",
+        "            pass",
+        (f"{TESTS}::test_calls_without_a_program_are_told_once_and_are_right",),
+    ),
+    Mutant(
         "a converted model runs past the hooks of its layers",
         f"{HERE}/weights.py",
         "if any(map(_hooks, inside)) or any(map(_pre_hooks, inside)):",
