@@ -115,7 +115,8 @@ def fused(
         complete: Called with what the function is called with; gives all arguments in order, with
             the random state drawn that a caller left out. The dispatcher sees no random number, so
             that a call can be repeated.
-        finish: Called with all arguments in order and the results; gives what the function returns.
+        finish: Called with all arguments in order and the results; gives what the function returns,
+            of the type that its signature declares.
             It writes what PyTorch's own operations can write, such as running statistics, so that
             the operation itself writes nothing and has gradients.
         timed: By the name of an operation, how it is timed, see Op.
@@ -166,6 +167,7 @@ def fused(
         if composed is None:
             _fragment.impl(name, recording, "Autograd", with_keyset=True)  # pyright: ignore[reportUnknownMemberType]
 
+        arguments = inspect.signature(signature, eval_str=True)
         whole: Callable[..., tuple[Any, ...]] = complete or in_order(signature)
         finished: Callable[..., Any] = finish or _results_alone
         written = autograd.places_of(overload, mutates)
@@ -189,14 +191,14 @@ def fused(
             given = whole(*args, **kwargs)
             return finished(given, run(*given))
 
-        arguments = inspect.signature(signature)
-
         @functools.wraps(signature)
         def native(*args: P.args, **kwargs: P.kwargs) -> R:
             bound = arguments.bind(*whole(*args, **kwargs))
             _demand_native(OPS[name], bound.arguments)
             return finished(bound.args, overload(*bound.args, **bound.kwargs))
 
+        _declare(arguments, None, operation)
+        _declare(arguments, finish, completed, native)
         OPS[name] = Op(
             group=signature.__module__.rpartition(".")[2],
             name=name,
@@ -224,6 +226,19 @@ def fused(
         return OPS[name].operation
 
     return register
+
+
+def _declare(
+    arguments: inspect.Signature,
+    finish: Callable[..., Any] | None,
+    *functions: Callable[..., Any],
+) -> None:
+    """Have functions tell what they take and return, which `finish` may change."""
+    if finish is not None:
+        returned = inspect.signature(finish, eval_str=True).return_annotation
+        arguments = arguments.replace(return_annotation=returned)
+    for function in functions:
+        vars(function)["__signature__"] = arguments
 
 
 def _results_alone(_given: Sequence[Any], results: Any) -> Any:

@@ -115,7 +115,7 @@ def row_norm(
         save=save,
         backward=backward,
         statistics=1,
-        finish=_without_statistics,
+        finish=_both if "residual" in names else _y_alone,
         refuses=functools.partial(refuses_rows, row_kernels.MOST_WIDTH),
         aliases=aliases,
         is_flat=is_flat,
@@ -142,5 +142,11 @@ def _with_statistics(signature: Callable[..., Any]) -> Callable[..., Any]:
     return kept
 
 
-def _without_statistics(_: Sequence[Any], results: tuple[Tensor, ...]) -> Any:
-    return results[0] if len(results) == 2 else results[:-1]
+def _y_alone(_given: Sequence[Any], results: Sequence[Tensor]) -> Tensor:
+    """What a caller of a norm gets: the statistics serve the gradients."""
+    return results[0]
+
+
+def _both(_given: Sequence[Any], results: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """What a caller of a norm with a sum gets."""
+    return results[0], results[1]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import pytest
 import torch
@@ -83,6 +84,32 @@ def test_it_is_found_by_its_name(op, device):
     assert getattr(kf.ops, op.name) is op.operation
     assert getattr(getattr(kf.kernels, op.group), op.name) is op.native
     assert op.name in {status.name for status in statuses(device)}
+
+
+@pytest.mark.parametrize("op", OPS.values(), ids=lambda op: op.name)
+def test_it_returns_what_its_signature_declares(op, device):
+    given = smallest(ready(op, device), device)
+    declared = inspect.signature(op.operation).return_annotation
+    assert inspect.signature(op.native).return_annotation == declared
+    found = op.operation(*given)
+    if declared in (Tensor, None):
+        assert type(found) is (Tensor if declared else type(None))
+        return
+    assert all(isinstance(each, Tensor) for each in found)
+    if get_origin(declared) is tuple:
+        assert get_args(declared) == (Tensor,) * len(found)
+    else:
+        assert declared == list[Tensor]
+
+
+@pytest.mark.parametrize("op", OPS.values(), ids=lambda op: op.name)
+def test_a_tuple_is_as_good_as_a_list(op, device):
+    given = smallest(ready(op, device), device)
+    if op.mutates or not any(isinstance(value, list) for value in given):
+        pytest.skip("takes no list, or writes to what is in it")
+    tuples = (tuple(value) if isinstance(value, list) else value for value in given)
+    pairs = zip(results(op.operation(*tuples)), results_of(op, given), strict=True)
+    assert all(torch.equal(*pair) for pair in pairs)
 
 
 @pytest.mark.parametrize("op", OPS.values(), ids=lambda op: op.name)

@@ -247,7 +247,11 @@ def test_masks_broadcast_as_pytorchs(shape, visible, device):
 
 def test_leading_dimensions_may_be_any_number():
     q, k, mask = normal(0, 2, 3, 2, 4, 8), normal(1, 2, 3, 2, 5, 8), normal(2, 3, 1, 4, 5)
-    for given in ((q, k), (q, k, 0.5, mask), (q[0, 0, 0], k[0, 0, 0]), (q[:, :0], k[:, :0])):
+    calls: tuple[Any, ...] = (
+        *((q, k), (q, k, 0.5, mask)),
+        *((q[0, 0, 0], k[0, 0, 0]), (q[:, :0], k[:, :0])),
+    )
+    for given in calls:
         torch.testing.assert_close(
             kf.ops.attention_score(*given), OPS["attention_score"].reference(*given)
         )

@@ -127,10 +127,12 @@ def test_batch_norm_in_training_updates_the_running_statistics(compiled):
 def test_a_layers_relu_takes_the_side_of_the_sum_that_is_rounded_once(dtype):
     generator = torch.Generator().manual_seed(0)
     shapes = (200, 512), (300, 512), (300,)
-    given = [torch.randn(s, generator=generator).to(dtype).requires_grad_() for s in shapes]
+    x, weight, bias = given = [
+        torch.randn(s, generator=generator).to(dtype).requires_grad_() for s in shapes
+    ]
     found = [
         torch.autograd.grad(y, given, torch.ones_like(y))
-        for y in (kf.ops.linear_activation(*given), F.relu(F.linear(*given)))
+        for y in (kf.ops.linear_activation(x, weight, bias), F.relu(F.linear(*given)))
     ]
     assert all(map(torch.equal, *found))
 

@@ -200,11 +200,11 @@ def test_running_statistics_move_as_pytorchs(device):
         x = (normal(0, *IMAGE) * 2 + 5).to(device, dtype)
         mine, theirs = ([torch.zeros(4, device=device), torch.ones(4, device=device)] for _ in "ab")
         for _ in range(2):
-            kf.ops.batch_norm_relu(x, None, None, *mine, training=True, momentum=0.3)
+            kf.ops.batch_norm_relu(x, None, None, mine[0], mine[1], True, momentum=0.3)
             F.batch_norm(x, *theirs, training=True, momentum=0.3)
         torch.testing.assert_close(mine, theirs, rtol=1e-5, atol=1e-5)
         before = [each.clone() for each in mine]
-        kf.ops.batch_norm_relu(x, None, None, *mine)
+        kf.ops.batch_norm_relu(x, None, None, mine[0], mine[1])
         assert all(map(torch.equal, mine, before))
 
 

@@ -204,10 +204,15 @@ def test_the_cross_entropy_of_a_linear_layer_is_pytorchs(device, dtype, reductio
     )
 
 
+def kept_of(loss: Any) -> list[Tensor]:
+    """What its gradient is computed from."""
+    return loss.grad_fn.saved_tensors
+
+
 def test_only_the_gradients_that_are_wanted_are_computed():
     hidden, weight, labels = normal(0, 9, 8).requires_grad_(), normal(1, 20, 8), labels_of(20, 9)
     loss = kf.ops.linear_cross_entropy(hidden, weight, labels)
-    kept = loss.grad_fn.saved_tensors
+    kept = kept_of(loss)
     assert [tuple(x.shape) for x in kept[-3:]] == [(9, 8), (0,), (0,)]
     (found,) = torch.autograd.grad(loss, hidden, retain_graph=True)
     (again,) = torch.autograd.grad(loss, hidden)
@@ -249,7 +254,7 @@ def test_a_gradient_is_scaled_where_it_lies_unless_the_graph_is_kept():
     hidden, weight = normal(0, 9, 8).requires_grad_(), normal(1, 20, 8).requires_grad_()
     labels, factor = labels_of(20, 9), torch.tensor(3.0)
     loss = kf.ops.linear_cross_entropy(hidden, weight, labels)
-    made = [x.data_ptr() for x in loss.grad_fn.saved_tensors[-3:-1]]
+    made = [x.data_ptr() for x in kept_of(loss)[-3:-1]]
     kept = torch.autograd.grad(loss, (hidden, weight), factor, retain_graph=True)
     assert not {x.data_ptr() for x in kept} & {*made}
     last = torch.autograd.grad(loss, (hidden, weight), factor)
@@ -281,7 +286,7 @@ def test_of_few_rows_backward_scales_no_gradient_of_the_weight(monkeypatch):
 
     monkeypatch.setattr(loss, "linear_cross_entropy_scaled_backward", noted)
     whole = kf.ops.linear_cross_entropy(hidden, weight, labels, bias)
-    kept = whole.grad_fn.saved_tensors[-4:]
+    kept = kept_of(whole)[-4:]
     assert [tuple(x.shape) for x in kept] == [(16, 500), (0,), (0,), (0,)]
     factor = torch.tensor(3.0)
     first, again = (
@@ -291,7 +296,7 @@ def test_of_few_rows_backward_scales_no_gradient_of_the_weight(monkeypatch):
     assert max(scaled) == hidden.numel()
     assert all(map(torch.equal, first, again))
     parts = kf.ops.linear_cross_entropy(hidden, weight, labels, bias, chunk_size=4)
-    assert parts.grad_fn.saved_tensors[-4].numel() == 0
+    assert kept_of(parts)[-4].numel() == 0
     torch.testing.assert_close(first, torch.autograd.grad(parts, (hidden, weight, bias), factor))
 
 
