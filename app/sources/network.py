@@ -214,8 +214,11 @@ class MultipartFeed:
 
     def interrupt(self) -> None:
         """Shut the connection down, so that the waiting thread reads its end."""
+        reader = self._response.fp
+        if reader is None:  # its end was read, at which http.client closes it
+            return
         try:
-            with socket.fromfd(self._response.fileno(), socket.AF_INET, socket.SOCK_STREAM) as end:
+            with socket.fromfd(reader.fileno(), socket.AF_INET, socket.SOCK_STREAM) as end:
                 end.shutdown(socket.SHUT_RDWR)
         except (OSError, ValueError):  # the connection is closed already
             return

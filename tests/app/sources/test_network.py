@@ -15,6 +15,8 @@ import pytest
 from app.errors import StyleForgeError
 from app.frame import Frame, FrameSource
 from app.sources import describe, network, open_source
+from app.sources.deadline import Deadline
+from app.sources.grabber import FeedLost
 from app.sources.network import Address, Stream, with_scheme
 from app.sources.video import Video
 from tests.helpers.fakes import NetworkCamera, no_thread_left, number_of, write_video
@@ -113,6 +115,18 @@ def test_a_stream_that_breaks_off_is_taken_up_again(path: str) -> None:
             wait_for(lambda: not source.status)
             assert next_frame(source).width == 160
             source.close()
+
+
+def test_a_stream_whose_end_was_read_may_still_be_interrupted() -> None:
+    with no_thread_left(), NetworkCamera() as camera:
+        address = Address.parse(camera.url("stream.mjpg"))
+        feed = network.connect(address, Deadline(5.0))
+        feed.grab()
+        camera.stop()
+        with pytest.raises(FeedLost):
+            any(feed.grab() for _ in range(1000))
+        feed.interrupt()  # as closing does, whatever the grabbing thread has read by then
+        feed.close()
 
 
 def test_a_stream_that_falls_silent_is_noticed(camera: NetworkCamera, hurried: None) -> None:
