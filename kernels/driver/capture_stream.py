@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Generator
 from contextlib import contextmanager
 from ctypes import byref, c_void_p
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -51,19 +50,14 @@ class CaptureStream:
         return self._lane.stream.cuda_stream
 
     @contextmanager
-    def capture(self, graph: torch.cuda.CUDAGraph, **options: Any) -> Generator[None]:
-        """As torch.cuda.graph, on this stream; waits for the device before.
-
-        Args:
-            graph: Captured into.
-            options: Of torch.cuda.graph.
-        """
+    def capture(self, graph: torch.cuda.CUDAGraph) -> Generator[None]:
+        """As torch.cuda.graph(graph), on this stream; waits for the device before."""
         lane = self._lane
-        torch.cuda.synchronize(lane.index)  # also with what a graph before had on the stream
-        with torch.cuda.device(lane.index), torch.inference_mode(False), torch.no_grad():
+        torch.cuda.synchronize(lane.index)  # also for an earlier graph, which has the workspaces
+        with torch.cuda.device(lane.index):
             lane.allocate_workspaces()
-        with torch.cuda.device(lane.index), torch.cuda.graph(graph, stream=lane.stream, **options):
-            yield
+            with torch.cuda.graph(graph, stream=lane.stream):
+                yield
 
 
 class _Lane:
