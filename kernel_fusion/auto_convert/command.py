@@ -58,12 +58,12 @@ def run(arguments: argparse.Namespace, say: Callable[[str], object] | None = Non
     for name in arguments.models:
         converter = ModelConverter(accuracy_threshold=arguments.threshold)
         try:
-            model, shape = load(name, arguments.random_weights)
+            model, given = load(name, arguments.random_weights)
         except HubError as error:
             sys.stderr.write(f"{error}\n")
             outcome = FAILED
             continue
-        converted = converter.convert_model(model, shape, arguments.device)
+        converted = converter.convert_model(model, given, arguments.device)
         stats = converter.conversion_stats
         say(f"{name}\n{stats}")
         if arguments.save_path is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.error import URLError
 
+import torch
 from torch import nn
 
 IMAGE, TOKENS = (1, 3, 224, 224), (1, 128)
@@ -24,11 +25,13 @@ class Entry:
         library: The distribution that defines it.
         shape: Of the input that it is converted for.
         kind: In transformers, the name of its configuration.
+        of_decoder: The shape of the tokens that a decoder is given, where there is one.
     """
 
     library: str
     shape: tuple[int, ...]
     kind: str = ""
+    of_decoder: tuple[int, ...] = ()
 
 
 MODELS = {
@@ -43,11 +46,12 @@ MODELS = {
     "roberta-base": Entry("transformers", TOKENS, "roberta"),
     "distilbert-base-uncased": Entry("transformers", TOKENS, "distilbert"),
     "gpt2": Entry("transformers", TOKENS, "gpt2"),
+    "t5-small": Entry("transformers", TOKENS, "t5", of_decoder=(1, 32)),
 }  # fmt: skip
 
 
-def load(name: str, random_weights: bool = False) -> tuple[nn.Module, tuple[int, ...]]:
-    """A model in evaluation, and the shape of its input.
+def load(name: str, random_weights: bool = False) -> tuple[nn.Module, Any]:
+    """A model in evaluation, and what it is converted for: a shape, or tokens by name.
 
     Args:
         name: A row of MODELS.
@@ -77,7 +81,7 @@ def load(name: str, random_weights: bool = False) -> tuple[nn.Module, tuple[int,
             f"the weights of {name} cannot be fetched: {reason}. With --random-weights the model "
             "is converted without them"
         ) from error
-    return model.eval(), entry.shape
+    return model.eval(), _tokens(model, entry) if entry.of_decoder else entry.shape
 
 
 def _library(name: str) -> Any:
@@ -90,5 +94,16 @@ def _of_transformers(library: Any, name: str, kind: str, random_weights: bool) -
         model = library.AutoModel.from_config(library.AutoConfig.for_model(kind))
     else:
         model = library.AutoModel.from_pretrained(name)
-    model.config.use_cache = False  # a cache of keys and values is no output of a graph
+    for module in model.modules():  # a decoder has a configuration of its own
+        if hasattr(module, "config"):
+            module.config.use_cache = False  # a cache of keys and values is no output of a graph
     return model
+
+
+def _tokens(model: Any, entry: Entry) -> dict[str, torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    shapes = {"input_ids": entry.shape, "decoder_input_ids": entry.of_decoder}
+    return {
+        name: torch.randint(model.config.vocab_size, shape, generator=generator)
+        for name, shape in shapes.items()
+    }

@@ -15,7 +15,7 @@ from kernel_fusion.__main__ import main
 from kernel_fusion.auto_convert import auto_convert_model, hub
 from kernel_fusion.auto_convert.comparison import difference
 from kernel_fusion.auto_convert.inputs import inputs_of
-from tests.kernel_fusion.auto_convert.families import IMAGE, ResNet
+from tests.kernel_fusion.auto_convert.families import IMAGE, T5, ResNet
 from utils.tables import refreshed
 from utils.tables.library import conversion_table
 
@@ -62,15 +62,34 @@ def test_a_library_that_is_not_installed_is_named(monkeypatch, capsys):
 @pytest.mark.parametrize("name", hub.MODELS)
 def test_a_published_model_is_converted(name):
     pytest.importorskip(hub.MODELS[name].library)
-    model, shape = hub.load(name, random_weights=True)
-    converted = auto_convert_model(model, shape, keep_slower=True, timed_runs=1)
+    model, given = hub.load(name, random_weights=True)
+    converted = auto_convert_model(model, given, keep_slower=True, timed_runs=1)
     stats = converted.__dict__["conversion_stats"]
     assert stats.found_by == "torch.export"
     assert stats.total_replaced or name == "swin_t"
     assert list(converted.state_dict()) == list(model.state_dict())
-    given = inputs_of(model, shape, torch.device("cpu")).args
+    inputs = inputs_of(model, given, torch.device("cpu"))
     with torch.no_grad():
-        assert difference(converted(*given), model(*given)) <= 1e-5
+        expected = model(*inputs.args, **inputs.kwargs)
+        assert difference(converted(*inputs.args, **inputs.kwargs), expected) <= 1e-5
+
+
+def test_a_model_with_a_decoder_is_converted_for_tokens_of_both(monkeypatch, capsys):
+    model: Any = T5()
+    model.config = SimpleNamespace(use_cache=True, vocab_size=16)
+    found = SimpleNamespace(
+        AutoConfig=SimpleNamespace(for_model=lambda kind: kind),
+        AutoModel=SimpleNamespace(from_config=lambda config: model),
+    )
+    monkeypatch.setattr(hub, "_library", lambda name: found)
+    _, given = hub.load("t5-small", random_weights=True)
+    assert not model.config.use_cache
+    shapes = {name: tuple(tokens.shape) for name, tokens in given.items()}
+    assert shapes == {"input_ids": (1, 128), "decoder_input_ids": (1, 32)}
+    small = hub.Entry("transformers", (1, 9), "t5", of_decoder=(1, 5))
+    monkeypatch.setitem(hub.MODELS, "t5-small", small)
+    assert main(["convert", "--models", "t5-small", "--random-weights"]) == 0
+    assert "largest difference" in capsys.readouterr().out
 
 
 def test_the_page_shows_the_times_of_every_way_and_where_the_compiler_is_faster():
