@@ -7,7 +7,7 @@ PYTHON := $(VENV)/bin/python
 PIP := $(PYTHON) -m pip --disable-pip-version-check
 INSTALL := $(PIP) install --constraint constraints.txt --editable
 
-.PHONY: run test lint check bench fuzz mutants docs prebuild wheel wheels setup clean
+.PHONY: run test lint check bench fuzz mutants docs prebuild wheel wheels test-release setup clean
 .DELETE_ON_ERROR:  # an interrupted virtual environment is made anew
 
 run: $(VENV)/.installed
@@ -44,7 +44,7 @@ fuzz: $(VENV)/.installed-test
 docs: $(VENV)/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
 
-# Images of the native libraries for every system, into kernels/images; 10 minutes the first time.
+# Images of the native libraries for every system, into kernels/images; 20 minutes the first time.
 prebuild: $(VENV)/.installed-prebuild
 	$(PYTHON) -m tools.prebuild
 
@@ -52,6 +52,10 @@ prebuild: $(VENV)/.installed-prebuild
 # images for, or one without images, and the source distribution.
 wheel wheels: $(VENV)/.installed
 	$(PYTHON) -m tools.build_wheels $(ARGS)
+
+# Builds a release with every image, and paints a picture with its wheel in a fresh environment.
+test-release: prebuild wheel
+	$(PYTHON) -m tools.try_wheel
 
 # The setup program for Windows, with uv and the wheel for it, into dist; needs NSIS (apt: nsis).
 setup: wheel
@@ -87,23 +91,6 @@ $(VENV)/.installed-prebuild: pyproject.toml constraints.txt | $(PYTHON)
 	$(INSTALL) ".[compile,prebuild]"
 	@touch $@ $(VENV)/.installed
 
-# The newest Python that will do; Debian keeps venv in a package of its own.
+# With the newest Python that PyTorch has a wheel for.
 $(PYTHON):
-	@for python in python3.13 python3.12 python3.11 python3; do \
-	  $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
-	    2>/dev/null || continue; \
-	  if ! $$python -c 'import ensurepip, venv' 2>/dev/null; then \
-	    if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	      apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y $$python-venv \
-	        || exit 1; \
-	    else \
-	      echo "$$python has no venv module; on Debian or Ubuntu:" \
-	        "sudo apt-get install $$python-venv" >&2; \
-	      exit 1; \
-	    fi; \
-	  fi; \
-	  echo "Making $(VENV) with $$($$python --version)"; \
-	  exec $$python -m venv --clear $(VENV); \
-	done; \
-	echo "StyleForge needs Python 3.11, 3.12 or 3.13; none of these is on the PATH." >&2; \
-	exit 1
+	@sh tools/make_venv.sh $(VENV)
