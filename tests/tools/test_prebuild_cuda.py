@@ -110,8 +110,8 @@ def test_a_gpu_whose_image_is_left_out_runs_another(source):
     for_geforce = source == "network_sm80_int8.cu"
     for capability, image in (
         ((8, 0), "sm_80"),
-        ((8, 6), "sm_86" if for_geforce else "sm_80"),
-        ((8, 9), "sm_86" if for_geforce else "sm_80"),
+        ((8, 6), "sm_80"),
+        ((8, 9), "sm_80"),
         ((9, 0), "sm_90" if "sm_90" in made else "compute_90"),
         ((10, 0), "compute_90"),
         ((12, 0), "sm_120" if for_geforce else "compute_90"),

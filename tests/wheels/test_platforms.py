@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -139,13 +140,19 @@ def test_images_of_other_sources_than_todays_are_refused(folder):
         build_wheels.check_images("macos-arm64", folder)
 
 
-def test_a_wheel_that_is_too_large_is_refused(tmp_path):
+def test_a_wheel_that_is_too_large_is_refused_with_what_takes_the_room(tmp_path, monkeypatch):
     wheel = tmp_path / "a.whl"
-    wheel.touch()
+    with zipfile.ZipFile(wheel, "w") as packed:
+        packed.writestr("styleforge/app/cli.py", bytes(1000))
+        packed.writestr("styleforge/assets/styles/candy/weights.safetensors", bytes(2_000_000))
+        packed.writestr("styleforge/assets/styles/udnie/weights.safetensors", bytes(1_500_000))
     build_wheels.check_sizes([wheel])
-    with wheel.open("wb") as file:
-        file.truncate(40_000_001)
-    with pytest.raises(WheelError, match=r"a\.whl has 40,000,001 bytes, more than 40,000,000"):
+    monkeypatch.setattr(build_wheels, "MAX_BYTES", 3_000_000)
+    refused = (
+        r"a\.whl has 3,\d+,\d+ bytes, more than 3,000,000; "
+        r"its largest folders are styleforge/assets/styles \(3\.5 MB\), styleforge/app \(0\.0 MB\)"
+    )
+    with pytest.raises(WheelError, match=refused):
         build_wheels.check_sizes([wheel])
 
 

@@ -13,10 +13,10 @@ from kernels.jit.prebuilt import image_name
 
 # By the name of the target: the compiler's target, and the processor.
 #
-# glibc 2.17 is what manylinux2014 promises, macOS 11 the first release on arm64. The levels of
-# x86-64 are those of the psABI: v2 is any processor since 2009, v3 (AVX2 and FMA) most since 2013.
-# The compiler first makes the libraries of each system, which one target at a time can do, so that
-# targets of one system are apart.
+# manylinux2014 promises glibc 2.17, and macOS 11 is the first release on arm64. The psABI names the
+# levels of x86-64: v2 is any processor since 2009, v3 (AVX2 and FMA) most since 2013.
+# The compiler builds each system's C library once, in one process at a time, so the targets of one
+# system are apart.
 TARGETS = {
     "windows-x86_64_v2": ("x86_64-windows-gnu", "x86_64_v2"),
     "linux-x86_64_v2": ("x86_64-linux-gnu.2.17", "x86_64_v2"),
@@ -26,7 +26,11 @@ TARGETS = {
     "windows-x86_64_v3": ("x86_64-windows-gnu", "x86_64_v3"),
 }
 
-# As kernels/jit/toolchain.py has them: the same arithmetic, so that results are bit-equal.
+# The compiler builds a C library for each processor that it links for. The object file has all code
+# of a kernel, so one C library serves both levels of x86-64.
+LINKED_FOR = {"x86_64_v3": "x86_64_v2"}
+
+# The same arithmetic as in kernels/jit/toolchain.py, so that results are bit-equal.
 FLAGS = [
     "-std=c++17",
     "-O3",
@@ -35,8 +39,6 @@ FLAGS = [
     "-fno-exceptions",
     "-fno-rtti",
     "-fvisibility=hidden",
-    "-shared",
-    "-s",
 ]
 
 
@@ -76,13 +78,24 @@ def flags(source: Path) -> list[str]:
 
 
 def _compile(library: Library, target: str, image: Path) -> None:
+    """Compile a library's source and link it into `image`.
+
+    The link is a step of its own, by the C compiler: `c++ -shared` would first build the C++
+    library of the system, for minutes, and the kernels use nothing of it.
+    """
     triple, processor = TARGETS[target]
-    temporary = image.with_suffix(".making")
-    position = [] if target.startswith("windows") else ["-fPIC"]
-    command = [sys.executable, "-m", "ziglang", "c++", "-target", triple, f"-mcpu={processor}"]
     (source,) = library.sources
-    command += [*flags(source), *position, str(source), "-o", str(temporary)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise PrebuildError(f"{image.name} could not be compiled:\n{done.stderr.strip()}")
-    temporary.replace(image)
+    position = [] if target.startswith("windows") else ["-fPIC"]
+    compiled, linked = image.with_suffix(".o"), image.with_suffix(".making")
+    linked_for = LINKED_FOR.get(processor, processor)
+    steps = (
+        ["c++", f"-mcpu={processor}", *flags(source), *position, "-c", source, "-o", compiled],
+        ["cc", f"-mcpu={linked_for}", "-shared", "-s", compiled, "-o", linked],
+    )
+    for compiler, *arguments in steps:
+        command = [sys.executable, "-m", "ziglang", compiler, "-target", triple, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise PrebuildError(f"{image.name} could not be compiled:\n{done.stderr.strip()}")
+    compiled.unlink()
+    linked.replace(image)
