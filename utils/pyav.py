@@ -16,6 +16,7 @@ import av.codec.codec
 import av.container
 import av.error
 import av.format
+import av.index
 import av.logging
 import av.sidedata.sidedata
 import av.stream

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from app.film_frames.color import FULL, LIMITED, MATRICES, Colors
 from app.film_frames.orientation import AS_STORED, Orientation
-from app.film_frames.planes import Matrix, plane_pixels
+from app.film_frames.planes import Matrix, over_white, plane_pixels
+from app.film_frames.transparency import has_alpha
 from app.frame_memory import new_pixels
 from utils.pyav import av
 
@@ -60,7 +61,7 @@ class Converter:
             height: As it is stored, in pixels.
 
         Returns:
-            [H, W, 3] uint8 RGB, upright, in new memory.
+            [H, W, 3] uint8 RGB, upright, over white where it is transparent, in new memory.
         """
         whole = (frame.width, frame.height) == (width, height)
         bits = _PLANES.get(frame.format.name, 0)
@@ -109,11 +110,12 @@ class Converter:
         return of_thread.scaler
 
     def _scaled(self, frame: av.VideoFrame, width: int, height: int) -> NDArray[np.uint8]:
+        transparent = has_alpha(frame)
         rgb = self._scaler.reformat(
             frame,
             width,
             height,
-            "rgb24",
+            "rgba" if transparent else "rgb24",
             src_colorspace=self._number,
             dst_colorspace=self._number,
             interpolation=_EXACT if self._exact else _FAST,
@@ -122,8 +124,10 @@ class Converter:
             threads=1,
         )
         (plane,) = rgb.planes
-        rows = plane_pixels(memoryview(plane), plane.line_size, 3 * width, height)
-        return rows.reshape(height, width, 3)
+        channels = 4 if transparent else 3
+        rows = plane_pixels(memoryview(plane), plane.line_size, channels * width, height)
+        pixels = rows.reshape(height, width, channels)
+        return over_white(pixels) if transparent else pixels
 
 
 def _planes(frame: av.VideoFrame, bits: int = 8) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from utils.pyav import av
 from utils.text import printable
@@ -14,6 +15,9 @@ FAULTS = (av.error.FFmpegError, OSError, ValueError)
 
 
 TIMEOUTS_S = [5.0, 5.0]  # to open an address, and to read from it
+
+# Decoders that read the transparency of these codecs, which FFmpeg's own leave out.
+_TRANSPARENT = {"vp8": "libvpx", "vp9": "libvpx-vp9"}
 
 
 @dataclass(slots=True)
@@ -41,17 +45,6 @@ def open_container(where: str) -> av.container.InputContainer:
     return av.open(where, timeout=(opening, reading) if "://" in where else None)
 
 
-def moving_picture(container: av.container.InputContainer) -> av.VideoStream | None:
-    """The picture of a film: its first video stream that is no cover and whose codec is known; None
-    where there is none."""
-    for stream in container.streams.video:
-        cover = stream.disposition & av.stream.Disposition.attached_pic
-        if not cover and stream.codec_context is not None:
-            stream.thread_type = "AUTO"  # type: ignore[assignment]
-            return stream
-    return None
-
-
 def decoded(
     container: av.container.InputContainer, stream: av.VideoStream, damage: Damage
 ) -> Iterator[av.VideoFrame]:
@@ -62,7 +55,7 @@ def decoded(
         stream: Its picture.
         damage: Receives what goes wrong.
     """
-    packets = container.demux(stream)
+    packets, decoder = container.demux(stream), _decoder_of(stream)
     while True:
         try:
             packet = next(packets, None)
@@ -72,13 +65,29 @@ def decoded(
         if packet is None:
             break
         try:
-            frames = stream.decode(packet)
+            frames = decoder.decode(packet)
         except av.error.FFmpegError:
             damage.damaged += 1
             continue
         yield from frames
     if damage.fault:  # otherwise the last packet has emptied the decoder
         try:
-            yield from stream.decode(None)
+            yield from decoder.decode(None)
         except av.error.FFmpegError:
             damage.damaged += 1
+
+
+def _decoder_of(stream: av.VideoStream) -> av.VideoCodecContext:
+    """Return the decoder of a stream; for WebM's transparency a new one, since FFmpeg has it in a
+    decoder that it does not choose by itself."""
+    usual = stream.codec_context
+    name = _TRANSPARENT.get(usual.name)
+    tags = {key.lower(): value for key, value in stream.metadata.items()}
+    if name is None or tags.get("alpha_mode") != "1":
+        return usual
+    decoder: Any = av.VideoCodecContext.create(name, "r")
+    decoder.extradata, decoder.options = usual.extradata, usual.options
+    decoder.thread_type, decoder.thread_count = usual.thread_type, usual.thread_count
+    decoder.colorspace, decoder.color_range = usual.colorspace, usual.color_range
+    decoder.color_primaries, decoder.color_trc = usual.color_primaries, usual.color_trc
+    return decoder

@@ -108,6 +108,14 @@ class _Memory:
         self.result = np.empty((height, width, 3), np.uint16)
 
 
+def over_white(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Composite [H, W, 4] RGB and alpha over white; return [H, W, 3]."""
+    color = cv2.cvtColor(pixels, cv2.COLOR_RGBA2RGB)
+    alpha = cv2.cvtColor(cv2.extractChannel(pixels, 3), cv2.COLOR_GRAY2RGB)
+    share = cv2.multiply(color, alpha, scale=1 / 255)
+    return np.asarray(cv2.add(share, cv2.bitwise_not(alpha)), np.uint8)
+
+
 def plane_pixels(buffer: memoryview, line: int, width: int, height: int) -> NDArray[np.uint8]:
     """The bytes of a plane, [H, W] uint8, in its own memory.
 

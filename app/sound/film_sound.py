@@ -8,7 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.film_frames.decoding import FAULTS, moving_picture, open_container, reason
+from app.film_frames.decoding import FAULTS, open_container, reason
+from app.film_frames.streams import moving_picture, sound_stream
 from app.sound.device import Samples, SoundError
 from utils.pyav import av
 from utils.translation.texts import tr
@@ -18,8 +19,8 @@ EARLIER_S = 0.15  # codecs need a block or two before they are right
 
 
 class FilmSound:
-    """Reads the sound of a film: the stream that the file marks as its default, or its first one.
-    Times count from the film's first frame, as those of its picture do. For one thread.
+    """Reads the sound of a film: of several streams, the default one. Times count from the film's
+    first frame, as the times of its picture do. For one thread.
 
     Args:
         where: The film, as FFmpeg opens it: a path or an address.
@@ -39,7 +40,7 @@ class FilmSound:
         self.channels = channels
         try:
             self._container = open_container(where)
-            stream = _sound_of(self._container)
+            stream = sound_stream(self._container)
         except FAULTS as exc:
             raise SoundError(
                 tr("The sound of the film cannot be read: {error}", error=reason(exc))
@@ -134,9 +135,3 @@ class FilmSound:
 
     def _new_resampler(self) -> av.AudioResampler:
         return av.AudioResampler(format="flt", layout=self._layout, rate=self.rate)
-
-
-def _sound_of(container: av.container.InputContainer) -> av.AudioStream | None:
-    streams = [stream for stream in container.streams.audio if stream.codec_context is not None]
-    default = av.stream.Disposition.default
-    return next((each for each in streams if each.disposition & default), next(iter(streams), None))

@@ -19,8 +19,10 @@ from PIL import Image
 from app.errors import StyleForgeError
 from app.film_frames.color import ColorError, colors_of
 from app.film_frames.converter import Converter
-from app.film_frames.decoding import FAULTS, Damage, decoded, moving_picture, open_container
+from app.film_frames.decoding import FAULTS, Damage, decoded, open_container
+from app.film_frames.extent import frame_rate, length_s
 from app.film_frames.orientation import orientation_of
+from app.film_frames.streams import moving_picture, sound_stream
 from utils.images.animation import read_animation
 from utils.images.conversion import to_rgb
 from utils.images.opening import MALFORMED, opened
@@ -29,10 +31,8 @@ from utils.pyav import av
 from utils.text import printable
 from utils.translation.texts import tr
 
-DEFAULT_FPS = 25.0  # for files that do not tell
 DEFAULT_DELAY_MS = 100  # what browsers make of an animation that gives no delay
 MAX_DAMAGED_IN_A_ROW = 20  # frames in a row, after which an animation is taken to end
-MAX_FPS = 1000
 EARLIER_S = (0.0, 2.0, 10.0)  # where a file whose index is wrong is entered, before the time sought
 SAME_S = 1e-4  # times that differ by less are the same
 
@@ -92,13 +92,9 @@ class VideoReader:
         self._size = (0, 0)  # of the first frame as it is stored
         self._open()
         stream = self._stream
-        rate = float(stream.average_rate or stream.guessed_rate or 0)
-        # A missing rate reads as 0, or as the 90000 ticks a second of the file's clock.
-        self.fps = rate if 0 < rate <= MAX_FPS else DEFAULT_FPS
-        seconds = stream.frames / self.fps  # what is left of a damaged file says less
-        if not seconds and stream.duration:
-            seconds = float(stream.duration * self._base)
-        self.has_sound = bool(self._container.streams.audio)
+        self.fps = float(frame_rate(self._container, stream))
+        self.has_sound = sound_stream(self._container) is not None
+        seconds = length_s(self._container, stream)
         self.duration = max(seconds or (self._container.duration or 0) / av.time_base, 0.0)
 
     def _open(self) -> None:

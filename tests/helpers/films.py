@@ -138,6 +138,54 @@ def _write_sound(film: Any, stream: Any, seconds: float) -> None:
     film.mux(stream.encode(None))
 
 
+def remuxed(
+    source: Path,
+    path: Path,
+    earlier: Fraction = Fraction(0),
+    change: Callable[[int, bytes], bytes | None] = lambda _, data: data,
+) -> Path:
+    """Copy the packets of a film into another file.
+
+    Args:
+        source: The film.
+        path: The file to write. MP4 and QuickTime files get an edit list.
+        earlier: How many seconds its beginning is cut by; an edit list hides what is left of it.
+        change: Returns the data of each packet of the picture by its number; None for no packet.
+    """
+    edited = {"avoid_negative_ts": "disabled", "use_editlist": "1"}
+    options = edited if path.suffix in (".mp4", ".mov") else {}
+    with av.open(str(source)) as film, av.open(str(path), "w", container_options=options) as made:
+        streams = {
+            each.index: made.add_stream_from_template(each, opaque=True) for each in film.streams
+        }
+        number = -1
+        for packet in film.demux():
+            data: bytes | None = bytes(packet)
+            if not data or packet.pts is None or packet.dts is None:
+                continue
+            if packet.stream.type == "video":
+                data = change(number := number + 1, data)
+            if data is None:
+                continue
+            copy: Any = av.Packet(data)
+            shift = round(earlier / packet.time_base)
+            copy.time_base, copy.duration = packet.time_base, packet.duration
+            copy.pts, copy.dts = packet.pts - shift, packet.dts - shift
+            copy.is_keyframe = packet.is_keyframe
+            copy.stream = streams[packet.stream_index]
+            made.mux(copy)
+    return path
+
+
+def zeroed(path: Path, first: float = 0.4, last: float = 0.6) -> Path:
+    """Write zeros over a stretch of a file, from one share of its length to another."""
+    data = bytearray(path.read_bytes())
+    begin, end = round(first * len(data)), round(last * len(data))
+    data[begin:end] = bytes(end - begin)
+    path.write_bytes(data)
+    return path
+
+
 def times_of(path: Path) -> list[Fraction]:
     """When each frame is shown, in seconds."""
     with av.open(str(path)) as film:

@@ -15,8 +15,6 @@ from app.film_frames.orientation import Orientation
 from app.frame import Frame
 from utils.images.animation import Animation
 
-USUAL_RATE = Fraction(25)  # frames a second of a film that does not tell
-MOST_RATE = 1000
 MOST_PIXELS = 50_000_000  # of a frame, of which several are held; 8K has 33 million
 
 
@@ -31,7 +29,7 @@ class FilmInfo:
         rate: Frames a second, on average.
         time_base: The unit of its times, in seconds.
         seconds: How long it is; 0 where the file does not tell.
-        count: How many frames it says to have, or nearly so by its length; 0 where it says nothing.
+        count: How many frames are to be shown, or nearly so by its length; 0 where it says nothing.
         counted: Whether `count` is the file's own.
         aspect: How many times a pixel is wider than high.
         colors: What its numbers mean.
@@ -39,6 +37,9 @@ class FilmInfo:
         remarks: What is not kept, one clause each.
         animation: How it moves, of a GIF or WebP file; None of a film.
         timed: Whether `seconds` is the file's own number for the picture.
+        start: When the picture begins, in its time base. Its first frames come later where they
+            cannot be decoded, since they precede the first key frame.
+        ticking: Whether each of its frames claims to last one tick, as frames of an AVI file do.
     """
 
     path: Path
@@ -55,6 +56,8 @@ class FilmInfo:
     remarks: tuple[str, ...] = ()
     animation: Animation | None = None
     timed: bool = False
+    start: int = 0
+    ticking: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -13,8 +12,6 @@ from app.export.film.animation.reading import animation_frames, animation_info
 from app.export.film.fault import FAULTS, FilmError, named, reason
 from app.export.film.info import (
     MOST_PIXELS,
-    MOST_RATE,
-    USUAL_RATE,
     FilmFrame,
     FilmInfo,
     FilmReading,
@@ -22,8 +19,11 @@ from app.export.film.info import (
 from app.export.film.threads.ahead import mapped_ahead
 from app.film_frames.color import ColorError, Colors, colors_of
 from app.film_frames.converter import Converter
-from app.film_frames.decoding import decoded, moving_picture
+from app.film_frames.decoding import decoded
+from app.film_frames.extent import frame_rate, length_s, shown_frames
 from app.film_frames.orientation import orientation_of
+from app.film_frames.streams import moving_picture
+from app.film_frames.transparency import may_be_transparent
 from app.frame import Frame
 from utils.files.regular import check_regular
 from utils.images.animation import read_animation
@@ -57,6 +57,8 @@ def film_info(path: Path) -> FilmInfo:
         if animation := read_animation(path):
             return animation_info(path, animation)
         with open_film(path) as (container, stream):
+            shown = shown_frames(container, stream)
+        with open_film(path) as (container, stream):
             frame = next(decoded(container, stream, FilmReading()), None)
             if frame is None:
                 raise FilmError(
@@ -77,7 +79,7 @@ def film_info(path: Path) -> FilmInfo:
                 raise FilmError(
                     tr("{file} cannot be read: {fault}", file=named(path), fault=exc)
                 ) from exc
-            return _info(path, container, stream, frame, colors)
+            return _info(path, container, stream, frame, colors, shown)
     except FAULTS as exc:
         raise FilmError(
             tr("{file} cannot be read as a film: {fault}", file=named(path), fault=reason(exc))
@@ -90,12 +92,12 @@ def _info(
     stream: av.VideoStream,
     frame: av.VideoFrame,
     colors: Colors,
+    shown: int,
 ) -> FilmInfo:
     turn = orientation_of(frame)
-    rate = stream.average_rate or stream.guessed_rate or USUAL_RATE
-    rate = rate if 0 < rate <= MOST_RATE else USUAL_RATE
+    rate = frame_rate(container, stream)
     base = stream.time_base or 1 / rate
-    seconds = float(stream.duration * base) if stream.duration else _tagged_seconds(stream)
+    seconds = length_s(container, stream)
     timed = seconds > 0
     if not seconds and container.duration:
         seconds = container.duration / 1e6
@@ -105,7 +107,7 @@ def _info(
     remarks: list[str] = []
     if colors.hdr:
         remarks.append(tr("it is HDR: its colors are painted as they are stored, in 8 bits"))
-    if any(component.is_alpha for component in frame.format.components):
+    if may_be_transparent(frame):
         remarks.append(tr("its transparency is not kept"))
     if frame.interlaced_frame:
         remarks.append(tr("it is interlaced: both fields of a frame are painted together"))
@@ -115,24 +117,16 @@ def _info(
         rate,
         base,
         seconds,
-        stream.frames or round(seconds * rate),
-        stream.frames > 0,
+        shown or round(seconds * rate),
+        shown > 0,
         aspect,
         colors,
         turn,
         tuple(remarks),
         timed=timed,
+        start=stream.start_time or 0,
+        ticking=container.format.name == "avi",
     )
-
-
-def _tagged_seconds(stream: av.VideoStream) -> float:
-    """How long the picture of a Matroska file is by its tag, such as 00:01:02.500000000; 0 without
-    one."""
-    found = re.fullmatch(r"(\d+):(\d\d):(\d\d(?:\.\d+)?)", stream.metadata.get("DURATION", ""))
-    if not found:
-        return 0.0
-    hours, minutes, seconds = map(float, found.groups())
-    return 3600 * hours + 60 * minutes + seconds
 
 
 def read_frames(
@@ -219,7 +213,8 @@ def _converted(
                 return
             if after is None or pts > after:
                 reading.scaled += (frame.width, frame.height) != stored
-                yield pts, frame.duration or usual, frame
+                known = 0 if info.ticking else frame.duration
+                yield pts, known or usual, frame
 
     def converted(timed: tuple[int, int, av.VideoFrame]) -> FilmFrame:
         pts, duration, coded = timed

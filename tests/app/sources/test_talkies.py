@@ -42,7 +42,7 @@ class Cinema:
 
     def run(self, seconds: float) -> None:
         for _ in range(round(seconds / TICK_S)):
-            settle(lambda: self.sound._output is not None and not self.sound._wants_more())
+            settle(self._is_ahead)
             self.time.advance(TICK_S)
             self.device.play()
             if self.time.now() >= self._busy_until:
@@ -50,6 +50,10 @@ class Cinema:
                 if frame is not None:
                     self._busy_until = self.time.now() + self._delay
                     self.painted.append((self._busy_until, number_of(frame.pixels)))
+
+    def _is_ahead(self) -> bool:
+        with self.sound._changed:
+            return self.sound._output is not None and not self.sound._wants_more()
 
     def errors(self, times, beeps) -> list[float]:
         """By how much each painted frame was late for what was heard then, in seconds; beeps that

@@ -8,8 +8,9 @@ from fractions import Fraction
 from pathlib import Path
 
 from app.export.film.fault import FilmError, named
-from app.export.film.info import MOST_PIXELS, MOST_RATE, FilmFrame, FilmInfo, FilmReading
+from app.export.film.info import MOST_PIXELS, FilmFrame, FilmInfo, FilmReading
 from app.film_frames.color import RGB, Colors
+from app.film_frames.extent import MOST_RATE
 from app.film_frames.orientation import AS_STORED
 from app.frame import Frame
 from utils.images.animation import Animation

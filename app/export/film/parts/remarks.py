@@ -51,7 +51,8 @@ def faults_of(info: FilmInfo, reading: FilmReading, store: SegmentStore) -> tupl
         store: Its parts, at least one.
     """
     frames, first, last = store.frames, store.segments[0], store.segments[-1]
-    seconds = float((last.last + last.duration - first.start) * info.time_base)
+    begins = min(first.start, info.start)
+    seconds = float((last.last + last.duration - begins) * info.time_base)
     faults: list[str] = []
     if reading.fault:
         faults.append(

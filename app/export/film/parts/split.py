@@ -79,7 +79,7 @@ def _times_of(info: FilmInfo) -> tuple[list[int], list[int]]:
                 break  # reading the last part meets the fault again, and says so
             if packet is None:
                 break
-            if not packet.size:
+            if not packet.size or packet.is_discard:
                 continue
             if packet.pts is None:
                 return [], []
