@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from io import BytesIO
@@ -31,6 +31,8 @@ _KNOWN = {
     "compilation", "rating", "media_type", "hd_video", "gapless_playback", "tool",
 }  # fmt: skip
 _FASTEST_CLOCK = 2**31 - 1  # ticks a second of an MP4 file
+_COVER = av.stream.Disposition.attached_pic
+_WITH_EDIT_LISTS = ("mp4", "mov")
 _TITLES = {"mp4": "MP4", "mov": "QuickTime", "matroska": "Matroska"}
 _KINDS = {
     "audio": mark("sound"),
@@ -48,12 +50,14 @@ class Copied:
         targets: The stream of the result for the index of each stream of the film.
         remarks: What cannot be kept, one clause each.
         shift: What is taken off all times, in seconds.
+        hides: Whether the result has edit lists, which hide packets before its first time.
         lost: How many packets of each kind were not copied, since their times are damaged.
     """
 
     targets: dict[int, av.stream.Stream]
     remarks: tuple[str, ...]
     shift: Fraction
+    hides: bool = False
     lost: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -79,7 +83,7 @@ def needed_options(source: av.container.InputContainer | None, container: str) -
         source: The film; None where nothing is kept.
         container: FFmpeg's name of the result's format.
     """
-    if container not in ("mp4", "mov"):
+    if container not in _WITH_EDIT_LISTS:
         return {}
     flags = "+faststart"
     if source is None:
@@ -133,27 +137,31 @@ def add_copied_streams(
         result: Whose header is not written yet; the picture's stream is added already.
 
     Raises:
-        FilmError: The container cannot hold the sound.
+        FilmError: The film has sound, of which the container can hold none.
     """
     targets: dict[int, av.stream.Stream] = {}
     remarks: list[str] = []
+    silent: list[av.stream.Stream] = []
     chapters = source.chapters()
     for stream in source.streams:
         if stream.index == picture.index:
             continue
-        cover = bool(stream.disposition & av.stream.Disposition.attached_pic)
+        cover = bool(stream.disposition & _COVER)
         if isinstance(stream, av.stream.AttachmentStream):
             _attach(stream, result, remarks)
-        elif stream.type == "video" and not cover:
+        elif stream.type == "video" and (not cover or result.format.name == "mov"):
             remarks.append(tr("its other pictures are left out"))
-        elif cover and result.format.name == "matroska":
+        elif cover and stream.codec_context and result.format.name == "matroska":
             _attach_cover(source, stream, result)
         elif stream.type == "data" and (chapters or stream.metadata.get("timecode")):
             pass  # QuickTime's tracks of chapters and time codes, which the container writes itself
+        elif (target := _added(stream, result)) is not None:
+            targets[stream.index] = target
+        elif stream.type == "audio":
+            silent.append(stream)
         else:
-            target = _added(stream, result, remarks)
-            if target is not None:
-                targets[stream.index] = target
+            remarks.append(_left_out(stream, result))
+    remarks += _about_sound(silent, len(source.streams.audio), result)
     shift = clock_shift(source)
     for chapter in chapters:
         base = chapter["time_base"] or Fraction(1)
@@ -161,7 +169,8 @@ def add_copied_streams(
         chapter["end"] -= round(shift / base)
     result.set_chapters(chapters)
     result.metadata.update(kept_metadata(source.metadata))
-    return Copied(targets, tuple(dict.fromkeys(remarks)), shift)
+    hides = result.format.name in _WITH_EDIT_LISTS
+    return Copied(targets, tuple(dict.fromkeys(remarks)), shift, hides)
 
 
 def check_copying(source: Path, container: str) -> None:
@@ -172,7 +181,7 @@ def check_copying(source: Path, container: str) -> None:
         container: FFmpeg's name of the result's format.
 
     Raises:
-        FilmError: The container cannot hold the sound.
+        FilmError: The film has sound, of which the container can hold none.
     """
     with open_film(source) as (film, picture):
         result = av.open(BytesIO(), "w", format=container)
@@ -180,7 +189,8 @@ def check_copying(source: Path, container: str) -> None:
 
 
 def copied_packets(source: av.container.InputContainer, copied: Copied) -> Iterator[av.Packet]:
-    """The packets of the streams that are copied, with the result's stream and time."""
+    """Yield the packets that are to be played of the streams that are copied, with the result's
+    stream and time."""
     streams = [source.streams[index] for index in copied.targets]
     if not streams:
         return
@@ -188,19 +198,24 @@ def copied_packets(source: av.container.InputContainer, copied: Copied) -> Itera
     for packet in source.demux(*streams):
         if not packet.size:
             continue
+        shift = round(copied.shift / packet.time_base)
+        if packet.pts is None and packet.stream.disposition & _COVER:
+            packet.pts = packet.dts = shift  # a cover has no time
         decoded = packet.dts if packet.dts is not None else packet.pts
         before = last.get(packet.stream_index)
         shown = packet.pts if packet.pts is not None else decoded
+        if shown is not None and _is_hidden(packet, shown - shift, copied):
+            continue
         if (
             decoded is None
             or shown is None
             or (before is not None and decoded < before)
             or shown < decoded
         ):
-            copied.lost[_KINDS.get(packet.stream.type, packet.stream.type)] += 1
+            if not packet.is_discard:  # one in the middle prepares decoders, and is not played
+                copied.lost[_KINDS.get(packet.stream.type, packet.stream.type)] += 1
             continue
         last[packet.stream_index] = decoded
-        shift = round(copied.shift / packet.time_base)
         packet.pts, packet.dts = shown - shift, decoded - shift
         packet.stream = copied.targets[packet.stream_index]
         yield packet
@@ -212,39 +227,86 @@ def about_stream(stream: av.stream.Stream, target: av.stream.Stream) -> None:
     target.disposition = stream.disposition
 
 
+def _is_hidden(packet: av.Packet[Any], begins: int, copied: Copied) -> bool:
+    """Check whether a packet is not to be played, though the result would play it.
+
+    Decoders need such packets before the first time, where an edit list can hide them.
+
+    Args:
+        packet: Of the film.
+        begins: When it begins in the result.
+        copied: What is copied.
+    """
+    if begins < 0 and copied.hides:
+        return False
+    return packet.is_discard or (begins < 0 and begins + (packet.duration or 0) <= 0)
+
+
 def _added(
-    stream: av.stream.Stream, result: av.container.OutputContainer, remarks: list[str]
+    stream: av.stream.Stream, result: av.container.OutputContainer
 ) -> av.stream.Stream | None:
-    context: Any = stream.codec_context
-    kind = _KINDS.get(stream.type, stream.type)
-    codec = context.codec.canonical_name if context is not None else tr("of an unknown kind")
+    """Add a stream to the result; None where it cannot hold the codec, or nobody knows it."""
+    if stream.codec_context is None:
+        return None
     try:
-        if context is None:
-            raise ValueError("of an unknown kind")
         _try(stream, result.format.name)
         target = result.add_stream_from_template(stream, opaque=True)
-    except FAULTS as exc:
-        where = _TITLES[result.format.name]
-        if stream.type == "audio":
-            raise FilmError(
-                tr(
-                    "{container} files cannot hold its sound ({codec}); Matroska files (.mkv) hold "
-                    "any",
-                    container=where,
-                    codec=codec,
-                )
-            ) from exc
-        remarks.append(
-            tr(
-                "its {kind} ({codec}) are left out, since {container} files cannot hold them",
-                kind=tr(kind),
-                codec=codec,
-                container=where,
-            )
-        )
+    except FAULTS:
         return None
     about_stream(stream, target)
     return target
+
+
+def _left_out(stream: av.stream.Stream, result: av.container.OutputContainer) -> str:
+    return tr(
+        "its {kind} ({codec}) are left out, since {container} files cannot hold them",
+        kind=tr(_KINDS.get(stream.type, stream.type)),
+        codec=_codec_of(stream),
+        container=_TITLES[result.format.name],
+    )
+
+
+def _about_sound(
+    silent: Sequence[av.stream.Stream], tracks: int, result: av.container.OutputContainer
+) -> Iterator[str]:
+    """Tell of the tracks of sound that the result lacks, one clause for each codec.
+
+    Args:
+        silent: The tracks that it cannot hold.
+        tracks: How many the film has.
+        result: The film that is made.
+
+    Raises:
+        FilmError: It can hold none of them.
+    """
+    container = _TITLES[result.format.name]
+    if silent and len(silent) == tracks:
+        known = next((each for each in silent if each.codec_context is not None), None)
+        if known is None:
+            raise FilmError(tr("its sound is of an unknown kind, which cannot be copied"))
+        raise FilmError(
+            tr(
+                "{container} files cannot hold its sound ({codec}); Matroska files (.mkv) hold any",
+                container=container,
+                codec=_codec_of(known),
+            )
+        )
+    for codec, count in Counter(map(_codec_of, silent)).items():
+        yield trn(
+            "{n} of its sound tracks ({codec}) is left out: it cannot be copied to {container} "
+            "files",
+            "{n} of its sound tracks ({codec}) are left out: they cannot be copied to {container} "
+            "files",
+            count,
+            n=number(count),
+            codec=codec,
+            container=container,
+        )
+
+
+def _codec_of(stream: av.stream.Stream) -> str:
+    context: Any = stream.codec_context
+    return tr("of an unknown kind") if context is None else context.codec.canonical_name
 
 
 def _try(stream: av.stream.Stream, container: str) -> None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import struct
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from app.export.film.copying import add_copied_streams, copied_packets
 from app.export.film.fault import FilmError
 from app.export.film.reader import open_film
+from app.sound.film_sound import FilmSound
+from app.sources.video_decoder import VideoReader
 from tests.app.export.film.conftest import copy, request
-from tests.helpers.films import Look, packets_of, times_of, write_film
+from tests.helpers.fakes import number_of
+from tests.helpers.films import Look, packets_of, remuxed, times_of, write_film
+from tests.helpers.sound import beginnings, write_talkie
 from utils.pyav import av
 
 CHAPTERS = [(0, 200, "one"), (200, 450, "two")]
@@ -104,7 +110,8 @@ def test_packets_of_sound_without_a_time_are_left_out_and_counted(film, tmp_path
         packets = list(copied_packets(Backwards(source), copied))  # type: ignore[arg-type]
     assert len(turned) == 1
     assert 0 < len(packets) < len(packets_of(film, "audio"))
-    lost = len(packets_of(film, "audio")) - len(packets)
+    hidden = 1  # by the edit list of the film: AAC's first packet
+    lost = len(packets_of(film, "audio")) - len(packets) - hidden
     assert copied.all_remarks[-1] == f"{lost} packets of its sound have no time"
 
 
@@ -169,3 +176,174 @@ def test_a_turned_film_is_upright_without_being_turned_again(tmp_path):
         frame = next(made.decode(video=0))
         assert (frame.width, frame.height, frame.rotation) == (48, 64, 0)
         assert made.streams.video[0].sample_aspect_ratio == Fraction(3, 4)
+
+
+EVEN = [number / 25 for number in range(75)]
+FLASH, BEEP_S = 50, 2.0  # the number of a frame, and when it is shown in the whole film
+CUT = Fraction(4, 5)  # seconds
+PACKET_S = 1024 / 44_100  # of AAC
+
+
+def seen_and_heard(path) -> tuple[float, float]:
+    """When the frame FLASH is shown, and when the beep begins."""
+    reader = VideoReader(path)
+    shown = next(seconds for seconds, pixels in reader if number_of(pixels) == FLASH)
+    reader.close()
+    sound = FilmSound(str(path), 44_100, 1)
+    pieces = []
+    while (samples := sound.read()) is not None:
+        pieces.append(samples)
+    sound.close()
+    (heard,) = beginnings(np.concatenate(pieces), 44_100)
+    return shown, heard
+
+
+@pytest.mark.parametrize("ending", ["mp4", "mov", "mkv"])
+def test_sound_that_was_trimmed_off_is_not_heard_again(tmp_path, ending):
+    whole = write_talkie(tmp_path / "whole.mp4", EVEN, [BEEP_S])
+    film = remuxed(whole, tmp_path / "film.mp4", CUT)
+    assert seen_and_heard(film) == pytest.approx((1.2, 1.2), abs=0.005)
+    report = copy(film, tmp_path / f"out.{ending}")
+    assert (report.frames, report.remarks, report.faults) == (55, (), ())
+    shown, heard = seen_and_heard(tmp_path / f"out.{ending}")
+    assert heard == pytest.approx(shown, abs=0.005)
+    assert shown == pytest.approx(1.2, abs=0.002)
+    late = PACKET_S if ending == "mkv" else 0  # the first packet is heard whole
+    with av.open(str(tmp_path / f"out.{ending}")) as made:
+        begins = [stream.start_time * stream.time_base for stream in made.streams]
+        assert max(begins) <= late + 0.001
+        assert made.duration == pytest.approx(2.2e6, abs=1e6 * (late + 0.001))
+
+
+def test_packets_before_the_first_time_are_hidden_where_a_file_has_edit_lists(tmp_path):
+    """Decoders of sound need one before they are right."""
+    film = write_film(tmp_path / "film.mp4", sound="aac")
+    copy(film, tmp_path / "out.mov")
+    copy(film, tmp_path / "out.mkv")
+    packets = packets_of(film, "audio")
+    assert packets[0][0] < 0
+    assert packets_of(tmp_path / "out.mov", "audio") == packets
+    made = packets_of(tmp_path / "out.mkv", "audio")
+    assert [data for _, _, data in made] == [data for _, _, data in packets[1:]]
+    assert times_of(tmp_path / "out.mkv")[0] == made[0][0] == 0
+
+
+@pytest.mark.parametrize("ending", ["mp4", "mkv"])
+def test_sound_that_an_edit_list_cuts_out_of_the_middle_is_not_copied(tmp_path, ending):
+    """The file has its half second of silence first, and then sound; both become sound."""
+    film = write_talkie(tmp_path / "film.mp4", EVEN, [], starts=0.5, seconds=2.5)
+    data = bytearray(film.read_bytes())
+    edits = data.rindex(b"elst") + 8
+    (count, *_) = struct.unpack_from(">I", data, edits)
+    assert count == 2
+    for number, (length, begins) in enumerate(((500, 1024), (1000, 1024 + 44_100))):
+        struct.pack_into(">Ii", data, edits + 4 + 12 * number, length, begins)
+    film.write_bytes(data)
+    heard = sum(samples for _, samples in sound_of(film))
+    report = copy(film, tmp_path / f"out.{ending}")
+    assert report.remarks == ()
+    made = sum(samples for _, samples in sound_of(tmp_path / f"out.{ending}"))
+    assert made == pytest.approx(heard, abs=2048)
+
+
+def sound_of(path) -> list[tuple[int | None, int]]:
+    with av.open(str(path)) as film:
+        return [(frame.pts, frame.samples) for frame in film.decode(film.streams.audio[0])]
+
+
+def with_sounds(path, codecs, unknown=0):
+    """A film with a track of sound for each codec, the last ones in AAC under an unknown name."""
+    plain = write_film(path.with_stem("plain"), range(0, 480, 40), base=Fraction(1, 1000))
+    with av.open(str(plain)) as film, av.open(str(path), "w") as made:
+        picture = made.add_stream_from_template(film.streams.video[0], opaque=True)
+        tracks = [made.add_stream(codec, 44_100, layout="mono") for codec in codecs]
+        for packet in film.demux(video=0):
+            if packet.size:
+                packet.stream = picture
+                made.mux(packet)
+        for track in tracks:
+            for number in range(20):
+                samples = np.full((1, 1024), 900 * (number % 2), np.int16)
+                frame = av.AudioFrame.from_ndarray(samples, format="s16", layout="mono")
+                frame.sample_rate, frame.pts = 44_100, 1024 * number
+                made.mux(track.encode(frame))
+            made.mux(track.encode(None))
+    data = bytearray(path.read_bytes())
+    names = {b"A_AAC": b"A_XYZ"} if path.suffix == ".mkv" else {b"esds": b"dapa", b"mp4a": b"apac"}
+    for known, other in names.items():
+        at = len(data)
+        for _ in range(unknown):
+            at = data.rindex(known, 0, at)
+            data[at : at + len(known)] = other
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("ending", ["mp4", "mov", "mkv"])
+@pytest.mark.parametrize("source", ["mp4", "mkv"])
+def test_a_second_track_of_an_unknown_kind_is_left_out_with_a_remark(tmp_path, source, ending):
+    film = with_sounds(tmp_path / f"film.{source}", ["aac", "aac"], unknown=1)
+    report = copy(film, tmp_path / f"out.{ending}")
+    title = {"mp4": "MP4", "mov": "QuickTime", "mkv": "Matroska"}[ending]
+    assert report.remarks == (
+        "1 of its sound tracks (of an unknown kind) is left out: it cannot be copied to "
+        f"{title} files",
+    )
+    assert report.faults == ()
+    with av.open(str(tmp_path / f"out.{ending}")) as made:
+        assert [stream.type for stream in made.streams] == ["video", "audio"]
+    assert [data for *_, data in packets_of(tmp_path / f"out.{ending}", "audio")][-19:] == [
+        data for *_, data in packets_of(film, "audio")
+    ][-19:]
+
+
+def test_tracks_that_the_file_cannot_hold_are_left_out_while_one_is_kept(tmp_path):
+    film = with_sounds(tmp_path / "film.mkv", ["flac", "aac", "flac", "aac"], unknown=1)
+    report = copy(film, tmp_path / "out.mov")
+    assert report.remarks == (
+        "2 of its sound tracks (flac) are left out: they cannot be copied to QuickTime files",
+        "1 of its sound tracks (of an unknown kind) is left out: it cannot be copied to "
+        "QuickTime files",
+    )
+    with av.open(str(tmp_path / "out.mov")) as made:
+        assert [stream.codec_context.name for stream in made.streams.audio] == ["aac"]
+    assert copy(film, tmp_path / "out.mkv").remarks[0].startswith("1 of its sound tracks")
+
+
+@pytest.mark.parametrize("ending", ["mp4", "mkv"])
+def test_a_film_whose_only_sound_is_of_an_unknown_kind_is_refused(tmp_path, ending):
+    film = with_sounds(tmp_path / "film.mp4", ["aac"], unknown=1)
+    with pytest.raises(FilmError, match=r"its sound is of an unknown kind, which cannot be copied"):
+        request(film, tmp_path / f"out.{ending}")
+
+
+def test_the_kind_of_sound_that_another_file_holds_is_named_beside_an_unknown_one(tmp_path):
+    film = with_sounds(tmp_path / "film.mkv", ["flac", "aac"], unknown=1)
+    with pytest.raises(FilmError, match=r"QuickTime files cannot hold its sound \(flac\)"):
+        request(film, tmp_path / "out.mov")
+
+
+@pytest.mark.parametrize("ending", ["mp4", "mov", "mkv"])
+def test_the_cover_of_an_mp4_film_is_kept_or_named(tmp_path, ending):
+    plain = write_film(tmp_path / "plain.mp4")
+    film = tmp_path / "film.mp4"
+    with av.open(str(plain)) as source, av.open(str(film), "w") as made:
+        picture = made.add_stream_from_template(source.streams.video[0], opaque=True)
+        cover = made.add_stream("mjpeg")
+        cover.width, cover.height, cover.pix_fmt = 16, 16, "yuvj420p"
+        cover.disposition = av.stream.Disposition.attached_pic
+        still = av.Packet(_jpeg())
+        still.stream, still.pts, still.dts, still.is_keyframe = cover, 0, 0, True
+        made.mux(still)
+        for packet in source.demux(video=0):
+            if packet.size:
+                packet.stream = picture
+                made.mux(packet)
+    report = copy(film, tmp_path / f"out.{ending}")
+    lost = ("its other pictures are left out",) if ending == "mov" else ()
+    assert report.remarks == lost
+    with av.open(str(tmp_path / f"out.{ending}")) as made:
+        covers = made.streams.video[1:]
+        assert len(covers) == (0 if lost else 1)
+        for cover in covers:
+            assert [bytes(packet) for packet in made.demux(cover) if packet.size] == [_jpeg()]
