@@ -16,6 +16,10 @@ _MOVING = "tests/utils/images/test_moving.py"
 _ANIMATIONS = "tests/app/export/film/animation/test_animations.py"
 _SHARED = "tests/app/export/film/test_shared_film.py"
 
+_EXTENT = "tests/app/film_frames/test_extent.py"
+_STREAMS = "tests/app/film_frames/test_streams.py"
+_TRANSPARENCY = "tests/app/film_frames/test_transparency.py"
+
 _GOING_ON = "tests/app/export/film/test_going_on.py"
 _ONE_RUN = f"{_GOING_ON}::test_a_film_that_was_stopped_twice_is_that_of_one_run"
 
@@ -375,5 +379,120 @@ MUTANTS = (
         "if not self._gaps:",
         "if True:",
         (f"{_SHARED}::test_a_shared_film_that_was_stopped_goes_on_with_the_parts_that_are_left",),
+    ),
+    Mutant(
+        "frames that an edit list hides are missed",
+        "app/film_frames/extent.py",
+        "if not entry.is_discard]",
+        "]",
+        (f"{_EXTENT}::test_frames_that_an_edit_list_hides_are_not_missed",),
+    ),
+    Mutant(
+        "frames that an edit list hides are in parts",
+        "app/export/film/parts/split.py",
+        " or packet.is_discard",
+        "",
+        (f"{_EXTENT}::test_frames_that_an_edit_list_hides_are_in_no_part",),
+    ),
+    Mutant(
+        "frames that a trimmed film lost are not missed",
+        "app/film_frames/extent.py",
+        "    return max(0, len(shown) - _before_the_first_key(container, stream))\n",
+        "    return 0\n",
+        (f"{_EXTENT}::test_a_trimmed_film_that_lost_frames_says_so",),
+    ),
+    Mutant(
+        "the index of an AVI that was cut off counts as whole",
+        "app/film_frames/extent.py",
+        "or (_is_avi(container) and not _is_whole_riff(container.name))",
+        "",
+        (f"{_EXTENT}::test_an_avi_that_was_cut_off_says_so",),
+    ),
+    Mutant(
+        "packets that repeat a frame count as frames",
+        "app/film_frames/extent.py",
+        "_MOST_REPEATING = 8",
+        "_MOST_REPEATING = 0",
+        (f"{_EXTENT}::test_packets_that_repeat_a_frame_are_no_frames",),
+    ),
+    Mutant(
+        "frames before the first key frame are missed",
+        "app/film_frames/extent.py",
+        " - _before_the_first_key(container, stream)",
+        "",
+        (f"{_EXTENT}::test_frames_before_the_first_key_frame_are_not_missed",),
+    ),
+    Mutant(
+        "the ticks of an AVI are its rate",
+        "app/film_frames/extent.py",
+        "        rate *= min(",
+        "        min(",
+        (f"{_EXTENT}::test_an_avi_of_fine_ticks_has_the_rate_and_the_length_of_its_frames",),
+    ),
+    Mutant(
+        "the last frame of an AVI is shown for a tick",
+        "app/export/film/reader.py",
+        "known = 0 if info.ticking else frame.duration",
+        "known = frame.duration",
+        (f"{_EXTENT}::test_an_avi_of_fine_ticks_has_the_rate_and_the_length_of_its_frames",),
+    ),
+    Mutant(
+        "the length of a Matroska film counts from nought",
+        "app/film_frames/extent.py",
+        "+ seconds - begins)",
+        "+ seconds)",
+        (f"{_EXTENT}::test_a_matroska_film_that_begins_late_is_whole",),
+    ),
+    Mutant(
+        "the first picture is taken, not the default one",
+        "app/film_frames/streams.py",
+        "(each is not best, not each.disposition & default)",
+        "(each.index, 0)",
+        (
+            f"{_STREAMS}::test_the_default_picture_is_taken",
+            f"{_STREAMS}::test_the_default_sound_is_played",
+        ),
+    ),
+    Mutant(
+        "the transparency of WebM is not read",
+        "app/film_frames/decoding.py",
+        'if name is None or tags.get("alpha_mode") != "1":',
+        "if True:",
+        (f"{_TRANSPARENCY}::test_hidden_colors_become_white_and_the_transparency_is_remarked",),
+    ),
+    Mutant(
+        "hidden colors of films are painted",
+        "app/film_frames/converter.py",
+        "        return over_white(pixels) if transparent else pixels\n",
+        "        return pixels[..., :3]\n",
+        (f"{_TRANSPARENCY}::test_hidden_colors_become_white_and_the_transparency_is_remarked",),
+    ),
+    Mutant(
+        "a track of sound that cannot be kept refuses the film",
+        "app/export/film/copying.py",
+        "if silent and len(silent) == tracks:",
+        "if silent:",
+        (f"{_COPYING}::test_a_second_track_of_an_unknown_kind_is_left_out_with_a_remark",),
+    ),
+    Mutant(
+        "a film loses its only sound",
+        "app/export/film/copying.py",
+        "if silent and len(silent) == tracks:",
+        "if False:",
+        (f"{_COPYING}::test_a_film_whose_only_sound_is_of_an_unknown_kind_is_refused",),
+    ),
+    Mutant(
+        "sound that was trimmed off is heard in Matroska",
+        "app/export/film/copying.py",
+        "    return packet.is_discard or (begins < 0 and begins + (packet.duration or 0) <= 0)\n",
+        "    return False\n",
+        (f"{_COPYING}::test_sound_that_was_trimmed_off_is_not_heard_again",),
+    ),
+    Mutant(
+        "sound that prepares decoders in the middle counts as lost",
+        "app/export/film/copying.py",
+        "            if not packet.is_discard:  # one",
+        "            if True:  # one",
+        (f"{_COPYING}::test_sound_that_an_edit_list_cuts_out_of_the_middle_is_not_copied",),
     ),
 )

@@ -66,9 +66,9 @@ MUTANTS = (
     ),
     Mutant(
         "the first stream of sound is played, not the default",
-        "app/sound/film_sound.py",
-        "if each.disposition & default",
-        "if True",
+        "app/film_frames/streams.py",
+        "(each is not best, not each.disposition & default)",
+        "(each is best, 0)",
         (f"{_READ}::test_of_several_streams_the_default_is_heard",),
     ),
     Mutant(
