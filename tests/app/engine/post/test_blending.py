@@ -36,6 +36,13 @@ def test_keeping_colors_keeps_the_luma_of_the_result_and_the_chroma_of_the_sourc
     assert np.abs(mixed[..., 1:] - cv2.cvtColor(calm, cv2.COLOR_RGB2YCrCb)[..., 1:]).max() <= 1
 
 
+def test_keeping_colors_weighs_red_green_and_blue_as_bt_601_does():
+    colored = np.full_like(source, (150, 120, 100))  # red and blue exchanged: a luma of 117
+    calm = np.full_like(source, 128)
+    kept = blend(colored, calm, 1.0, True)
+    assert np.abs(kept.astype(float) - (0.299 * 150 + 0.587 * 120 + 0.114 * 100)).max() <= 1
+
+
 def test_scaling_reuses_the_buffer_it_is_given():
     buffer = fit_to(source, (32, 24), np.empty((0, 0, 3), np.uint8))
     assert fit_to(source, (32, 24), buffer) is buffer
