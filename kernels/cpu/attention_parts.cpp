@@ -61,8 +61,7 @@ void softmax_row(float* row, const T* added, const unsigned char* visible, int64
     const float origin = largest == kHidden ? 0.f : largest;
     for (int64_t i = 0; i < width; ++i) {
         const float from_largest = row[i] - origin;
-        // VectorMath's exp never reaches 0, which the weight of a hidden key has to be.
-        row[i] = from_largest < -87.f ? 0.f : VectorMath::exp(from_largest);
+        row[i] = VectorMath::exp(from_largest);
         if (from_largest != from_largest) row[i] = from_largest;  // NaN stays
     }
     const float total = joined(width, 0.f, sum, [&](int64_t i) { return row[i]; });

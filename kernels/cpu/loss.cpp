@@ -70,7 +70,7 @@ float log_sum(const T* x, const float* weight, int64_t classes, bool smooths, fl
             sum *= std::exp(shift - most);
             shift = most;
         }
-        const float base = shift == -INFINITY ? 0.f : shift;  // of -infinity, exp is at most 1e-38
+        const float base = shift == -INFINITY ? 0.f : shift;  // infinity less infinity is NaN
         sum += sum_of(count, [&](int64_t i) { return VectorMath::exp(v[i] - base); });
         if (!smooths) continue;
         const float* w = weight + at;
@@ -117,10 +117,7 @@ void run_row(const StyleforgeRows& p, int64_t row, float all_weights) {
         if (!valid)
             for (int64_t i = 0; i < count; ++i) to[i] = 0.f;
         else
-            for (int64_t i = 0; i < count; ++i) {  // VectorMath::exp has no 0
-                const float power = v[i] - base;
-                to[i] = of_softmax * (power < -87.f ? 0.f : VectorMath::exp(power));
-            }
+            for (int64_t i = 0; i < count; ++i) to[i] = of_softmax * VectorMath::exp(v[i] - base);
         if (valid && smoothing != 0.f) {
             if (weight)
                 for (int64_t i = 0; i < count; ++i) to[i] -= flat * weight[at + i];

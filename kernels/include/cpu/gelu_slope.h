@@ -10,11 +10,13 @@ namespace elementwise {
 // What the slope is below 0 is the gaussian exp(-t^2 / 2) times a polynomial of t = |v|, and above 0
 // it is 1 less that: neither a division nor a share of the normal distribution of its own. Off by
 // less than 2e-7; the coefficients were fitted for this file, with the largest error of the product
-// as the measure. From |v| = 9 on it is that of 9, which differs from 0 or 1 by 4e-17.
+// as the measure. From |v| = 13.25 on it is 0 or 1: the bound
+// is an argument whose power of 2 has the bits of 0. It is NaN of infinity, as PyTorch's, which
+// multiplies infinity by a density of 0.
 template <>
 STYLEFORGE_ELEMENT float gelu_slope<VectorMath, float>(float v) {
     const float size = bit_cast<float>(bit_cast<uint32_t>(v) & 0x7FFFFFFFu);
-    const float t = VectorMath::chosen(size > 9.f, 9.f, size);  // NaN stays
+    const float t = VectorMath::chosen(size > 13.27f, 13.27f, size);  // NaN stays
     const float power = t * t * -0.721347520f;                  // of 2
     const float shifted = power + 12582912.f, rest = power - (shifted - 12582912.f);
     float g = 1.53458189e-4f;
@@ -37,7 +39,7 @@ STYLEFORGE_ELEMENT float gelu_slope<VectorMath, float>(float v) {
     p = p * t + 0.249972578f;
     p = p * t - 0.797882883f;
     p = p * t + 0.499999983f;
-    const float below = g * p;
+    const float below = g * p + (size - size);
     return VectorMath::chosen(v > 0.f, 1.f - below, below);
 }
 

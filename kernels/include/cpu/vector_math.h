@@ -11,9 +11,10 @@
 namespace styleforge {
 
 struct VectorMath {
-    // Results below 1e-38 become that.
+    // Results below 8e-39 become 0, and results above 2.4e38 infinite: the bounds are the arguments
+    // whose power of 2 has the bits of 0 and of infinity. x times a sigmoid is then 0 for far x.
     static STYLEFORGE_INLINE float exp(float v) {
-        v = within(v, -87.f, 88.f);
+        v = within(v, -88.f, 89.f);
         // Adding 1.5 * 2^23 rounds to a whole number, which is then in the lowest bits.
         const float shifted = v * 1.44269504f + 12582912.f, whole = shifted - 12582912.f;
         float rest = v - whole * 0.693359375f;  // ln 2 in two parts, the first exact in the product

@@ -215,13 +215,16 @@ struct MishScale : OfInputs {
         return in[0] * tanh_of_softplus<M>(in[0]) * in[1];
     }
     // With w = e^v, n = w (w + 2), i = 1 / (n + 2) and t = n i, the slope of v t is
-    // t + v (1 - t^2) w / (1 + w) = t + 4 v w (w + 1) i^2 = t + 4 v i (t - w i).
+    // t + v (1 - t^2) w / (1 + w) = t + 4 v w (w + 1) i^2 = t + v 4 i (t - w i).
     template <typename M, typename A>
     static STYLEFORGE_ELEMENT void backward(A grad, const A (&in)[kMostInputs],
                                             A (&out)[kMostGradients]) {
-        const A v = in[0] > A(20) ? A(20) : in[0];  // beyond it the slope is 1
-        const A w = M::exp(v), n = w * (w + A(2)), inverse = M::inverse(n + A(2)), t = n * inverse;
-        out[0] = grad * in[1] * (t + A(4) * v * inverse * (t - w * inverse));
+        const bool flat = in[0] > A(20);  // beyond it the slope is 1
+        const A w = M::exp(flat ? A(20) : in[0]), n = w * (w + A(2));
+        const A inverse = M::inverse(n + A(2)), t = n * inverse;
+        // v comes last: 4 v may overflow where w is 0.
+        const A bend = flat ? A(0) : A(4) * inverse * (t - w * inverse);
+        out[0] = grad * in[1] * (t + in[0] * bend);
         out[1] = grad * in[0] * t;
     }
 };

@@ -93,9 +93,23 @@ MUTANTS = (
     Mutant(
         "the slope of mish on a GPU leaves out how its softplus changes",
         "kernels/include/elementwise/functors.h",
-        "(t + A(4) * v * inverse * (t - w * inverse))",
-        "(t + A(4) * v * inverse * t)",
+        "A(4) * inverse * (t - w * inverse)",
+        "A(4) * inverse * t",
         (f"{EMULATED}::test_sigmoid_and_mish_err_by_less_than_a_millionth",),
+    ),
+    Mutant(
+        "x times a sigmoid grows again far below 0",
+        "kernels/include/cpu/vector_math.h",
+        "within(v, -88.f, 89.f)",
+        "within(v, -87.f, 88.f)",
+        (f"{ELEMENTWISE}::test_far_numbers_infinities_and_nan_give_what_pytorch_gives",),
+    ),
+    Mutant(
+        "the slope of mish overflows far below 0",
+        "kernels/include/elementwise/functors.h",
+        "(t + in[0] * bend)",
+        "(t + A(1e4) * in[0] * (bend * A(1e-4)))",
+        (f"{EMULATED}::test_far_numbers_infinities_and_nan_give_what_pytorch_gives",),
     ),
     Mutant(
         "the two numbers of a word of dropout on a GPU change places",

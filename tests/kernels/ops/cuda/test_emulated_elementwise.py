@@ -15,6 +15,7 @@ from kernels.ops.elements.functions import FUNCTIONS, TYPES
 from kernels.ops.launcher import Calls, Gpu
 from tests.helpers.cases import cases
 from tests.kernels.ops.cuda.emulated_library import EmulatedLibrary, built_or_skipped
+from tests.kernels.ops.elements.far import assert_as_pytorch, far_numbers
 
 STATE = torch.tensor([987654321 << 20, 42])
 
@@ -163,11 +164,18 @@ def test_sigmoid_and_mish_err_by_less_than_a_millionth(launch):
         assert float((found[0] - exact[0]).abs().max()) < 1e-6
 
 
-def test_gelu_keeps_nan_and_infinity(launch):
-    x = torch.tensor([float("nan"), float("inf"), 1.0])
-    got = elementwise.forward(launch, "bias_gelu", (x, torch.zeros(())))
-    assert got.isnan().tolist() == [True, False, False]
-    assert got.isinf().tolist() == [False, True, False]
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_far_numbers_infinities_and_nan_give_what_pytorch_gives(launch, function, dtype):
+    row, x = FUNCTIONS[function], far_numbers(dtype)
+    others = [torch.zeros_like(x) if "bias" in name else torch.ones_like(x) for name in row.inputs]
+    inputs = [x, *others[1:]]
+    y = elementwise.forward(launch, function, inputs)
+    kept, wanted = [y] if row.of_result else inputs, [True] * len(row.gradients)
+    found = elementwise.backward(launch, torch.ones_like(y), kept, function, wanted)
+    # On a CPU these are compared with PyTorch's own, see ops/library/test_elementwise.py.
+    right = reference.backward(torch.ones_like(y), kept, function, wanted)
+    assert_as_pytorch([y, *found], [reference.forward(function, inputs), *right])
 
 
 @pytest.mark.parametrize("wanted", [[True, False], [False, True], [False, False]])

@@ -15,6 +15,7 @@ import kernel_fusion as kf
 from kernels.ops.elements import reference
 from kernels.ops.registry import LIBRARY, OPS, Op, prepare
 from kernels.ops.transformer_reference.philox import kept_elements, kept_scale
+from tests.kernels.ops.elements.far import assert_as_pytorch, far_numbers
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
@@ -299,18 +300,19 @@ def test_its_second_derivative_is_right(op, device):
 
 @ON
 @NAMES
-def test_nan_stays_and_large_values_saturate_as_pytorchs(op, device):
-    special = torch.tensor([math.nan, 0.0, -0.0, 20.5, -20.5, 100.0, -100.0], device=device)
-    other = torch.ones_like(special) / 2
-    arguments = given(op, "contiguous", device, torch.float32)
-    arguments[0] = special
-    if op.name == "prelu_bias":
-        arguments[2] = other
-    elif op.name != "gelu_dropout":
-        arguments[1] = other
-    ours, theirs = op.operation(*arguments), EAGER[op.name].run(*arguments)
-    assert torch.equal(ours.isnan(), theirs.isnan())
-    torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=1e-6, equal_nan=True)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_far_numbers_infinities_and_nan_give_what_pytorch_gives(op, device, dtype):
+    def results(run: Callable[..., Tensor]) -> list[Tensor]:
+        arguments = given(op, "contiguous", device, dtype)
+        x = far_numbers(dtype, device).requires_grad_()
+        other = torch.ones_like(x, requires_grad=True)
+        leaves = [x] if op.name == "gelu_dropout" else [x, other]
+        arguments[0], arguments[-1] = x, other if len(leaves) > 1 else arguments[-1]
+        y = run(*arguments)
+        return [y.detach(), *torch.autograd.grad(y, leaves, torch.ones_like(y))]
+
+    assert_as_pytorch(results(op.operation), results(EAGER[op.name].run))
+    assert_as_pytorch(results(op.reference), results(EAGER[op.name].run))
 
 
 @ON
@@ -465,6 +467,19 @@ def test_prelu_has_a_weight_for_each_channel(device):
     x, bias = normal(0, 2, 3, 5, 4).to(device), normal(1, 3, 1, 1).to(device)
     alpha = torch.tensor([0.1, 0.2, 0.3], device=device)
     torch.testing.assert_close(kf.ops.prelu_bias(x, alpha, bias), F.prelu(x + bias, alpha))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_tanh_approximation_is_pytorchs_of_far_numbers(device):
+    def results(run: Callable[..., Tensor]) -> list[Tensor]:
+        x = far_numbers(torch.float32, device).requires_grad_()
+        y = run(x, torch.zeros_like(x))
+        return [y.detach(), *torch.autograd.grad(y, x, torch.ones_like(y))]
+
+    assert_as_pytorch(
+        results(lambda x, bias: kf.ops.bias_gelu(x, bias, "tanh")),
+        results(lambda x, bias: F.gelu(x + bias, approximate="tanh")),
+    )
 
 
 def test_the_tanh_approximation_is_pytorchs():
