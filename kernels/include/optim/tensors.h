@@ -38,7 +38,9 @@ namespace styleforge {
 namespace optim {
 
 // An update is made for a tensor, and then applied to its elements: `values` has one of each list.
-// The bits of kWritten are the lists that it changes. A is FP32, or FP64 for FP64.
+// The bits of kWritten are the lists that it changes. A is FP32, or FP64 for FP64. Each step follows
+// PyTorch's loop over single tensors, so that infinities and NaN agree: a decay of 0 reads no
+// parameter, since 0 times infinity is NaN, and an average moves towards the gradient as lerp does.
 
 // Adam (Kingma and Ba, 2015), AdamW (Loshchilov and Hutter, 2019). Lists: parameters, gradients,
 // the averages of gradients and of their squares.
@@ -46,21 +48,23 @@ template <typename A>
 struct Adam {
     enum { kLists = 4, kWritten = 1 | 4 | 8 };
     A gain, kept, decay, beta1, rest1, beta2, rest2, rate, correction, eps;
+    bool decays, stays;
 
     STYLEFORGE_UPDATE Adam(const StyleforgeUpdate& p, const float* step) {
         const A scale = p.grad_scale ? A(*p.grad_scale) : A(1), lr = A(p.lr), steps = A(*step);
         gain = (p.maximize ? A(-1) : A(1)) / scale;
         kept = p.decoupled ? A(1 - p.lr * p.weight_decay) : A(1);
-        decay = p.decoupled ? A(0) : A(p.weight_decay);
-        beta1 = A(p.beta1), rest1 = A(1 - p.beta1), beta2 = A(p.beta2), rest2 = A(1 - p.beta2);
+        decay = A(p.weight_decay), decays = !p.decoupled && p.weight_decay != 0;
+        beta1 = A(p.beta1), rest1 = A(1 - p.beta1), stays = p.beta1 > 0.5, beta2 = A(p.beta2), rest2 = A(1 - p.beta2);
         // beta^step - 1, in which nothing cancels for small steps.
         rate = lr / expm1(A(p.log_beta1) * steps);
         correction = A(1) / sqrt(-expm1(A(p.log_beta2) * steps)), eps = A(p.eps);
     }
 
     STYLEFORGE_UPDATE void operator()(A (&v)[4]) const {
-        const A grad = v[1] * gain + decay * v[0];
-        v[2] = beta1 * v[2] + rest1 * grad;
+        const A scaled = v[1] * gain, grad = decays ? scaled + decay * v[0] : scaled;
+        const A away = grad - v[2];
+        v[2] = stays ? v[2] + rest1 * away : grad - beta1 * away;
         v[3] = beta2 * v[3] + rest2 * grad * grad;
         v[0] = kept * v[0] + rate * v[2] / (sqrt(v[3]) * correction + eps);
     }
@@ -71,16 +75,18 @@ template <typename A, bool kMomentum>
 struct Sgd {
     enum { kLists = kMomentum ? 3 : 2, kWritten = kMomentum ? 1 | 4 : 1 };
     A gain, decay, lr, momentum, fresh;
-    bool nesterov;
+    bool decays, nesterov;
 
     STYLEFORGE_UPDATE Sgd(const StyleforgeUpdate& p, const float*) {
         const A scale = p.grad_scale ? A(*p.grad_scale) : A(1);
         gain = (p.maximize ? A(-1) : A(1)) / scale, decay = A(p.weight_decay), lr = A(p.lr);
+        decays = p.weight_decay != 0;
         momentum = A(p.momentum), fresh = A(1 - p.dampening), nesterov = p.nesterov != 0;
     }
 
     STYLEFORGE_UPDATE void operator()(A (&v)[kLists]) const {
-        A grad = v[1] * gain + decay * v[0];
+        const A scaled = v[1] * gain;
+        A grad = decays ? scaled + decay * v[0] : scaled;
         if constexpr (kMomentum) {
             v[2] = momentum * v[2] + fresh * grad;
             grad = nesterov ? grad + momentum * v[2] : v[2];

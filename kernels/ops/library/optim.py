@@ -139,7 +139,8 @@ def total_norm(tensors: list[Tensor], norm_type: float = 2.0) -> Tensor:
 
     Args:
         tensors: Of any shapes, FP16, BF16, FP32 and FP64 mixed, on one device.
-        norm_type: 1, 2 or infinity; others are computed by PyTorch.
+        norm_type: 1, 2 or infinity; PyTorch computes others: 0 counts the tensors that are not
+            zero.
 
     Returns:
         [] in FP32, or FP64 if one of the tensors is.

@@ -21,19 +21,20 @@ def total_norm(submit: Submit | None, tensors: list[Tensor], norm_type: float = 
     check("total_norm", tensors=tensors)
     is_fp64 = any(x.dtype == torch.float64 for x in tensors)
     dtype = torch.float64 if is_fp64 else torch.float32
-    if not norm_type > 0:
-        raise ValueError(f"total_norm: norm_type is {norm_type}; expected a number above 0")
+    if math.isnan(norm_type):
+        raise ValueError(f"total_norm: norm_type is {norm_type}; expected a number")
     if submit is None or norm_type not in KINDS:
-        zero = tensors[0].new_zeros(1, dtype=torch.float64)  # the norm where there is no element
-        whole = torch.cat([zero, *(x.double().flatten() for x in tensors)])
-        return _vector_norm(whole, norm_type).to(dtype)
+        each = [_vector_norm(x.double(), norm_type) for x in tensors if x.numel()]
+        if not each:
+            return tensors[0].new_zeros((), dtype=dtype)
+        return _vector_norm(torch.stack(each), norm_type).to(dtype)
     kind, read = KINDS[norm_type], [x if lie_alike(x) else x.contiguous() for x in tensors]
-    each = list(launches([read]))
-    if not each:
+    parted = list(launches([read]))
+    if not parted:
         return tensors[0].new_zeros((), dtype=dtype)
-    parts = tensors[0].new_empty(sum(chunks for _, chunks in each), dtype=torch.float64)
+    parts = tensors[0].new_empty(sum(chunks for _, chunks in parted), dtype=torch.float64)
     first = 0
-    for launch, chunks in each:
+    for launch, chunks in parted:
         submit("styleforge_norm_parts", launch, chunks, parts[first:], kind)
         first += chunks
     found = parts.new_empty((), dtype=dtype)

@@ -52,9 +52,9 @@ def adam(
     def formula(number: int) -> Sequence[Tensor]:
         x, grad, mean, square = (_wide(each[number]) for each in lists)
         step, grad = steps[number].to(x.dtype), _scaled(grad, maximize, grad_scale)
-        grad = grad if decoupled else grad + weight_decay * x
+        grad = grad if decoupled else _decayed(grad, weight_decay, x)
         kept = 1 - lr * weight_decay if decoupled else 1.0
-        mean = beta1 * mean + (1 - beta1) * grad
+        mean = torch.lerp(mean, grad, 1 - beta1)
         square = beta2 * square + (1 - beta2) * grad * grad
         rate = lr / torch.expm1(step * p.log_beta1)
         correction = torch.rsqrt(-torch.expm1(step * p.log_beta2))
@@ -96,7 +96,7 @@ def sgd(
 
     def formula(number: int) -> Sequence[Tensor]:
         x, grad, *buffer = (_wide(each[number]) for each in lists)
-        grad = _scaled(grad, maximize, grad_scale) + weight_decay * x
+        grad = _decayed(_scaled(grad, maximize, grad_scale), weight_decay, x)
         if buffer:
             buffer = [momentum * buffer[0] + (1 - dampening) * grad]
             grad = grad + momentum * buffer[0] if nesterov else buffer[0]
@@ -139,6 +139,11 @@ def _wide(x: Tensor) -> Tensor:
 def _scaled(grad: Tensor, maximize: bool, grad_scale: Tensor | None) -> Tensor:
     grad = -grad if maximize else grad
     return grad if grad_scale is None else grad / grad_scale.to(grad.dtype)
+
+
+def _decayed(grad: Tensor, weight_decay: float, x: Tensor) -> Tensor:
+    """Add the decay to a gradient; a decay of 0 reads no parameter: 0 times infinity is NaN."""
+    return grad + weight_decay * x if weight_decay else grad
 
 
 def _check_numbers(

@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 LOSS = "tests/kernels/ops/library/test_loss.py"
 EMULATED = "tests/kernels/ops/losses/test_emulated_loss.py"
 OPTIM = "tests/kernels/ops/library/test_optim.py"
+SHARDED = "tests/kernel_fusion/test_sharded.py"
 
 MUTANTS = (
     Mutant(
@@ -15,6 +16,27 @@ MUTANTS = (
         "return chunk_size or rows_at_a_time(rows, weight.shape[0], features, weight.is_cpu)",
         "return max(rows, 1)",
         (f"{LOSS}::test_all_logits_are_never_in_memory",),
+    ),
+    Mutant(
+        "a decay of 0 makes an infinite parameter NaN",
+        "kernels/include/optim/tensors.h",
+        "        decays = p.weight_decay != 0;",
+        "        decays = true;",
+        (f"{OPTIM}::test_infinities_and_nan_become_what_the_loop_of_pytorch_makes_of_them",),
+    ),
+    Mutant(
+        "a state that is refused is kept all the same",
+        "kernel_fusion/optim.py",
+        '        for group in state["param_groups"]:  # of',
+        '        super().__setstate__(state)\n        for group in state["param_groups"]:  # of',
+        (f"{OPTIM}::test_a_state_that_is_refused_changes_nothing",),
+    ),
+    Mutant(
+        "each process has the norm of its own part",
+        "kernel_fusion/sharded.py",
+        "over if p.is_shard() else",
+        "over if p.is_partial() else",
+        (f"{SHARDED}::test_steps_and_norms_of_sharded_parameters_are_pytorchs",),
     ),
     Mutant(
         "the gradient of a weight is read and written for each of many small chunks",

@@ -221,8 +221,8 @@ def test_what_does_not_fit_is_named():
         adam([x], [x], [x], [x], [], *numbers)
     with pytest.raises(ValueError, match=r"params\[0\] is a tensor of torch\.int64; expected"):
         sgd([x.long()], [x], [], 0.1, 0.0, 0.0, 0.0, False, False)
-    with pytest.raises(ValueError, match=r"norm_type is 0\.0; expected a number above 0"):
-        kf.ops.total_norm([x], 0.0)
+    with pytest.raises(ValueError, match="norm_type is nan; expected a number"):
+        kf.ops.total_norm([x], torch.nan)
     with pytest.raises(ValueError, match=r"total_norm is torch\.float32 \[3\] on cpu; expected"):
         kf.ops.clip_grads_with_norm([x], x, 1.0)
 
@@ -241,3 +241,156 @@ def test_a_cuda_graph_replays_a_step():
         graph.replay()
         other.step()
     torch.testing.assert_close(params, eager, atol=2e-6, rtol=2e-6)
+
+
+OPTIONS = [
+    *PAIRS,
+    (kf.optim.FusedSGD, torch.optim.SGD, {}),
+    (kf.optim.FusedSGD, torch.optim.SGD, {"momentum": 0.9, "dampening": 1.0, "weight_decay": 0.1}),
+    (kf.optim.FusedAdam, torch.optim.Adam, {"betas": (0.9, 0.0)}),
+    (kf.optim.FusedAdamW, torch.optim.AdamW, {"weight_decay": 0.0, "betas": (0.3, 0.9)}),
+]
+BAD = (1.0, 0.0, torch.inf, -torch.inf, torch.nan, 3e38, -1e20, 1e-40)
+
+
+@ON
+@pytest.mark.parametrize(("ours", "theirs", "options"), OPTIONS)
+@pytest.mark.parametrize("is_native", [True, False])
+def test_infinities_and_nan_become_what_the_loop_of_pytorch_makes_of_them(
+    monkeypatch, ours, theirs, options, is_native, device
+):
+    def after_steps(optimizer: Any, x: Tensor) -> list[Tensor]:
+        for number in range(3):  # every number meets every gradient
+            x.grad = torch.tensor(BAD * len(BAD), device=device).roll(5 * number)
+            optimizer.step()
+        return [x.detach(), *(kept for kept in optimizer.state[x].values() if kept.dim())]
+
+    if not is_native:
+        for name in ("adam_step", "sgd_step"):
+            monkeypatch.setattr(kf.optim, name, OPS[name].reference)
+    numbers = torch.tensor(BAD, device=device).repeat_interleave(len(BAD))
+    mine, eager = (torch.nn.Parameter(numbers.clone()) for _ in range(2))
+    found = after_steps(ours([mine], lr=0.1, **options), mine)
+    right = after_steps(theirs([eager], lr=0.1, foreach=False, **options), eager)
+    torch.testing.assert_close(found, right, atol=1e-6, rtol=1e-5, equal_nan=True)
+
+
+@ON
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_sgd_in_16_bits_stays_near_float64(device, dtype):
+    """PyTorch 2.13's fused SGD leaves whole vectors of 16 bits on a CPU as they are."""
+    mine = parameters(device, dtype)
+    wide = [torch.nn.Parameter(x.detach().double()) for x in mine]
+    ours = kf.optim.FusedSGD(mine, lr=0.1, momentum=0.9)
+    exact = torch.optim.SGD(wide, lr=0.1, momentum=0.9)
+    for number in range(1, 6):
+        for x, y, grad in zip(mine, wide, normals(number, device, dtype), strict=True):
+            x.grad, y.grad = grad, grad.double()
+        ours.step()
+        exact.step()
+    unit = torch.finfo(dtype).eps
+    for x, right in zip(mine, wide, strict=True):
+        torch.testing.assert_close(x.double(), right, atol=8 * unit, rtol=4 * unit)
+
+
+def refused_states(x: Tensor) -> dict[str, tuple[dict[str, Any], str]]:
+    def saved(optimizer: Any, **changed: Any) -> dict[str, Any]:
+        optimizer.step()
+        state = optimizer.state_dict()
+        state["param_groups"][0].update(changed)
+        return state
+
+    other = torch.nn.Parameter(torch.ones(2, 2))
+    other.grad = torch.ones(2, 2)
+    return {
+        "amsgrad": (saved(torch.optim.Adam([x], amsgrad=True)), "amsgrad is True; expected False"),
+        "rate": (saved(torch.optim.Adam([x]), lr=torch.ones(())), "lr is a tensor"),
+        "differentiable": (saved(torch.optim.Adam([x]), differentiable=True), "differentiable is"),
+        "of SGD": (saved(torch.optim.SGD([x])), "a group of the state has no 'betas'"),
+        "shape": (saved(torch.optim.Adam([other])), r"exp_avg has the shape \[2, 2\]; expected"),
+    }
+
+
+@pytest.mark.parametrize("name", ["amsgrad", "rate", "differentiable", "of SGD", "shape"])
+def test_a_state_that_is_refused_changes_nothing(name):
+    x = torch.nn.Parameter(torch.arange(5.0))
+    x.grad = torch.ones(5)
+    state, reason = refused_states(x)[name]
+    optimizer = kf.optim.FusedAdam([x], lr=0.1)
+    optimizer.step()
+    before = copy.deepcopy(optimizer.state_dict())
+    with pytest.raises(ValueError, match=f"FusedAdam: {reason}"):
+        optimizer.load_state_dict(state)
+    after = optimizer.state_dict()
+    assert after["param_groups"] == before["param_groups"]
+    torch.testing.assert_close(after["state"], before["state"], atol=0, rtol=0)
+    optimizer.step()
+
+
+def test_a_group_or_a_gradient_that_is_refused_changes_nothing():
+    first, second = (torch.nn.Parameter(torch.ones(3)) for _ in range(2))
+    optimizer = kf.optim.FusedAdamW([first], lr=0.1)
+    with pytest.raises(ValueError, match="FusedAdamW: amsgrad is True; expected False"):
+        optimizer.add_param_group({"params": [second], "amsgrad": True})
+    assert len(optimizer.param_groups) == 1
+    optimizer.add_param_group({"params": [second]})
+    first.grad, second.grad = torch.ones(3), torch.ones(3).to_sparse()
+    with pytest.raises(ValueError, match="FusedAdamW: a gradient is sparse; expected dense"):
+        optimizer.step()
+    assert torch.equal(first, torch.ones(3))
+    assert not optimizer.state
+    second.grad = None
+    second.data = second.data.to(torch.complex64)
+    second.grad = torch.ones(3, dtype=torch.complex64)
+    with pytest.raises(ValueError, match=r"FusedAdamW: params\[0\] is a tensor of torch\.complex"):
+        optimizer.step()
+    second.grad = None
+    optimizer.step()
+    assert optimizer.state[first]["step"] == 1
+
+
+@EACH
+def test_parameters_may_become_float64_between_steps(ours, theirs, options):
+    mine, eager = (torch.nn.Parameter(torch.ones(5)) for _ in range(2))
+    optimizer = ours([mine], lr=0.1, **options)
+    other = theirs([eager], lr=0.1, foreach=False, **options)
+    for dtype in (torch.float32, torch.float64):
+        for x, each in ((mine, optimizer), (eager, other)):
+            x.data, x.grad = x.data.to(dtype), None
+            x.grad = torch.arange(5.0, dtype=dtype)
+            for kept in each.state[x].values() if x is eager else ():
+                kept.data = kept.data.to(dtype) if kept.dim() else kept
+            each.step()
+    torch.testing.assert_close(mine, eager, atol=1e-6, rtol=1e-6)
+
+
+def test_arguments_that_choose_the_way_of_a_step_are_taken_and_change_nothing():
+    x = torch.nn.Parameter(torch.ones(3))
+    x.grad = torch.ones(3)
+    for options in ({"foreach": True}, {"fused": True}, {"fused": False}, {"capturable": True}):
+        x.data.fill_(1.0)
+        kf.optim.FusedAdamW([x], lr=0.1, weight_decay=0.0, **options).step()
+        torch.testing.assert_close(x.detach(), torch.full((3,), 0.9))
+    for optimizer in (kf.optim.FusedAdam, kf.optim.FusedAdamW, kf.optim.FusedSGD):
+        with pytest.raises(ValueError, match="differentiable is True; expected False"):
+            optimizer([x], differentiable=True)
+
+
+def test_adam_decays_apart_from_the_gradient_where_its_group_says_so():
+    x, y = (torch.nn.Parameter(torch.ones(3)) for _ in range(2))
+    x.grad = y.grad = torch.ones(3)
+    adam, adamw = kf.optim.FusedAdam([x]), torch.optim.AdamW([y], lr=0.1, weight_decay=0.5)
+    adam.load_state_dict(adamw.state_dict())
+    adam.step()
+    adamw.step()
+    torch.testing.assert_close(x, y)
+
+
+@pytest.mark.parametrize("kind", [0.0, -1.0, -torch.inf, 0.5])
+def test_norms_of_other_types_are_pytorchs(kind):
+    params = [torch.nn.Parameter(torch.ones(size)) for size in (3, 1, 4)]
+    for x, value in zip(params, (2.0, 0.0, 3.0), strict=True):
+        x.grad = torch.full_like(x, value)
+    right = torch.nn.utils.get_total_norm([gradient(x) for x in params], kind)
+    torch.testing.assert_close(kf.ops.total_norm([gradient(x) for x in params], kind), right)
+    torch.testing.assert_close(kf.optim.clip_grad_norm(params, 1e9, kind), right)
