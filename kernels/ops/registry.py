@@ -43,6 +43,7 @@ from kernels.ops.table import prepare as prepare
 from kernels.ops.table import status_of, warn
 from kernels.ops.table import statuses as statuses
 from kernels.ops.table import use_native as use_native
+from utils.misfits import misfit
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -203,8 +204,10 @@ def fused(
             group=signature.__module__.rpartition(".")[2],
             name=name,
             library=library,
-            operation=operation if complete is None and finish is None else completed,
-            native=native,
+            operation=_explained(
+                name, operation if complete is None and finish is None else completed
+            ),
+            native=_explained(name, native),
             reference=reference,
             samples=samples,
             mutates=mutates,
@@ -239,6 +242,25 @@ def _declare(
         arguments = arguments.replace(return_annotation=returned)
     for function in functions:
         vars(function)["__signature__"] = arguments
+
+
+def _explained(name: str, run: Callable[P, R]) -> Callable[P, R]:
+    """Have a call that fails raise TypeError where an argument does not fit its annotation.
+
+    The dispatcher, or a function behind it, would name itself and not the operation.
+    """
+
+    @functools.wraps(run)
+    def explained(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return run(*args, **kwargs)
+        except Exception as error:
+            found = misfit(inspect.signature(run), args, kwargs)
+            if found:
+                raise TypeError(f"{name}: {found}") from error
+            raise
+
+    return explained
 
 
 def _results_alone(_given: Sequence[Any], results: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -50,6 +50,15 @@ def check_shape(name: str, argument: str, x: Tensor | None, expected: torch.Size
         raise ValueError(
             f"{name}: {argument} has the shape {list(x.shape)}; expected {list(expected)}"
         )
+
+
+def mean_and_variance(x: Tensor, dims: Sequence[int], keepdim: bool) -> tuple[Tensor, Tensor]:
+    """Return the moments over dimensions; NaN of no elements, for which PyTorch would warn."""
+    if x.numel():
+        var, mean = torch.var_mean(x, dims, correction=0, keepdim=keepdim)
+        return mean, var
+    mean = x.mean(dims, keepdim=keepdim)
+    return mean, mean
 
 
 def dense(x: Tensor | None, dtype: torch.dtype) -> Tensor | None:

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from kernels.ops.fusions import held
-from kernels.ops.fusions.arguments import TYPES, check_shape, common_dtype
+from kernels.ops.fusions.arguments import TYPES, check_shape, common_dtype, mean_and_variance
 from kernels.ops.fusions.channel_passes import Passes
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
 
@@ -146,7 +146,7 @@ def reference_backward(
     of_weight, of_bias = (g * normed).sum(dims), g.sum(dims)
     dx = g
     if training:
-        share = 1 / layout.each
+        share = 1 / max(1, layout.each)
         dx = g - _spread(of_bias * share, x) - normed * _spread(of_weight * share, x)
     scale = inverse if weight is None else inverse * weight.to(wide.dtype)
     dx = (dx * _spread(scale, x)).to(x.dtype).contiguous(memory_format=layout.memory_format)
@@ -158,7 +158,7 @@ def _statistics(
 ) -> tuple[Tensor, Tensor]:
     if training or mean is None or var is None:
         dims = [d for d in range(x.dim()) if d != 1]
-        var, mean = torch.var_mean(x, dims, correction=0)
+        mean, var = mean_and_variance(x, dims, False)
         return mean, torch.rsqrt(var + eps)
     return mean.to(x.dtype, copy=True), torch.rsqrt(var.to(x.dtype) + eps)
 

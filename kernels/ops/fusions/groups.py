@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from kernels.ops.fusions import held
-from kernels.ops.fusions.arguments import TYPES, check_shape, common_dtype
+from kernels.ops.fusions.arguments import TYPES, check_shape, common_dtype, mean_and_variance
 from kernels.ops.fusions.channel_passes import THREADS, WARP, Passes
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
 
@@ -41,11 +41,12 @@ def _normed(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The normed [samples, groups, channels, inner], means and reciprocal deviations of groups."""
     samples, channels = x.shape[:2]
-    wide = x.to(torch.promote_types(x.dtype, torch.float32)).reshape(samples, channels, -1)
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    wide = wide.reshape(samples, channels, math.prod(x.shape[2:]))
     if shift is not None:
         wide = wide + shift.to(wide.dtype)[:, None]
     of_groups = wide.reshape(samples, groups, channels // groups, wide.shape[2])
-    var, mean = torch.var_mean(of_groups, (2, 3), correction=0, keepdim=True)
+    mean, var = mean_and_variance(of_groups, (2, 3), True)
     inverse = torch.rsqrt(var + eps)
     return (of_groups - mean) * inverse, mean, inverse
 
@@ -72,7 +73,7 @@ def reference(
     shift, weight, bias = (
         None if each is None else each.to(wide) for each in (shift, weight, bias)
     )
-    total = x.to(wide).reshape(samples, channels, -1)
+    total = x.to(wide).reshape(samples, channels, math.prod(x.shape[2:]))
     if shift is not None:
         total = total + shift[:, None]
     sizes = samples, channels, total.shape[2], groups

@@ -34,7 +34,7 @@ def update_statistics(arguments: Sequence[Any], results: tuple[Tensor, Tensor, T
     """Move the running statistics towards those of a batch; y alone."""
     x, _, _, running_mean, running_var, training, momentum, eps = arguments
     y, mean, inverse = results
-    if training and running_mean is not None:
+    if training and running_mean is not None and x.numel():
         count = x.numel() // x.shape[1]
         with torch.no_grad():
             var = (inverse.square().reciprocal() - eps) * (count / (count - 1))

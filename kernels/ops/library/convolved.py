@@ -102,7 +102,11 @@ def _check(
     /,
     **others: Tensor | None,
 ) -> None:
-    if x.dim() != 4 or weight.dim() != 4 or weight.shape[1] * groups != x.shape[1]:
+    if x.dim() != 4:
+        raise ValueError(
+            f"{what}: x has the shape {list(x.shape)}; expected [N, channels, height, width]"
+        )
+    if weight.dim() != 4 or weight.shape[1] * groups != x.shape[1]:
         raise ValueError(
             f"{what}: {name} has the shape {list(weight.shape)}; expected [out, in / groups, "
             f"height, width] for {groups} groups of {list(x.shape)}"

@@ -127,6 +127,16 @@ def _complete_head(
     )
 
 
+def _complete_squares(x: Tensor, target: Tensor, reduction: str = "mean") -> tuple[Any, ...]:
+    """The arguments of mse_loss in one dtype: the promoted one, at least FP32 under autocast."""
+    if x.dtype == target.dtype and _autocast_to(x) is None:
+        return x, target, reduction
+    dtype = torch.promote_types(x.dtype, target.dtype)
+    if _autocast_to(x) is not None and dtype.is_floating_point:
+        dtype = rows.wide(dtype)
+    return x.to(dtype), target.to(dtype), reduction
+
+
 def _save_head(arguments: Sequence[Any], results: Sequence[Tensor]) -> Sequence[Tensor | None]:
     return *arguments[:4], *results[1:]
 
@@ -396,6 +406,7 @@ def linear_cross_entropy_scaled_backward(
     samples=samples.pairs,
     save=lambda arguments, _: arguments[:2],
     backward=_gradients_of_squares,
+    complete=_complete_squares,
     tolerance_scale=4,
 )
 def mse_loss(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
@@ -403,11 +414,13 @@ def mse_loss(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
     Args:
         x: Any shape and strides; FP16, BF16, FP32 or FP64.
-        target: Of x's shape and dtype: nothing is broadcast.
+        target: Of x's shape: nothing is broadcast. Another dtype is promoted with x's, as PyTorch
+            promotes them.
         reduction: "mean", "sum" or "none".
 
     Returns:
-        [], or x's shape without a reduction, of x's dtype.
+        [], or x's shape without a reduction, of the promoted dtype; FP32 under autocast (FP64 for
+        FP64).
 
     Raises:
         ValueError: A shape, a dtype, a device or `reduction` does not fit.

@@ -19,6 +19,8 @@ KINDS = {1.0: 1, 2.0: 2, math.inf: 0}  # of norms, as kernels number them
 def total_norm(submit: Submit | None, tensors: list[Tensor], norm_type: float = 2.0) -> Tensor:
     """The norm; without `submit`, and of other types than 1, 2 and infinity, by PyTorch."""
     check("total_norm", tensors=tensors)
+    if not tensors:
+        return torch.zeros(())
     is_fp64 = any(x.dtype == torch.float64 for x in tensors)
     dtype = torch.float64 if is_fp64 else torch.float32
     if math.isnan(norm_type):
@@ -46,6 +48,8 @@ def total_norm(submit: Submit | None, tensors: list[Tensor], norm_type: float = 
 def clip(submit: Submit | None, tensors: list[Tensor], norm: Tensor, max_norm: float) -> None:
     """Multiply by max_norm / (norm + 1e-6) where that is below 1; without `submit` by PyTorch."""
     check("clip_grads_with_norm", tensors=tensors)
+    if not tensors:
+        return
     if norm.numel() != 1 or not norm.is_floating_point() or norm.device != tensors[0].device:
         raise ValueError(
             f"clip_grads_with_norm: total_norm is {norm.dtype} {list(norm.shape)} on "

@@ -150,7 +150,7 @@ def _check_numbers(
     name: str, params: Sequence[Tensor], **numbers: Sequence[Tensor] | Tensor | None
 ) -> None:
     """Check that what kernels read from memory is an FP32 element where the parameters are."""
-    for what, given in numbers.items():
+    for what, given in numbers.items() if params else ():
         tensors = [given] if isinstance(given, Tensor) else given or ()
         traits = {(x.dtype, x.numel(), x.device) for x in tensors}
         if traits <= {(torch.float32, 1, params[0].device)}:

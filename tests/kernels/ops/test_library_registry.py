@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import subprocess
 import sys
@@ -33,6 +34,25 @@ def row(monkeypatch):
         return fused("", samples=lambda: (), **options)(signature)
 
     return register
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_an_argument_of_another_type_is_named_with_the_operation(name):
+    op = OPS[name]
+    given = list(next(iter(op.samples())))
+    for function in (op.operation, op.native):
+        argument, *_ = inspect.signature(function).parameters
+        with pytest.raises(TypeError, match=f"^{name}: {argument} is of type float; expected"):
+            function(2.5, *given[1:])
+        with pytest.raises(TypeError, match=f"^{name}: .*(missing|multiple|unexpected|too many)"):
+            function(*given, no_argument=1)
+    with pytest.raises(TypeError, match=f"^{name}: missing a required argument: '{argument}'"):
+        op.operation()
+
+
+def test_numpy_is_no_tensor():
+    with pytest.raises(TypeError, match=r"^add_relu: y is of type ndarray; expected Tensor"):
+        kf.ops.add_relu(torch.zeros(3), torch.zeros(3).numpy())
 
 
 def test_an_alias_is_a_name_of_the_same_row(row):

@@ -18,6 +18,23 @@ MUTANTS = (
         (f"{LOSS}::test_all_logits_are_never_in_memory",),
     ),
     Mutant(
+        "a call that fails names the dispatcher",
+        "kernels/ops/registry.py",
+        "            if found:",
+        "            if not found:",
+        (
+            "tests/kernels/ops/test_library_registry.py"
+            "::test_an_argument_of_another_type_is_named_with_the_operation",
+        ),
+    ),
+    Mutant(
+        "under autocast a squared error is in 16 bits",
+        "kernels/ops/library/loss.py",
+        "is not None and dtype.is_floating_point:",
+        "is not None and False:",
+        (f"{LOSS}::test_the_squared_error_of_mixed_dtypes_and_under_autocast_is_pytorchs",),
+    ),
+    Mutant(
         "a decay of 0 makes an infinite parameter NaN",
         "kernels/include/optim/tensors.h",
         "        decays = p.weight_decay != 0;",

@@ -243,6 +243,8 @@ def test_masks_broadcast_as_pytorchs(shape, visible, device):
     identity = torch.eye(5, device=device).expand(2, 3, 5, 5)
     expected = F.scaled_dot_product_attention(q, k, identity, torch.atleast_2d(mask))
     torch.testing.assert_close(kf.ops.attention_score(q, k, None, mask), expected.nan_to_num())
+    found = kf.ops.flash_attention(q, k, identity, mask=mask)
+    torch.testing.assert_close(found.nan_to_num(), expected.nan_to_num())
 
 
 def test_leading_dimensions_may_be_any_number():

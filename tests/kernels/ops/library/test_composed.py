@@ -155,6 +155,12 @@ def test_the_same_seed_drops_the_same():
         ("conv2d_gelu_dropout", ((1, 2, 5, 5), (4, 3, 3, 3)), r"weight has the shape \[4, 3, 3"),
         ("depthwise_pointwise_conv", ((1, 2, 5, 5), (2, 1, 3, 3), (4, 3, 1, 1)), "pointwise has"),
         ("grouped_conv_norm", ((1, 2, 5, 5), (4, 2, 3, 3), None, 3), "norm_groups is 3; expected"),
+        ("grouped_conv_norm", ((2, 5, 5), (4, 2, 3, 3), None, 2), r"x has the shape \[2, 5, 5\]"),
+        (
+            "conv2d_bn_relu",
+            ((2, 5, 5), (4, 2, 3, 3), None, None, None, (4,), (4,)),
+            r"x has the shape \[2, 5, 5\]; expected \[N, channels, height, width\]",
+        ),
     ],
 )
 def test_what_does_not_fit_is_named(name, arguments, message):

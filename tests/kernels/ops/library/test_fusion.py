@@ -367,6 +367,22 @@ def test_tensors_without_elements_have_results(device):
     assert kf.ops.mean_abs(x).isnan()
 
 
+@ON
+@pytest.mark.parametrize("shape", [(0, 4, 3, 3), (2, 4, 0, 3)], ids=str)
+def test_norms_of_channels_without_elements_have_gradients_and_move_no_statistics(device, shape):
+    x = torch.zeros(shape, device=device, requires_grad=True)
+    weight, bias = (torch.ones(4, device=device, requires_grad=True) for _ in range(2))
+    mean, var = torch.zeros(4, device=device), torch.ones(4, device=device)
+    for y in (
+        kf.ops.group_norm_relu(x, None, 2, weight, bias),
+        kf.ops.batch_norm_relu(x, weight, bias, mean, var, training=True),
+    ):
+        found = torch.autograd.grad(y.sum(), (x, weight, bias))
+        assert y.shape == x.shape
+        assert [each.tolist() for each in found[1:]] == [[0.0] * 4] * 2
+    assert (mean.tolist(), var.tolist()) == ([0.0] * 4, [1.0] * 4)
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("shape", [(3001, 1024), (3001, 1023), (1777, 4096), (5003, 96)], ids=str)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -330,6 +331,28 @@ def test_the_squared_error_is_pytorchs(device, dtype, reduction):
     )
     empty = torch.zeros(0, 3, device=device, dtype=dtype)
     assert kf.ops.mse_loss(empty, empty, "sum") == 0
+
+
+@ON
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("is_autocast", [False, True])
+def test_the_squared_error_of_mixed_dtypes_and_under_autocast_is_pytorchs(
+    device, is_autocast, reduction
+):
+    def found(run: Callable[..., Tensor], first: torch.dtype, second: torch.dtype) -> list[Tensor]:
+        given = [normal(0, 33, 70).to(device, first), normal(1, 33, 70).to(device, second)]
+        with torch.autocast(device, torch.bfloat16, enabled=is_autocast):
+            return with_gradients(run, *given, reduction=reduction)
+
+    floats = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+    for first, second in itertools.product(floats, floats):
+        ours, theirs = found(kf.ops.mse_loss, first, second), found(F.mse_loss, first, second)
+        assert [x.dtype for x in ours] == [x.dtype for x in theirs]
+        for mine, right in zip(ours, theirs, strict=True):
+            unit = torch.finfo(mine.dtype).eps
+            torch.testing.assert_close(mine, right, rtol=4 * unit, atol=4 * unit)
+    whole = torch.ones(2, 3, dtype=torch.int64, device=device)
+    assert kf.ops.mse_loss(torch.zeros(2, 3, device=device), whole) == 1
 
 
 @pytest.mark.parametrize("name", ["cross_entropy", "linear_cross_entropy", "mse_loss"])

@@ -1,0 +1,60 @@
+"""Finds the argument of a call that does not fit a function's signature.
+
+It is meant for calls that failed: what a function takes beside its annotations is let through where
+it cannot be told apart, and nothing is spent on calls that succeed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Mapping, Sequence
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
+
+
+def misfit(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """Return a sentence on the first argument that does not fit, or "" if all of them do.
+
+    Args:
+        signature: Of the function, with annotations that are types.
+        args: By position.
+        kwargs: By name.
+    """
+    try:
+        given = signature.bind(*args, **kwargs).arguments
+    except TypeError as error:
+        return str(error)
+    for name, value in given.items():
+        kind = signature.parameters[name].annotation
+        if not _fits(value, kind):
+            return f"{name} is of type {type(value).__name__}; expected {_described(kind)}"
+    return ""
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    origin, of = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return any(_fits(value, each) for each in of)
+    if origin in (list, Sequence):
+        if of[0] is int and _fits(value, int):
+            return True  # one number stands for a list of it
+        return isinstance(value, list | tuple) and all(_fits(each, of[0]) for each in value)
+    if kind in (int, float) and not isinstance(value, str):
+        try:
+            (operator.index if kind is int else float)(value)
+        except (TypeError, ValueError, RuntimeError):
+            return False
+        return True
+    if kind is bool:
+        return isinstance(value, int)
+    return not isinstance(kind, type) or isinstance(value, kind)
+
+
+def _described(kind: Any) -> str:
+    origin, of = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return " or ".join(map(_described, of))
+    if origin in (list, Sequence):
+        return f"a list of {_described(of[0])}"
+    return "None" if kind is NoneType else getattr(kind, "__name__", str(kind))
