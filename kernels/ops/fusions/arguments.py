@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor
@@ -52,7 +52,7 @@ def check_shape(name: str, argument: str, x: Tensor | None, expected: torch.Size
         )
 
 
-def mean_and_variance(x: Tensor, dims: Sequence[int], keepdim: bool) -> tuple[Tensor, Tensor]:
+def mean_and_variance(x: Tensor, dims: list[int], keepdim: bool) -> tuple[Tensor, Tensor]:
     """Return the moments over dimensions; NaN of no elements, for which PyTorch would warn."""
     if x.numel():
         var, mean = torch.var_mean(x, dims, correction=0, keepdim=keepdim)

@@ -46,7 +46,7 @@ def _normed(
     if shift is not None:
         wide = wide + shift.to(wide.dtype)[:, None]
     of_groups = wide.reshape(samples, groups, channels // groups, wide.shape[2])
-    mean, var = mean_and_variance(of_groups, (2, 3), True)
+    mean, var = mean_and_variance(of_groups, [2, 3], True)
     inverse = torch.rsqrt(var + eps)
     return (of_groups - mean) * inverse, mean, inverse
 
