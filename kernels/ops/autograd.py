@@ -2,22 +2,30 @@
 
 Where an operation has no backward of its own, its reference is run again and differentiated. One
 that has its own saves what forward computed anyway, such as the statistics of a softmax.
+
+Forward mode and the transforms of torch.func differentiate what runs, so that the reference runs in
+place of the operation there: PyTorch knows every derivative of it.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from kernels.driver.context import ensure_context
 
 _dispatch: Any = torch._C  # pyright: ignore[reportPrivateUsage]
 _KEY: Any = _dispatch.DispatchKey
 _any_requires_grad: Callable[..., bool] = _dispatch._any_requires_grad
+_transform: Callable[[], object] = _dispatch._functorch.peek_interpreter_stack
+_forward_mode: Any = forward_ad  # PyTorch has the level of dual tensors there, -1 outside of one
 
 Below = Callable[..., Any]  # runs an operation of which no gradient is taken: (keys, arguments...)
 Gradient = Tensor | Sequence[Tensor | None] | None
@@ -71,6 +79,49 @@ def below_autograd(overload: Any, **on: Callable[..., Any] | None) -> Below:
     return run
 
 
+def has_tangents(args: Sequence[Any]) -> bool:
+    """Return whether forward mode, of torch.func.jvp or dual tensors, follows an argument."""
+    return _forward_mode._current_level >= 0 and any(
+        forward_ad.unpack_dual(x).tangent is not None for x in tensors_of(args)
+    )
+
+
+def is_transformed(args: Sequence[Any]) -> bool:
+    """Return whether forward mode, or a transform of torch.func, differentiates these arguments."""
+    return has_tangents(args) or (
+        _transform() is not None
+        and torch.is_grad_enabled()
+        and _any_requires_grad(*tensors_of(args))
+    )
+
+
+def differentiable(reference: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a reference that has a derivative in every mode, without PyTorch's fused attention."""
+
+    @functools.wraps(reference)
+    def run(*args: Any) -> Any:
+        with sdpa_kernel(SDPBackend.MATH):
+            return reference(*args)
+
+    return run
+
+
+def composition(composed: Callable[..., Any], reference: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an operation made of others, whose reference runs where a transform differentiates it.
+
+    Args:
+        composed: The operation made of others, some of which have no derivative in forward mode.
+        reference: Its meaning, in PyTorch's operations that have all derivatives.
+    """
+    transformed = differentiable(reference)
+
+    @functools.wraps(composed)
+    def run(*args: Any) -> Any:
+        return (transformed if is_transformed(args) else composed)(*args)
+
+    return run
+
+
 def inference_only(
     name: str, overload: Any, below: Below, mutates: tuple[str, ...]
 ) -> Callable[..., None]:
@@ -85,7 +136,9 @@ def inference_only(
     places = places_of(overload, mutates)
 
     def autograd(keys: Any, *args: Any) -> None:
-        if torch.is_grad_enabled() and _any_requires_grad(*tensors_of(args)):
+        if has_tangents(args) or (
+            torch.is_grad_enabled() and _any_requires_grad(*tensors_of(args))
+        ):
             raise RuntimeError(f"{name} writes into its arguments and has no gradient")
         below(keys, *args)
         count_writes(args, places)
@@ -129,32 +182,55 @@ def recomputed(overload: Any, below: Below, reference: Callable[..., Any]) -> Be
         def backward(ctx: Any, *grads: Any) -> tuple[Tensor | None, ...]:
             ensure_context(grads)
             needs = ctx.needs_input_grad[2:]
-            inputs = [
-                None if x is None else x.detach().requires_grad_(need)
-                for x, need in zip(ctx.saved_tensors, needs, strict=True)
-            ]
-            wanted = [x for x, need in zip(inputs, needs, strict=True) if need and x is not None]
+            is_recorded = torch.is_grad_enabled()  # since this gradient is differentiated again
             with torch.enable_grad():
-                results = _as_tuple(reference(*ctx.packing.joined(inputs)))
+                inputs = [
+                    None if x is None else _branch(x, need, is_recorded)
+                    for x, need in zip(ctx.saved_tensors, needs, strict=True)
+                ]
+                wanted = [
+                    x for x, need in zip(inputs, needs, strict=True) if need and x is not None
+                ]
+                run = differentiable(reference) if is_recorded else reference
+                results = _as_tuple(run(*ctx.packing.joined(inputs)))
                 pairs = [(x, grad) for x, grad in zip(results, grads, strict=True) if x.grad_fn]
                 outputs, given = [x for x, _ in pairs], [grad for _, grad in pairs]
                 found: Sequence[Tensor | None] = (
-                    torch.autograd.grad(outputs, wanted, given, allow_unused=True)
+                    torch.autograd.grad(
+                        outputs, wanted, given, create_graph=is_recorded, allow_unused=True
+                    )
                     if outputs
                     else [None] * len(wanted)
                 )
             each = iter(found)
             return None, None, *(next(each) if need else None for need in needs)
 
-    return _recording(overload, below, Recomputed)
+    return _recording(overload, below, Recomputed, reference)
 
 
-def saved(overload: Any, below: Below, save: Save, backward: Backward, statistics: int) -> Below:
+def _branch(x: Tensor, needs_gradient: bool, is_recorded: bool) -> Tensor:
+    """Return a saved tensor that a gradient is taken of apart from the rest of its graph.
+
+    An alias keeps the graph behind it for the next derivative, and keeps tensors apart that are
+    passed twice or follow from one another.
+    """
+    return x.view_as(x) if is_recorded else x.detach().requires_grad_(needs_gradient)
+
+
+def saved(
+    overload: Any,
+    below: Below,
+    reference: Callable[..., Any],
+    save: Save,
+    backward: Backward,
+    statistics: int,
+) -> Below:
     """The kernel for autograd of an operation with a backward of its own.
 
     Args:
         overload: The operation as PyTorch knows it.
         below: Runs it.
+        reference: Its meaning, which transforms differentiate.
         save: Chooses what is kept.
         backward: Called with a Kept and the gradients of the results that have one. It is made of
             operations that have gradients themselves, where a second derivative is wanted.
@@ -189,17 +265,26 @@ def saved(overload: Any, below: Below, save: Save, backward: Backward, statistic
             found = backward(kept, *given)
             return None, None, *packing.split(found, ctx.needs_input_grad[2:])
 
-    return _recording(overload, below, Saved)
+    return _recording(overload, below, Saved, reference)
 
 
-def _recording(overload: Any, below: Below, function: Any) -> Below:
-    """Runs `function` where a gradient is needed, and the operation alone elsewhere."""
+def _recording(overload: Any, below: Below, function: Any, reference: Callable[..., Any]) -> Below:
+    """Runs `function` where a gradient is needed, and the operation alone elsewhere.
+
+    The reference runs where a transform differentiates the call: `function` has no rule for one,
+    and PyTorch would drop the tangents of the operation alone without an error.
+    """
     # The dispatcher passes no trailing arguments that have their default.
     defaults = tuple(argument.default_value for argument in overload._schema.arguments)
     returns_list = [str(each.type) for each in overload._schema.returns] == ["List[Tensor]"]
+    transformed = differentiable(reference)
 
     def autograd(keys: Any, *args: Any) -> Any:
+        if has_tangents(args):
+            return transformed(*args, *defaults[len(args) :])
         if torch.is_grad_enabled() and _any_requires_grad(*args):
+            if _transform() is not None:
+                return transformed(*args, *defaults[len(args) :])
             packing, tensors = packed((*args, *defaults[len(args) :]))
             found = function.apply(keys, packing, *tensors)
             return list(found) if returns_list else found
@@ -220,7 +305,8 @@ def handed_over(recording: Below, recorded: Callable[..., Any] | None) -> Below:
         return recording
 
     def autograd(keys: Any, *args: Any) -> Any:
-        if torch.is_grad_enabled() and _any_requires_grad(*args):
+        needed = torch.is_grad_enabled() and _any_requires_grad(*args)
+        if needed and not is_transformed(args):
             found = recorded(*args)
             if found is not None:
                 return found

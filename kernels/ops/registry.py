@@ -146,7 +146,8 @@ def fused(
         as_given = functools.partial(_under_autocast, family)
         plain: Callable[P, R] = as_given(reference)
         gradients = "Explicit" if composed is None else "Implicit"
-        torch.library.impl(qualified, f"Composite{gradients}Autograd")(composed or plain)
+        whole_or_reference = autograd.composition(composed, plain) if composed else plain
+        torch.library.impl(qualified, f"Composite{gradients}Autograd")(whole_or_reference)
         if cpu is not None:
             torch.library.impl(qualified, "CPU")(as_given(cpu))
         on_cpu_tensors = on_cuda_tensors = None
@@ -161,7 +162,7 @@ def fused(
         if mutates:
             recording = autograd.inference_only(name, overload, below, mutates)
         elif save is not None and backward is not None:
-            recording = autograd.saved(overload, below, save, backward, statistics)
+            recording = autograd.saved(overload, below, plain, save, backward, statistics)
         else:
             recording = autograd.recomputed(overload, below, plain)
         recording = autograd.handed_over(recording, recorded)

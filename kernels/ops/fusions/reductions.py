@@ -85,7 +85,9 @@ def reference(
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     terms = wide.square() if name == TERMS[0] else wide.abs()
     found = terms.sum(dims, keepdim=keepdim) if dims else terms.clone()
-    return (found * _scale(name, layout_of(x, dims))).to(x.dtype)
+    # torch.func.jvp makes FP64 of the tangent of a product of a scalar tensor and a number.
+    scale = found.new_tensor(_scale(name, layout_of(x, dims)))
+    return (found * scale).to(x.dtype)
 
 
 def reference_backward(grad: Tensor, x: Tensor, function: str, dim: list[int] | None) -> Tensor:
