@@ -202,11 +202,13 @@ def at_once(kernels: Kernels | None, head: Head, given: Labels) -> Found:
         head: What makes logits.
         given: Of the rows.
     """
-    hidden, none = head.hidden.reshape(-1, head.hidden.shape[-1]), head.hidden.new_empty(0)
+    hidden = head.hidden.reshape(-1, head.hidden.shape[-1])
+    # PyTorch refuses an operation that returns a tensor twice.
+    of_hidden, of_weight, of_bias = (hidden.new_empty(0) for _ in range(3))
     logits = F.linear(hidden, head.weight, head.bias)
     flat = given._replace(labels=given.labels.reshape(-1))
     losses, _, gradient = computed(kernels, logits, flat, into=logits)
-    return Found(losses, cast("Tensor", gradient), none, none, none)
+    return Found(losses, cast("Tensor", gradient), of_hidden, of_weight, of_bias)
 
 
 def products(

@@ -257,3 +257,15 @@ def test_export_keeps_an_operation_and_its_result():
     x, y = torch.randn(4, 4), torch.randn(4, 4)
     exported = torch.export.export(Layers(), (x, y)).module()
     torch.testing.assert_close(exported(x, y), Layers()(x, y))
+
+
+@pytest.mark.parametrize(
+    "op", [op for op in FUNCTIONS if op.group == "loss"], ids=lambda op: op.name
+)
+def test_no_result_of_a_loss_shares_memory_with_another(op):
+    for sample in op.samples():
+        found = op.overload(*sample)
+        results = [found] if isinstance(found, Tensor) else list(found)
+        storages = [x.untyped_storage()._cdata for x in (*tensors_of(sample), *results)]
+        given = len(set(storages[: len(storages) - len(results)]))
+        assert len(set(storages)) == given + len(results)

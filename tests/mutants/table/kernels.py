@@ -6,6 +6,24 @@ from tests.mutants.mutant import Mutant
 
 MUTANTS = (
     Mutant(
+        "an operation drops the tangents of forward mode",
+        "kernels/ops/autograd.py",
+        "        if has_tangents(args):\n            return transformed",
+        "        if False:\n            return transformed",
+        (
+            "tests/kernels/ops/test_derivatives.py::test_every_transform_has_the_derivatives_of_the_reference_or_says_what_is_missing[add_relu]",
+        ),
+    ),
+    Mutant(
+        "a gradient penalty through an instance norm has no graph",
+        "kernels/ops/autograd.py",
+        "is_recorded = torch.is_grad_enabled()",
+        "is_recorded = False",
+        (
+            "tests/kernels/ops/test_derivatives.py::test_a_wgan_gp_step_through_an_instance_norm_has_pytorchs_gradient",
+        ),
+    ),
+    Mutant(
         "a test may leave a daemon behind",
         "tests/helpers/threads.py",
         "if not isinstance(t, threading._DummyThread)}",
