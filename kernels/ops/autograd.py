@@ -25,7 +25,7 @@ _dispatch: Any = torch._C  # pyright: ignore[reportPrivateUsage]
 _KEY: Any = _dispatch.DispatchKey
 _any_requires_grad: Callable[..., bool] = _dispatch._any_requires_grad
 _transform: Callable[[], object] = _dispatch._functorch.peek_interpreter_stack
-_forward_mode: Any = forward_ad  # PyTorch has the level of dual tensors there, -1 outside of one
+_forward_mode: Any = forward_ad  # the level of dual tensors is -1 outside of one
 
 Below = Callable[..., Any]  # runs an operation of which no gradient is taken: (keys, arguments...)
 Gradient = Tensor | Sequence[Tensor | None] | None
@@ -82,7 +82,7 @@ def below_autograd(overload: Any, **on: Callable[..., Any] | None) -> Below:
 def has_tangents(args: Sequence[Any]) -> bool:
     """Return whether forward mode, of torch.func.jvp or dual tensors, follows an argument."""
     return _forward_mode._current_level >= 0 and any(
-        forward_ad.unpack_dual(x).tangent is not None for x in tensors_of(args)
+        _forward_mode.unpack_dual(x).tangent is not None for x in tensors_of(args)
     )
 
 
