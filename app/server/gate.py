@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from http import HTTPStatus
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.server.access import is_allowed
+from app.server.connections import PROVE
 from app.server.limits import Rate
 from app.server.problem import problem
 from app.server.refusal import Refused
@@ -49,14 +51,14 @@ class Gate:
             await send(message)
 
         try:
-            self._check(Headers(scope=scope), scope["path"])
+            self._check(Headers(scope=scope), scope["path"], scope["state"][PROVE])
         except Refused as exc:
             answer = problem(exc.status, str(exc), exc.headers)
             await answer(scope, receive, send_guarded)
             return
         await self._application(scope, receive, send_guarded)
 
-    def _check(self, headers: Headers, path: str) -> None:
+    def _check(self, headers: Headers, path: str, prove: Callable[[], object]) -> None:
         host = headers.get("host", "").lower()
         if host not in self._hosts:
             raise Refused(
@@ -75,4 +77,5 @@ class Gate:
                 "'Authorization: Bearer TOKEN'",
                 {"WWW-Authenticate": "Bearer"},
             )
+        prove()
         self._rate.count()

@@ -13,6 +13,7 @@ import uvicorn
 
 from app.server.address import hosts, listen, url
 from app.server.application import application
+from app.server.connections import Crowd, Server, connection_class, most_connections
 from app.server.gate import Gate
 from app.server.jobs import Jobs
 from app.server.limits import Limits, Rate
@@ -69,9 +70,11 @@ def serving(
         queue = Jobs(jobs, painter, line)
         studio = Studio(painter, line, queue, limits, Path(folder))
         gate = Gate(application(studio), hosts(port), token, Rate(limits.per_minute))
+        crowd = Crowd(most_connections())
         config = uvicorn.Config(
             gate,
-            http="h11",
+            http=connection_class(crowd),  # type: ignore[arg-type]  (it is called as one)
+            backlog=crowd.backlog,
             ws="none",
             lifespan="off",
             proxy_headers=False,  # nobody forwards requests to it
@@ -80,7 +83,7 @@ def serving(
             log_config=None,
             timeout_graceful_shutdown=LAST_ANSWERS_S,
         )
-        server = uvicorn.Server(config)
+        server = Server(config)
         thread = threading.Thread(target=server.run, args=(sockets,), name="http")
         urls = tuple(url(each) for each in sockets)
         thread.start()

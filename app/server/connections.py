@@ -1,0 +1,181 @@
+"""Bounds what connections may cost: their number, the time of a header, what follows an answer.
+
+Programs without the token reach the server too. Whatever they open, room is left for requests with
+the token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+HEADER_S = 10.0  # for the header of a request, from its first byte or the start of the connection
+LINGER_S = 1.0  # in which a client can read an answer that came before the end of its request
+PROVE = "styleforge.prove"  # in the state of a request: what to call once the token was right
+MOST = 512  # connections; fewer where the system allows fewer files
+_OWN_FILES = 128  # descriptors left to everything else
+_DEFAULT_FILES = 1024  # where the system does not say
+
+log = logging.getLogger("styleforge.server")
+
+
+def most_connections() -> int:
+    """Return how many connections the limit of open files leaves room for, MOST at most."""
+    files = _DEFAULT_FILES
+    if sys.platform != "win32":
+        import resource
+
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        files = _DEFAULT_FILES if files == resource.RLIM_INFINITY else files
+    # Half as many again may have been accepted and not be counted yet.
+    return max(8, min(MOST, (files - _OWN_FILES) * 2 // 3))
+
+
+@dataclass(slots=True)
+class Crowd:
+    """The open connections. Half of the room is for the ones that have shown the token.
+
+    A connection too many displaces another without the token: the oldest that has not finished a
+    header, or else the oldest.
+
+    Attributes:
+        most: Connections at once.
+    """
+
+    most: int
+    _strangers: dict[Connection, None] = field(default_factory=dict)  # in the order they came
+    _friends: set[Connection] = field(default_factory=set)
+
+    @property
+    def backlog(self) -> int:
+        """How many connections the server accepts before it counts them."""
+        return max(4, self.most // 4)
+
+    def join(self, connection: Connection) -> None:
+        """Count a new connection, and close another one where there are too many."""
+        self._strangers[connection] = None
+        room = min(self.most // 2, self.most - len(self._friends))
+        if len(self._strangers) > max(1, room):
+            waiting = (each for each in self._strangers if each.awaits_header)
+            self.leave(oldest := next(waiting, next(iter(self._strangers))))
+            oldest.abort()
+
+    def prove(self, connection: Connection) -> None:
+        """Count a connection that has shown the token among those that have room of their own."""
+        if connection in self._strangers:
+            del self._strangers[connection]
+            self._friends.add(connection)
+
+    def leave(self, connection: Connection) -> None:
+        """Count a connection no longer."""
+        self._strangers.pop(connection, None)
+        self._friends.discard(connection)
+
+
+class Connection(H11Protocol):
+    """A connection with a deadline for headers, which ends where an answer ends its request early.
+
+    Args:
+        crowd: Counts it.
+        app_state: As of H11Protocol.
+        others: As of H11Protocol.
+    """
+
+    def __init__(self, crowd: Crowd, app_state: dict[str, Any], **others: Any) -> None:
+        super().__init__(app_state={**app_state, PROVE: lambda: crowd.prove(self)}, **others)
+        self._crowd = crowd
+        self._deadline: asyncio.TimerHandle | None = None
+
+    @property
+    def awaits_header(self) -> bool:
+        """Whether no request is under way."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def abort(self) -> None:
+        """Close it at once."""
+        self.transport.abort()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Answer without delay, and expect a header."""
+        super().connection_made(transport)
+        # asyncio sets it only for sockets whose protocol number is TCP's; ours have 0.
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._crowd.join(self)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """Pass on what came, and see whether it completes a header."""
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget it."""
+        self._disarm()
+        self._crowd.leave(self)
+        super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        """Close the connection where the request goes on behind its answer; nothing more is
+        read."""
+        unread = self.conn.their_state is h11.SEND_BODY
+        super().on_response_complete()
+        if unread and not self.transport.is_closing():
+            self.flow.pause_reading()
+            self._unset_keepalive_if_required()
+            # Closed with bytes unread, it would be reset, and the client might miss the answer.
+            self.transport.write_eof()
+            self.loop.call_later(LINGER_S, self.transport.abort)
+
+    def _watch(self) -> None:
+        if not self.awaits_header or self.transport.is_closing():
+            self._disarm()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(HEADER_S, self.transport.abort)
+
+    def _disarm(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+class Server(uvicorn.Server):
+    """A server that says once, not thousands of times, that it cannot accept connections."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to listen."""
+        asyncio.get_running_loop().set_exception_handler(_Quiet())
+        await super().startup(sockets)
+
+
+class _Quiet:
+    """An exception handler that passes on one failure to accept a connection, and all others."""
+
+    def __init__(self) -> None:
+        self._told = False
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        fault = context.get("exception")
+        if isinstance(fault, OSError) and "accept" in str(context.get("message")):
+            if not self._told:
+                log.warning("the server cannot accept a connection: %s", fault.strerror)
+            self._told = True
+            return
+        loop.default_exception_handler(context)
+
+
+def connection_class(crowd: Crowd) -> Callable[..., Connection]:
+    """Return what makes the connections of a server."""
+
+    def make(**values: Any) -> Connection:
+        return Connection(crowd, **values)
+
+    return make
