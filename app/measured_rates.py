@@ -7,10 +7,11 @@ another one, it is not found. `styleforge bench` and `styleforge doctor --measur
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 import torch
@@ -18,6 +19,7 @@ import torch
 from app.settings import APP_NAME
 from app.version import styleforge_version
 from kernels.driver.version import driver_version
+from utils.files import small_json
 from utils.files.atomic import atomic_write
 from utils.files.regular import read_regular
 
@@ -71,6 +73,14 @@ class MeasuredRate:
         return 1e3 / self.ms
 
 
+class RatesError(ValueError):
+    """Raised for a file that cannot be read as a whole; `found` has the rows that can be."""
+
+    def __init__(self, message: str, found: Sequence[MeasuredRate] = ()) -> None:
+        super().__init__(message)
+        self.found = list(found)
+
+
 def rates_path() -> Path:
     """Path of this user's file; its folder may not exist yet."""
     return platformdirs.user_data_path(APP_NAME, appauthor=False) / "measured.json"
@@ -83,17 +93,23 @@ def load_rates(path: Path) -> list[MeasuredRate]:
         path: The file, which need not exist.
 
     Raises:
-        ValueError: It cannot be read or is damaged; the message names it.
+        RatesError: It cannot be read or is damaged; the message names it.
     """
     try:
-        rows = json.loads(read_regular(path, MAX_BYTES).decode("utf-8"))["rates"]
-        return [_rate(row) for row in rows]
+        rows = small_json.loads_parts(read_regular(path, MAX_BYTES))["rates"]
     except FileNotFoundError:
         return []
     except OSError as exc:
-        raise ValueError(f"the measured times in {path} are unreadable: {exc.strerror}") from exc
-    except (ValueError, TypeError, LookupError, RecursionError) as exc:
-        raise ValueError(f"the measured times in {path} are damaged") from exc
+        raise RatesError(f"the measured times in {path} are unreadable: {exc.strerror}") from exc
+    except (ValueError, TypeError, LookupError) as exc:
+        raise RatesError(f"the measured times in {path} are damaged") from exc
+    if not isinstance(rows, list):
+        raise RatesError(f"the measured times in {path} are damaged")
+    read = [_rate_or_none(row) for row in rows]
+    found = [rate for rate in read if rate is not None]
+    if len(found) < len(rows):
+        raise RatesError(f"the measured times in {path} are damaged", found)
+    return found
 
 
 def store_rates(
@@ -101,7 +117,7 @@ def store_rates(
 ) -> None:
     """Store times measured now, in place of those of the same machine, network and size.
 
-    What a damaged file held is lost.
+    Of a damaged file, the rows that can be read stay.
 
     Args:
         path: The file; its folder is made if it does not exist.
@@ -116,8 +132,8 @@ def store_rates(
     new = [MeasuredRate(machine, network, *size, ms, taken) for size, ms in ms_by_size.items()]
     try:
         before = load_rates(path)
-    except ValueError:
-        before = []
+    except RatesError as exc:
+        before = exc.found
     replaced = {_key(rate) for rate in new}
     kept = [rate for rate in before if _key(rate) not in replaced]
     rows = [asdict(rate) for rate in (*kept, *new)]
@@ -133,6 +149,13 @@ def find_rate(
 
 def _key(rate: MeasuredRate) -> tuple[Machine, str, int, int]:
     return rate.machine, rate.network, rate.width, rate.height
+
+
+def _rate_or_none(row: Any) -> MeasuredRate | None:
+    try:
+        return _rate(row)
+    except (ValueError, TypeError, LookupError):
+        return None
 
 
 def _rate(row: dict[str, object]) -> MeasuredRate:

@@ -14,6 +14,7 @@ import platformdirs
 
 from app.options import CAMERA_FITS, CAMERA_FORMATS, CAMERA_RATES, CAMERA_SIZES
 from app.parameters import PARAMETERS, AmountParameter, Parameters
+from utils.files import small_json
 from utils.files.atomic import replacing
 from utils.files.regular import read_regular
 from utils.translation.languages import LANGUAGES, SYSTEM
@@ -228,8 +229,8 @@ _RANGES = {
 def _parse_json(text: str) -> dict[str, Any] | None:
     """Return the settings file as a dict; None if it is not a JSON object."""
     try:
-        stored = json.loads(text)
-    except (ValueError, RecursionError):
+        stored = small_json.loads_parts(text)
+    except small_json.SmallJsonError:
         return None
     return stored if isinstance(stored, dict) else None
 
@@ -240,8 +241,8 @@ def _recover_settings(text: str, names: Sequence[str]) -> dict[str, Any]:
     for name in names:
         for match in re.finditer(rf'"{name}"\s*:\s*', text):
             try:
-                found[name], _ = json.JSONDecoder().raw_decode(text, match.end())
-            except (ValueError, RecursionError):
+                found[name] = small_json.value_at(text, match.end())
+            except small_json.SmallJsonError:
                 continue
     return found
 

@@ -21,6 +21,7 @@ from models.checkpoints import CheckpointError
 from models.safe_load import is_dict
 from models.vit_config import VitConfig, variant_name, vit_config
 from models.vit_style_transfer import StyleForgeTransformer
+from utils.files import small_json
 from utils.files.atomic import atomic_write
 from utils.files.regular import read_regular
 from utils.text import printable
@@ -128,8 +129,8 @@ def load_vit(path: Path | str) -> VitCheckpoint:
         ) from error
     metadata = _metadata(name, data)
     try:
-        config = vit_config(json.loads(metadata.get("config", "")))
-    except (ValueError, RecursionError) as error:
+        config = vit_config(small_json.loads(metadata.get("config", "")))
+    except ValueError as error:
         raise CheckpointError(
             tr("'{file}' does not say the dimensions of its network", file=name)
         ) from error
@@ -195,8 +196,8 @@ def _metadata(name: str, data: bytes) -> dict[str, str]:
     if len(data) < 9 or data[8:9] != b"{" or not 2 <= length <= min(len(data) - 8, MAX_HEADER):
         raise CheckpointError(tr("'{file}' is not a safetensors file", file=name))
     try:
-        header = json.loads(data[8 : 8 + length])
-    except (ValueError, RecursionError) as error:
+        header = small_json.loads(data[8 : 8 + length])
+    except ValueError as error:
         raise CheckpointError(tr("'{file}' is a damaged safetensors file", file=name)) from error
     texts = header.get("__metadata__") if is_dict(header) else None
     found = {str(key): str(text) for key, text in texts.items()} if is_dict(texts) else {}

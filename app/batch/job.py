@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from app.errors import StyleForgeError
+from utils.files import small_json
 from utils.files.atomic import atomic_write
-from utils.files.regular import read_regular
 from utils.text import printable
 
 FORMAT = 1
@@ -67,7 +67,7 @@ def read_job(path: Path) -> QueuedJob:
     """
     shown = printable(str(path))
     try:
-        values: Any = json.loads(read_regular(path, MAX_BYTES).decode("utf-8"))
+        values: Any = small_json.load(path, MAX_BYTES)
         if values["format"] != FORMAT:
             raise QueueError(f"the job '{shown}' was written by another version of StyleForge")
         arguments, added_at = values["arguments"], values["added_at"]
@@ -83,5 +83,5 @@ def read_job(path: Path) -> QueuedJob:
         raise
     except OSError as exc:
         raise QueueError(f"the job '{shown}' cannot be read: {exc.strerror or exc}") from exc
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as exc:
+    except (ValueError, KeyError, TypeError) as exc:
         raise QueueError(f"the file '{shown}' of a job is damaged; it can be deleted") from exc

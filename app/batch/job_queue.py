@@ -16,9 +16,9 @@ from pathlib import Path
 import platformdirs
 
 from app.batch.job import JobState, QueuedJob, QueueError, read_job
+from utils.files import small_json
 from utils.files.atomic import atomic_write, remove_leftovers
 from utils.files.locks import LockedError, locked
-from utils.files.regular import read_regular
 from utils.text import printable
 
 APP_NAME = "styleforge"
@@ -217,10 +217,10 @@ class JobQueue:
         they were added."""
         path = self._order_path
         try:
-            values = json.loads(read_regular(path, MAX_ORDER_BYTES))
+            values = small_json.load(path, MAX_ORDER_BYTES)
         except FileNotFoundError:
             return [], []
-        except (OSError, ValueError, RecursionError):
+        except (OSError, small_json.SmallJsonError):
             values = None
         if isinstance(values, list) and all(type(each) is int for each in values):
             return list(dict.fromkeys(values)), []

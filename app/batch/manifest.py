@@ -12,10 +12,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from app.batch.shard import MOST as MOST_SHARDS
 from app.batch.shard import Shard
 from app.errors import StyleForgeError
+from utils.files import small_json
 from utils.files.atomic import atomic_write
-from utils.files.regular import read_regular
 from utils.text import printable
 
 FORMAT = 1
@@ -142,11 +143,11 @@ def read_manifest(path: Path) -> Manifest:
     """
     shown = printable(str(path))
     try:
-        values: Any = json.loads(read_regular(path, MAX_BYTES).decode("utf-8"))
+        values: Any = small_json.load(path, MAX_BYTES)
         if values["format"] != FORMAT:
             raise ManifestError(f"'{shown}' was written by another version of StyleForge")
         index, count = _whole(values["shard"]), _whole(values["shards"])
-        if not 1 <= index <= count:
+        if not 1 <= index <= count <= MOST_SHARDS:
             raise ValueError("there is no such shard")
         return Manifest(
             Shard(index, count),
@@ -159,7 +160,7 @@ def read_manifest(path: Path) -> Manifest:
         )
     except OSError as exc:
         raise ManifestError(f"'{shown}' cannot be read: {exc.strerror or exc}") from exc
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as exc:
+    except (ValueError, KeyError, TypeError, AttributeError) as exc:
         raise ManifestError(f"'{shown}' is no manifest of `styleforge stylize`") from exc
 
 

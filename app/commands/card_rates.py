@@ -12,6 +12,7 @@ from app.errors import StyleForgeError
 from app.measured_rates import (
     SIZES,
     Machine,
+    RatesError,
     find_rate,
     load_rates,
     rates_path,
@@ -83,10 +84,10 @@ def rates_of(device: torch.device) -> Iterator[Rate | str]:
     Yields:
         For each network and size the measured rate, or else the predicted one; and sentences.
     """
-    stored = []
     try:
         stored = load_rates(rates_path())
-    except ValueError as exc:
+    except RatesError as exc:
+        stored = exc.found
         yield f"{exc}; `styleforge doctor --measure` writes it anew"
     machine = Machine.of(device)
     measured = {key: find_rate(stored, machine, key[0], key[1:]) for key in _keys()}

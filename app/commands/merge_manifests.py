@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 from app.batch.manifest import Entry, Manifest, ManifestError, State, read_manifest, sha256_of
@@ -97,7 +98,7 @@ def _faults(manifests: Sequence[Manifest]) -> list[str]:
     if len({each.style for each in manifests}) > 1:
         faults.append("the shards are of different styles")
     there = Counter(each.shard.index for each in manifests)
-    lost = [str(index) for index in range(1, count + 1) if not there[index]]
+    lost = _gaps(sorted(index for index in there if index <= count), count)
     if lost:
         faults.append(f"there is no manifest of {_shards(lost)} of {count}")
     twice = [str(index) for index, number in there.items() if number > 1]
@@ -142,8 +143,19 @@ def _merged(manifests: Sequence[Manifest]) -> Manifest:
     )
 
 
+def _gaps(there: Sequence[int], count: int) -> list[str]:
+    """Return the numbers from 1 to `count` that are not `there`, as "3" or "5 to 9"."""
+    gaps: list[str] = []
+    for before, behind in pairwise((0, *there, count + 1)):
+        if behind - before > 1:
+            first, last = before + 1, behind - 1
+            gaps.append(f"{first}" if first == last else f"{first} to {last}")
+    return gaps
+
+
 def _shards(indexes: Sequence[str]) -> str:
-    return f"shard{'s' if len(indexes) > 1 else ''} {', '.join(indexes)}"
+    several = len(indexes) > 1 or " to " in "".join(indexes)
+    return f"shard{'s' if several else ''} {', '.join(indexes)}"
 
 
 def _shown(path: object) -> str:

@@ -11,6 +11,7 @@ from app.engine.config import EngineConfig
 from app.errors import StyleForgeError
 from app.options import MOST_MIXED, Part
 from app.parameters import AUTO, PARAMETERS
+from utils.files import small_json
 from utils.text import printable
 from utils.translation.texts import tr, trn
 
@@ -74,6 +75,8 @@ def look_from(stored: object) -> Look:
     Raises:
         LookError: It is something else.
     """
+    if not small_json.is_bounded(stored):
+        raise LookError(tr(small_json.NO_NUMBER))
     if not isinstance(stored, dict) or not isinstance(styles := stored.get("styles"), dict):
         raise LookError(tr("it names no styles"))
     shares = list(styles.values())
@@ -117,6 +120,6 @@ def parse_look(text: str) -> Look:
         LookError: It is something else.
     """
     try:
-        return look_from(json.loads(text))
-    except (ValueError, RecursionError) as exc:
-        raise LookError(tr("it is not valid JSON")) from exc
+        return look_from(small_json.loads(text))
+    except small_json.SmallJsonError as exc:
+        raise LookError(str(exc)) from exc

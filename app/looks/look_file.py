@@ -12,6 +12,7 @@ from pathlib import Path
 
 from app.looks.look import MAX_TEXT, Look, LookError, look_from
 from app.settings import settings_path
+from utils.files import small_json
 from utils.files.atomic import atomic_write
 from utils.files.regular import read_regular
 from utils.text import printable
@@ -58,7 +59,7 @@ class LookFile:
             a file that is damaged is kept, since the next change writes it anew.
         """
         try:
-            text = read_regular(self.path, MAX_BYTES).decode("utf-8")
+            text = read_regular(self.path, MAX_BYTES)
         except FileNotFoundError:
             return [], ""
         except OSError as exc:
@@ -67,12 +68,10 @@ class LookFile:
                 "The saved looks in {path} cannot be read: {error}", path=self.path, error=fault
             )
             return [], said
-        except ValueError:
-            return [], self._damaged(tr("it is no text"))
         try:
-            stored = json.loads(text)
-        except (ValueError, RecursionError):
-            return [], self._damaged(tr("it is not valid JSON"))
+            stored = small_json.loads_parts(text)
+        except small_json.SmallJsonError as exc:
+            return [], self._damaged(str(exc))
         entries = stored.get("looks") if isinstance(stored, dict) else None
         if not isinstance(entries, list):
             return [], self._damaged(tr("it has no list of looks"))

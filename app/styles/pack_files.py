@@ -8,12 +8,12 @@ import re
 import shutil
 import tempfile
 import time
-import tomllib
 from pathlib import Path
 
 from app.styles.pack import StyleError
 from utils.files import toml
 from utils.files.atomic import atomic_write, sync
+from utils.files.regular import read_regular
 from utils.text import printable
 from utils.translation.texts import tr
 
@@ -32,13 +32,13 @@ def set_title(spec: Path, title: str) -> None:
     text, count = re.subn(
         r"^title[ \t]*=.*$",
         lambda _: line.rstrip("\n"),
-        spec.read_text("utf-8"),
+        read_regular(spec, toml.MAX_BYTES).decode("utf-8"),
         count=1,
         flags=re.M,
     )
     try:
-        changed = count == 1 and tomllib.loads(text).get("title") == title
-    except tomllib.TOMLDecodeError:  # the title has several lines
+        changed = count == 1 and toml.loads(text).get("title") == title
+    except ValueError:  # the title has several lines
         changed = False
     if not changed:
         raise StyleError(

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from app.errors import StyleForgeError
 from app.training.request import TrainingRequest
 from models.training.run import fit
+from utils.files import small_json
 from utils.files.atomic import atomic_write
 from utils.files.regular import read_regular
 from utils.images.reading import read_pixels
@@ -294,7 +295,7 @@ def read_run(path: Path) -> RunDirectory:
     """
     description = path / "run.json"
     try:
-        values: Any = json.loads(read_regular(description, MAX_DESCRIPTION_BYTES).decode("utf-8"))
+        values: Any = small_json.loads_parts(read_regular(description, MAX_DESCRIPTION_BYTES))
         if values["format"] != FORMAT:
             raise RunError(
                 tr(
@@ -313,7 +314,7 @@ def read_run(path: Path) -> RunDirectory:
         if not title.strip():
             raise ValueError("there should be a title")
         run = RunDirectory(path, printable(title), picture, tuple(flags), iterations, lite_init)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as exc:
+    except (OSError, ValueError, KeyError, TypeError) as exc:
         remains = RunDirectory(path, "", "", (), 0)
         if not remains.worth_keeping:
             raise RunError(tr("'{name}' is not a training run", name=printable(path.name))) from exc

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kernels.jit.errors import Damaged
+from utils.files import small_json
 from utils.translation.texts import tr
 
 OLDEST = (7, 5)  # compute capability that anything is compiled for
@@ -82,7 +83,7 @@ class ImageList:
         """
         path = folder / f"{library}.json"
         try:
-            told = json.loads(path.read_text("utf-8"))
+            told = small_json.load(path)
             rows = tuple(Image(**row) for row in told.pop("images"))
             return cls(**told, images=rows)
         except OSError as error:

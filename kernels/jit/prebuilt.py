@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import json
 import platform
 import sys
 from collections.abc import Callable, Mapping
@@ -22,6 +21,7 @@ import torch
 from kernels.jit.errors import BuildError, Damaged
 from kernels.jit.libraries import FOLDER, Library
 from kernels.jit.permissions import refuse_writable_by_others
+from utils.files import small_json
 from utils.translation.texts import tr
 
 IMAGES = FOLDER / "images"
@@ -142,7 +142,7 @@ def _manifest(folder: Path) -> dict[str, str]:
         raise NoImage(tr("no images came with this program"))
     refuse_writable_by_others(path)
     try:
-        return dict(json.loads(path.read_text("utf-8"))["images"])
+        return dict(small_json.load(path)["images"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Damaged(
             tr(

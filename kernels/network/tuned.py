@@ -22,6 +22,7 @@ from kernels.driver.images import Image, ImageList
 from kernels.jit.errors import BuildError, Damaged
 from kernels.jit.permissions import refuse_writable_by_others
 from kernels.network.shapes import WITH_KERNELS
+from utils.files import small_json
 from utils.files.atomic import atomic_write
 from utils.files.regular import read_regular
 
@@ -152,14 +153,14 @@ def read(card: str) -> Tuning | None:
     """
     path = path_of(card)
     try:
-        told = json.loads(read_regular(path, MAX_BYTES))
+        told = small_json.load(path, MAX_BYTES)
         refuse_writable_by_others(path)
         return _parsed(told)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise Damaged(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise Damaged(f"the tuned layers in {path} are damaged; {HOW}") from error
 
 
@@ -193,9 +194,10 @@ def set_verdict(card: str, reason: str) -> None:
 def verdict(card: str) -> str:
     """Why what is stored of a card must not be used, by the self-test; empty if it may."""
     try:
-        note = json.loads(read_regular(_verdict_path(card), MAX_BYTES))
+        refuse_writable_by_others(_verdict_path(card))
+        note = small_json.load(_verdict_path(card), MAX_BYTES)
         return str(note["reason"]) if note["key"] == _key(card) else NOT_TESTED
-    except (OSError, ValueError, LookupError, TypeError):
+    except (BuildError, OSError, ValueError, LookupError, TypeError):
         return NOT_TESTED
 
 

@@ -5,7 +5,6 @@ Nothing in a file is executed. Its header says the digest of the network's weigh
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from torch import Tensor
 from models.checkpoints import CheckpointError
 from models.safe_load import is_dict
 from models.vit_config import MAX_WIDTH
+from utils.files import small_json
 from utils.files.atomic import atomic_write
 from utils.files.regular import open_regular, read_regular
 from utils.text import printable
@@ -135,8 +135,8 @@ def header_texts(path: Path) -> dict[str, str]:
     except OSError as error:
         raise _unreadable(name, error) from error
     try:
-        header = json.loads(data)
-    except (ValueError, RecursionError):
+        header = small_json.loads(data)
+    except small_json.SmallJsonError:
         return {}
     texts = header.get("__metadata__") if is_dict(header) else None
     return {str(key): str(text) for key, text in texts.items()} if is_dict(texts) else {}

@@ -28,6 +28,7 @@ from models.training.objective import Objective
 from models.training.projected_clamp import projected_clamp
 from models.training.stability import Disturbance, disturb, inside, stability_loss
 from models.transformer_net import TransformerNetBaseline
+from utils.files import small_json
 from utils.translation.texts import tr
 
 
@@ -295,7 +296,7 @@ class Run:
         Returns:
             One phrase per setting; empty if the run can be resumed.
         """
-        theirs = {"weave_weight": 0.0} | json.loads(state["identity"])  # older ones lack it
+        theirs = {"weave_weight": 0.0} | small_json.loads(state["identity"])  # older ones lack it
         words = {
             "style picture": tr("another style picture"),
             "photographs": tr("other photographs"),

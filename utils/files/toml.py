@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from utils.files import small_json
 from utils.files.regular import read_regular
 from utils.translation.texts import tr
 
@@ -27,13 +28,24 @@ def load(path: Path) -> dict[str, Any]:
         OSError: There is no such file, or it cannot be read.
         ValueError: It is not TOML.
     """
-    data = read_regular(path, MAX_BYTES)
-    if any(line.count(b".") > DOTS for line in data.split(b"\n")):
+    return loads(read_regular(path, MAX_BYTES).decode("utf-8"))
+
+
+def loads(text: str) -> dict[str, Any]:
+    """Parse TOML.
+
+    Raises:
+        ValueError: It is not TOML, nests too deeply, or has a number beyond the bounds of JSON.
+    """
+    if any(line.count(".") > DOTS for line in text.split("\n")):
         raise ValueError(tr("a line has more than {n} dots", n=DOTS))
     try:
-        return tomllib.loads(data.decode("utf-8"))
+        table = tomllib.loads(text)
     except RecursionError as exc:
-        raise ValueError(tr("it nests too deeply")) from exc
+        raise ValueError(tr(small_json.TOO_DEEP)) from exc
+    if not small_json.is_bounded(table):
+        raise ValueError(tr(small_json.NO_NUMBER))
+    return table
 
 
 def dumps(table: Mapping[str, Value]) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
+from utils.files import small_json
 from utils.images.opening import MALFORMED, opened
 
 _DESCRIPTION, _SOFTWARE = 0x010E, 0x0131
@@ -46,8 +47,8 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
     if not isinstance(comment, bytes) or not comment.startswith(_ASCII):
         return {}
     try:
-        stored = json.loads(comment[len(_ASCII) :])
-    except ValueError:  # a comment by another program
+        stored = small_json.loads(comment[len(_ASCII) :])
+    except small_json.SmallJsonError:  # a comment by another program
         return {}
     return {str(k): str(v) for k, v in stored.items()} if isinstance(stored, dict) else {}
 

@@ -13,6 +13,7 @@ from typing import Any
 from filelock import FileLock
 
 from app.commands.quality.inputs import QualityError, rank
+from utils.files import small_json
 from utils.files.atomic import atomic_write
 
 
@@ -25,7 +26,7 @@ def other_styles(path: Path, report: dict[str, Any], keys: Sequence[str]) -> lis
     if not path.exists():
         return []
     try:
-        before = json.loads(path.read_text("utf-8"))
+        before = small_json.load(path)
         styles = before["quality"].pop("styles")
         alike = {
             "machine": ("gpu", "tf32") if report["machine"]["gpu"] else ("cpu", "threads"),
@@ -42,7 +43,7 @@ def other_styles(path: Path, report: dict[str, Any], keys: Sequence[str]) -> lis
         return [style for style in styles if style["key"] not in keys]
     except OSError as exc:
         raise QualityError(f"the report '{path}' cannot be read: {exc.strerror}") from exc
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as exc:
+    except (ValueError, LookupError, TypeError, AttributeError) as exc:
         raise QualityError(f"'{path.name}' is not a report of quality") from exc
 
 
@@ -69,7 +70,7 @@ def _weights(path: Path, keys: Sequence[str]) -> dict[str, str]:
     """The digests in the report of the files of these styles."""
     if not keys:
         return {}
-    before: dict[str, str] = json.loads(path.read_text("utf-8")).get("weights", {})
+    before: dict[str, str] = small_json.load(path).get("weights", {})
     return {name: digest for name, digest in before.items() if name.split("/")[0] in keys}
 
 

@@ -16,8 +16,9 @@ from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from app.export.film.fault import FilmError, named
+from utils.files import small_json
 from utils.files.atomic import LETTERS, atomic_write, replacing, sync
-from utils.files.regular import check_regular, read_regular
+from utils.files.regular import check_regular
 from utils.translation.texts import tr
 
 FORMAT = 2
@@ -233,8 +234,8 @@ def part_file(folder: Path, number: int) -> Path:
 
 def _json(path: Path) -> object:
     try:
-        return json.loads(read_regular(path, _MOST_BYTES))
-    except (OSError, ValueError):
+        return small_json.load(path, _MOST_BYTES)
+    except (OSError, small_json.SmallJsonError):
         return None
 
 

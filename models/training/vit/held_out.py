@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from models.training.errors import TrainingError
-from utils.files.regular import read_regular
+from utils.files import toml
 from utils.text import printable
 from utils.translation.texts import tr
-
-MAX_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +35,7 @@ def read_held_out(path: Path) -> HeldOut:
     """
     shown = printable(path.name)
     try:
-        table = tomllib.loads(read_regular(path, MAX_BYTES).decode("utf-8"))
+        table = toml.load(path)
     except OSError as exc:
         raise TrainingError(
             tr("'{file}' cannot be read: {error}", file=shown, error=exc.strerror or exc)

@@ -24,6 +24,7 @@ from models.training.vit.distributed import Team
 from models.training.vit.objective import VitObjective
 from models.training.vit.sampling import Batch, Sampler
 from models.vit_style_transfer import StyleForgeTransformer
+from utils.files import small_json
 from utils.translation.texts import tr
 
 CLIP = 1.0  # largest norm of the gradient
@@ -246,7 +247,7 @@ class VitRun:
         Returns:
             One phrase per setting; empty if the run can be resumed.
         """
-        theirs = json.loads(state["identity"])
+        theirs = small_json.loads(state["identity"])
         ours = json.loads(json.dumps(self._identity))
         words = {"pictures": tr("other pictures"), "network": tr("another network")}
         return [
