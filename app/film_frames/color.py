@@ -68,8 +68,8 @@ class Colors:
 
 
 def usual_matrix(width: int, height: int) -> int:
-    """The matrix of a film that does not say: BT.709 from 720 lines on, BT.601 below, as players
-    have it."""
+    """The matrix of a film that does not say: BT.709 above 576 lines or from 1280 columns on,
+    BT.601 below, as players have it."""
     return BT709 if width >= 1280 or height > 576 else BT601
 
 

@@ -378,7 +378,7 @@ class Library:
 
         Args:
             key: Of the style.
-            target: The file, see app.styles.style_file.
+            target: The file, see app.styles.style_file; its folder is made where there is none.
 
         Returns:
             Its path.
@@ -388,6 +388,7 @@ class Library:
         """
         style = self.get(key)
         try:
+            target.parent.mkdir(parents=True, exist_ok=True)
             return write_style_file(style, target)
         except OSError as exc:
             raise StyleError(

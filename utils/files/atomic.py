@@ -57,6 +57,7 @@ def atomic_write(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
+    sync(path.parent)
 
 
 def remove_leftovers(path: Path) -> None:

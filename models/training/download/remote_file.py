@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TIMEOUT_S = 30.0  # without a byte from the server
 CHUNK_BYTES = 1 << 16
 PARTIAL, PRECONDITION_FAILED = 206, 412  # HTTP's statuses
-_CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+_CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
 
 
 class _Answer(Protocol):

@@ -210,4 +210,22 @@ MUTANTS = (
         "if False:",
         ("tests/app/styles/test_library.py::test_a_full_disk_leaves_nothing_behind",),
     ),
+    Mutant(
+        "`atomic_write` writes to the file itself",
+        "utils/files/atomic.py",
+        "    with replacing(path) as temporary, temporary.open",
+        "    with replacing(path) as _, (temporary := path).open",
+        (
+            "tests/utils/files/test_atomic_order.py::test_a_write_that_fails_leaves_the_old_file_alone",
+        ),
+    ),
+    Mutant(
+        "`atomic_write` does not flush",
+        "utils/files/atomic.py",
+        "        os.fsync(file.fileno())",
+        "        pass",
+        (
+            "tests/utils/files/test_atomic_order.py::test_the_old_file_stays_whole_until_the_new_one_is_flushed",
+        ),
+    ),
 )
