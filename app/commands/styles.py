@@ -97,12 +97,17 @@ def run(args: argparse.Namespace) -> int:
     return DONE
 
 
+_WIDEST = 40  # characters of a column; a longer text pads no other row
+
+
 def _list(library: Library) -> int:
     rows = [
         (printable(style.key), style.title, "built in" if style.builtin else "added", style.credit)
         for style in library.styles
     ]
-    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
+    widths = [
+        max((min(len(row[column]), _WIDEST) for row in rows), default=0) for column in range(3)
+    ]
     for key, title, origin, credit in rows:
         line = f"{key:{widths[0]}}  {title:{widths[1]}}  {origin:{widths[2]}}  {credit}"
         sys.stdout.write(line.rstrip() + "\n")

@@ -17,6 +17,7 @@ import json
 import logging
 import os
 import shutil
+import stat
 import sys
 import tempfile
 import threading
@@ -30,9 +31,10 @@ from filelock import FileLock, Timeout
 from kernels.jit import nvrtc, prebuilt, subprocesses
 from kernels.jit.cuda_tools import cuda_tools
 from kernels.jit.errors import BuildError as BuildError
-from kernels.jit.errors import CachedFailure, Damaged, Unsupported
+from kernels.jit.errors import CachedFailure, Damaged, Exposed, Unsupported
 from kernels.jit.libraries import LIBRARIES, Library, is_exact
 from kernels.jit.openmp import use_openmp
+from kernels.jit.permissions import refuse_writable_by_others
 from kernels.jit.subprocesses import stop as stop
 from kernels.jit.toolchain import (
     SUFFIX,
@@ -41,6 +43,9 @@ from kernels.jit.toolchain import (
     load_error,
 )
 from kernels.jit.toolchain import toolchain as toolchain
+from utils.files import small_json
+from utils.files.atomic import atomic_write, sync
+from utils.files.regular import read_regular
 from utils.translation.joints import clauses
 from utils.translation.texts import mark, tr
 
@@ -48,6 +53,7 @@ log = logging.getLogger("styleforge.kernels")
 
 ROOT = Path(__file__).resolve().parents[__name__.count(".")]  # where `-m` finds this package
 WORKER = f"{__name__.removesuffix('jit.build')}self_test.compile_worker"
+_MAX_NOTE = 1 << 16  # bytes of a verdict, a failure or a digest
 LOCK_LIMIT = 330.0  # seconds to wait for another process that is building the same library
 
 # Compared with what `reason` says, and so translated where they are shown.
@@ -205,14 +211,14 @@ def _load_image(library: Library, force: bool, tests: bool) -> None:
     image = prebuilt.find(library)
     key = hashlib.sha256(image.identity.encode()).hexdigest()
     record = cache() / f"{library.name}.tested.json"
-    verdict = None if force else _verdict(record, key)
+    verdict = None if force else _recall(record, key)
     if verdict is None:
         if not tests:
             raise NotTested(NOT_TESTED)
         verdict = _test_image(library, image)
         try:
-            record.parent.mkdir(parents=True, exist_ok=True)
-            _write(record, json.dumps({"key": key, "reason": verdict}))
+            _make_folder(record.parent)
+            _note(record, key, verdict)
         except OSError as error:  # tested again the next time
             log.info("%s: cannot keep that it was tested: %s", library.name, error)
     if verdict:
@@ -232,38 +238,59 @@ def _test_image(library: Library, image: prebuilt.Image) -> str:
         return outcome["reason"]
 
 
-def _verdict(record: Path, key: str) -> str | None:
-    """What the test of the same image said on this machine; None if there was none."""
-    try:
-        note = json.loads(record.read_text("utf-8"))
-        return str(note["reason"]) if note["key"] == key else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
 def _load_build(library: Library, force: bool, compiles: bool) -> None:
     tools = toolchain()
     key = _key_of_cuda(library, tools) if library.cuda else _key(library, tools)
     folder = cache()
     built = folder / f"{library.name}-{key[:16]}{'' if library.cuda else SUFFIX}"
+    if folder.exists():  # what is built where others can write would not be loaded either
+        refuse_writable_by_others(folder)
     fresh = not built.exists()
     if fresh and not compiles:
         raise BuildError(_recall(folder / f"{library.name}.failed.json", key) or NOT_BUILT)
     if fresh:
         _build_locked(library, tools, key, built, force)
     try:
+        refuse_writable_by_others(built)
+        if library.cpu:
+            _check_digest(built)
         adopt(library.name, load_built_file(library, built))
         _origins[library.name] = "compiled on this machine"
-    except (Damaged, prebuilt.NoImage):
-        # What was loaded once in the child cannot be loaded now.
+    except (Damaged, Exposed, prebuilt.NoImage) as error:
+        # The child loaded it once, and since then it was changed, or could have been.
+        log.info("%s: %s", library.name, error)
         _remove(built)
         if fresh:
             raise
         _load_build(library, force, compiles)
 
 
+def _digest_of(built: Path) -> Path:
+    return built.with_name(f"{built.name}.sha256")
+
+
+def _check_digest(built: Path) -> None:
+    """Compare a shared library with the digest that was stored when it passed its test.
+
+    Raises:
+        Damaged: It is another file.
+        Exposed: Others can write to the digest.
+    """
+    noted = _digest_of(built)
+    refuse_writable_by_others(noted)
+    try:
+        expected = read_regular(noted, _MAX_NOTE).decode("ascii", "replace")
+        same = hashlib.sha256(built.read_bytes()).hexdigest() == expected
+    except OSError as error:
+        raise Damaged(
+            tr("{path} cannot be read: {error}", path=built, error=error.strerror)
+        ) from error
+    if not same:
+        raise Damaged(tr("{path} is damaged: it is not what was compiled", path=built))
+
+
 def load_built_file(library: Library, built: Path) -> Any:
-    """Load what was compiled on this machine, as `handle` returns it.
+    """Load what was compiled on this machine, as `handle` returns it. The caller has checked it.
 
     Args:
         library: What it was compiled from.
@@ -282,15 +309,45 @@ def load_built_file(library: Library, built: Path) -> Any:
 
 
 def _remove(built: Path) -> None:
-    if built.is_dir():
+    if built.is_dir() and not built.is_symlink():
         shutil.rmtree(built)
     else:
         built.unlink(missing_ok=True)
+        _digest_of(built).unlink(missing_ok=True)
+
+
+def _close_to_others(path: Path) -> None:
+    """Take from others the right to write, which a permissive umask gives."""
+    path.chmod(path.stat().st_mode & ~(stat.S_IWGRP | stat.S_IWOTH))
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder and its parents, in which this user alone can write."""
+    for each in reversed((folder, *folder.parents)):
+        if not each.exists():
+            each.mkdir(mode=0o755, exist_ok=True)
+            _close_to_others(each)
+
+
+def _keep(library: Path, built: Path) -> None:
+    """Move what was compiled to `built`, with its digest, so that a power failure leaves all of it
+    or none."""
+    inside = sorted(library.rglob("*")) if library.is_dir() else []
+    for each in (*inside, library):
+        _close_to_others(each)
+        sync(each)
+    if library.is_file():
+        digest = hashlib.sha256(library.read_bytes()).hexdigest()
+        atomic_write(_digest_of(built), digest.encode())
+        _close_to_others(_digest_of(built))
+    library.replace(built)
+    sync(built.parent)
 
 
 def _build_locked(library: Library, tools: Toolchain, key: str, built: Path, force: bool) -> None:
     folder = built.parent
-    folder.mkdir(parents=True, exist_ok=True)
+    _make_folder(folder)
+    refuse_writable_by_others(folder)
     failure = folder / f"{library.name}.failed.json"
     lock = FileLock(folder / f"{library.name}.lock", timeout=LOCK_LIMIT)
     try:
@@ -307,7 +364,7 @@ def _build_locked(library: Library, tools: Toolchain, key: str, built: Path, for
         try:
             _build(library, tools, built)
         except CachedFailure as error:
-            _write(failure, json.dumps({"key": key, "reason": str(error)}))
+            _note(failure, key, str(error))
             raise
         failure.unlink(missing_ok=True)
     finally:
@@ -324,7 +381,7 @@ def _build(library: Library, tools: Toolchain, built: Path) -> None:
         outcome = _run_worker(arguments, environment, temporary, logfile)
         if outcome["reason"]:
             raise CachedFailure(outcome["reason"])
-        Path(outcome["library"]).replace(built)
+        _keep(Path(outcome["library"]), built)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -347,22 +404,23 @@ def _run_worker(
         doing = "testing" if "--images" in arguments else "compiling"
         failed = "test" if doing == "testing" else "build"
         raise CachedFailure(f"{failed} failed: the {doing} process ended with code {code}")
-    return json.loads(result.read_text("utf-8"))
+    return small_json.load(result)
 
 
-def _recall(failure: Path, key: str) -> str:
-    """The reason an identical build failed before; empty if none did or the note is damaged."""
+def _recall(note: Path, key: str) -> str | None:
+    """Return the reason that was noted for the same key; None if there is no note of it that can
+    be trusted."""
     try:
-        note = json.loads(failure.read_text("utf-8"))
-        return str(note["reason"]) if note["key"] == key else ""
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
-        return ""
+        refuse_writable_by_others(note)
+        told = small_json.load(note, _MAX_NOTE)
+        return str(told["reason"]) if told["key"] == key else None
+    except (BuildError, OSError, ValueError, KeyError, TypeError):
+        return None
 
 
-def _write(path: Path, text: str) -> None:
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(text, "utf-8")
-    temporary.replace(path)
+def _note(note: Path, key: str, reason: str) -> None:
+    atomic_write(note, json.dumps({"key": key, "reason": reason}).encode())
+    _close_to_others(note)
 
 
 def _key(library: Library, tools: Toolchain) -> str:

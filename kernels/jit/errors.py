@@ -17,3 +17,7 @@ class Unsupported(BuildError):
 
 class Damaged(BuildError):
     """A file of ours is missing, truncated or altered, so that it has to be made again."""
+
+
+class Exposed(BuildError):
+    """Raised for a file that another user could have written, so that it must not be loaded."""

@@ -7,7 +7,7 @@ import stat
 import sys
 from pathlib import Path
 
-from kernels.jit.errors import BuildError, Damaged
+from kernels.jit.errors import Damaged, Exposed
 from utils.translation.texts import mark, tr
 
 # What is said of the path itself, and of a folder above it.
@@ -32,27 +32,52 @@ def refuse_writable_by_others(path: Path) -> None:
     user's own, as some systems give every user one. On Windows nothing is checked: its access
     lists keep other users out of a user's folders.
 
+    Every link on the way to it is followed: the link's owner and the folders above it count too.
+
     Raises:
-        BuildError: Others can write there; the message names what.
+        Exposed: Others can write there; the message names what.
         Damaged: It is missing.
     """
     if sys.platform == "win32":
         return
-    for part in (path, *path.resolve().parents):
-        try:
-            found = part.stat()
-        except OSError as error:
-            raise Damaged(
-                tr("{path} cannot be read: {error}", path=part, error=error.strerror)
-            ) from error
+    try:
+        parts = [(part, part.lstat()) for part in _way(path)]
+    except OSError as error:
+        raise Damaged(
+            tr("{path} cannot be read: {error}", path=path, error=error.strerror)
+        ) from error
+    for part, found in parts:
         if found.st_uid not in _trusted():
-            raise BuildError(_refusal(_ANOTHER_OWNER, part, path))
+            raise Exposed(_refusal(_ANOTHER_OWNER, part, path))
+        if stat.S_ISLNK(found.st_mode):
+            continue  # its mode says nothing
         if found.st_mode & stat.S_ISVTX:
             continue  # in such a folder, users change only what is theirs
         if found.st_mode & stat.S_IWOTH:
-            raise BuildError(_refusal(_FOR_ALL, part, path))
+            raise Exposed(_refusal(_FOR_ALL, part, path))
         if found.st_mode & stat.S_IWGRP and not _own_group(found.st_gid):
-            raise BuildError(_refusal(_FOR_GROUP, part, path))
+            raise Exposed(_refusal(_FOR_GROUP, part, path))
+
+
+def _way(path: Path) -> list[Path]:
+    """Return a path, the folders above it, and the same of each link on the way.
+
+    Raises:
+        OSError: It leads nowhere, or in a circle.
+    """
+    os.path.realpath(path, strict=True)
+    way: list[Path] = []
+    inside = [path.absolute()]
+    while inside:
+        part = inside.pop()
+        if part in way:
+            continue
+        way.append(part)
+        if part.parent != part:
+            inside.append(part.parent)
+        if part.is_symlink():
+            inside.append(part.parent.resolve() / part.readlink())
+    return way
 
 
 def _trusted() -> set[int]:
@@ -76,4 +101,4 @@ def _own_group(group: int) -> bool:
 
 def _refusal(said: tuple[str, str], part: Path, path: Path) -> str:
     of_itself, of_folder = said
-    return tr(of_itself if part == path else of_folder, path=path, folder=part)
+    return tr(of_itself if part == path.absolute() else of_folder, path=path, folder=part)
