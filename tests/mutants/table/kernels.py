@@ -174,4 +174,11 @@ MUTANTS = (
         "            self._module(source)\n",
         ("tests/kernels/network/test_launchers.py::test_a_precision_loads_its_own_image_alone",),
     ),
+    Mutant(
+        "a compiled library is loaded whatever its digest",
+        "kernels/jit/build.py",
+        "    if not same:",
+        "    if False:",
+        ("tests/kernels/jit/test_kept_builds.py::test_another_content_is_damaged",),
+    ),
 )
