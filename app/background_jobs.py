@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.errors import format_details
+from utils.leaving import BackgroundThread
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -43,7 +44,7 @@ class Jobs(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._callbacks: dict[int, tuple[Callable[[Any], None], Callable[[Exception], None]]] = {}
-        self._threads: list[threading.Thread] = []
+        self._threads: list[BackgroundThread] = []
         self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
         self._idle = threading.Semaphore(0)  # counts the idle threads
         self._next = 0
@@ -71,7 +72,7 @@ class Jobs(QObject):
         self._work.put((key, work))
         if not self._idle.acquire(blocking=False):
             name = f"jobs-{len(self._threads) + 1}"
-            self._threads.append(threading.Thread(target=self._run_jobs, name=name, daemon=True))
+            self._threads.append(BackgroundThread(self._run_jobs, name))
             self._threads[-1].start()
 
     def _run_jobs(self) -> None:

@@ -18,6 +18,7 @@ from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError, advice_for
 from app.exit_status import EXIT_STATUSES, FAILED, INTERRUPTED, WRONG_USAGE
 from app.processes.language import adopt
 from app.version import styleforge_version
+from utils.leaving import record_status
 from utils.text import printable
 from utils.threads import limit_openmp_spin
 
@@ -64,9 +65,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Without a terminal (pythonw, `>&-`) Python has no streams to write to.
     sys.stdout = sys.stdout or _null_stream()
     if sys.stderr:
-        return _main(argv)
+        return record_status(_main(argv))
     sys.stderr = told = StringIO()
-    status = _main(argv)
+    status = record_status(_main(argv))
     if status and sys.platform == "win32":
         _show_message(told.getvalue())  # started from the Start menu, where nobody reads a stream
     return status

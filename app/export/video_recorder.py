@@ -15,6 +15,7 @@ from app.export.film.fault import FAULTS, FilmError, reason
 from app.export.recording_file import FPS, RecordingFile
 from app.sound.device import Heard
 from utils.files.atomic import temporary_name
+from utils.leaving import BackgroundThread
 from utils.opencv import cv2
 from utils.pyav import av
 from utils.translation.joints import clauses
@@ -63,7 +64,7 @@ class Recording:
         self._file: RecordingFile | None = None
         self._size = (0, 0)
         self._start = self._before = 0.0
-        self._thread = threading.Thread(target=self._run, name="recording", daemon=True)
+        self._thread = BackgroundThread(self._run, "recording")
         self._thread.start()
 
     @property

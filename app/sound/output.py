@@ -10,6 +10,7 @@ import numpy as np
 
 from app.sound import portaudio
 from app.sound.device import Fill, Output, SoundError
+from utils.leaving import BackgroundThread
 
 RATE = 48_000
 BLOCK = 1024  # samples
@@ -29,7 +30,7 @@ class SilentOutput:
     def __init__(self, fill: Fill, silence: str, rate: int = RATE, channels: int = 2) -> None:
         self.silence, self.rate, self.channels = silence, rate, channels
         self._fill, self._closed = fill, threading.Event()
-        self._thread = threading.Thread(target=self._run, name="silent output", daemon=True)
+        self._thread = BackgroundThread(self._run, "silent output")
         self._thread.start()
 
     def close(self) -> None:

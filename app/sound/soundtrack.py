@@ -14,6 +14,7 @@ from app.sound.clock import PlaybackClock
 from app.sound.device import Fill, Heard, Listener, Output, Samples, SoundError
 from app.sound.film_sound import FilmSound
 from app.sound.output import RATE, SilentOutput, open_output
+from utils.leaving import BackgroundThread
 from utils.translation.texts import mark, tr
 
 AHEAD_S = 0.5  # of sound that is decoded before it is heard
@@ -71,7 +72,7 @@ class Soundtrack:
         self._listener: Listener | None = None
         self._output: Output | None = None
         self._tried_at = 0.0
-        self._thread = threading.Thread(target=self._run, name="sound of a film", daemon=True)
+        self._thread = BackgroundThread(self._run, "sound of a film")
         self._thread.start()
 
     # The player's thread

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
 
 from app.frame import FrameSource
+from utils.leaving import BackgroundThread
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ def open_with_deadline(work: Callable[[], FrameSource], deadline: Deadline) -> F
         Exception: whatever `work` raises.
     """
     outcome: Future[FrameSource] = Future()
-    threading.Thread(target=_open, args=(work, outcome), name="opening", daemon=True).start()
+    BackgroundThread(_open, "opening", (work, outcome)).start()
     try:
         return outcome.result(deadline.remaining)
     except TimeoutError:

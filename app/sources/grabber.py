@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from app.errors import StyleForgeError
 from app.frame import Frame
 from app.sources.deadline import Deadline
+from utils.leaving import BackgroundThread
 from utils.translation.numbers import significant
 from utils.translation.texts import tr
 
@@ -67,7 +68,7 @@ class Feed(Protocol):
 class Grabber:
     """A thread that connects, keeps the newest frame, and reconnects after a loss.
 
-    The thread is a daemon, because a driver may never return.
+    A driver may never return, so nobody waits for the thread without a limit.
 
     Args:
         connect: opens a Feed or raises FeedLost. The first attempt is not repeated.
@@ -91,7 +92,7 @@ class Grabber:
         self._index = 0
         self._dropped = 0
         self._times: deque[float] = deque(maxlen=RATE_FRAMES)
-        self._thread = threading.Thread(target=self._run, name=f"grabber {title}", daemon=True)
+        self._thread = BackgroundThread(self._run, f"grabber {title}")
 
     def open(self, deadline: Deadline) -> Frame:
         """Start the thread and return the first frame, which `read` delivers too.

@@ -14,6 +14,7 @@ from app.sound.clock import PlaybackClock, RealTime
 from app.sound.device import Listener
 from app.sound.soundtrack import Soundtrack
 from app.sources.video_decoder import SAME_S, FrameReader, VideoReader
+from utils.leaving import BackgroundThread
 from utils.translation.texts import tr
 
 MAX_SKIPS = 8  # frames skipped in a row to catch up, before playback slows down instead
@@ -90,7 +91,7 @@ class Video(FrameSource):
         self.info = SourceInfo(reader.title, width, height, reader.fps, reader.duration)
         self._start_clock(first.seconds)
         self._publish(first)
-        self._thread = threading.Thread(target=self._run, name=f"video {reader.title}", daemon=True)
+        self._thread = BackgroundThread(self._run, f"video {reader.title}")
         self._thread.start()
 
     def read(self, timeout: float = 0.02) -> Frame | None:

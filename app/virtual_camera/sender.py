@@ -14,6 +14,7 @@ from app.virtual_camera.choice import CameraChoice
 from app.virtual_camera.device import open_camera, readers_of
 from app.virtual_camera.fitting import Pixels, fitted, fitting_text
 from app.virtual_camera.formats import FORMATS
+from utils.leaving import BackgroundThread
 from utils.translation.texts import tr
 
 GRACE_S = 2.0  # that nobody has to read before sending pauses; a program may open a camera twice
@@ -88,7 +89,7 @@ class VirtualCamera:
         self._fitting = ""
         self._sent = 0
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="virtual camera", daemon=True)
+        self._thread = BackgroundThread(self._run, "virtual camera")
         self._thread.start()
 
     @property

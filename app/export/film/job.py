@@ -46,6 +46,7 @@ class FilmJob:
         self._request, self._styling, self._on_progress = request, styling, on_progress
         self._reading = FilmReading()
         self._line = FilmLine(request.output, styling)
+        self._discards = False  # the parts, once it is cancelled
 
     def pause(self) -> None:
         """Let what is under way end, and then wait."""
@@ -55,8 +56,9 @@ class FilmJob:
         """Go on after a pause."""
         self._line.resume()
 
-    def cancel(self) -> None:
-        """End `run` soon; what is finished is kept."""
+    def cancel(self, *, keep: bool = True) -> None:
+        """End `run` soon; keep the finished parts for a later run, or delete them."""
+        self._discards = self._discards or not keep
         self._line.cancel()
 
     def run(self) -> FilmReport:
@@ -94,6 +96,9 @@ class FilmJob:
         line.run(self._frames(store, after), _StoredParts(request, store, self._styling), told)
         if line.cancelled:
             cancelled = tr("{file} was cancelled", file=named(request.target))
+            if self._discards:
+                store.remove()
+                raise FilmCancelled(cancelled)
             raise FilmCancelled(clauses((cancelled, kept_of(store))))
         seconds = time.perf_counter() - begun - line.paused_s
         shares = line.clock.shares(seconds)

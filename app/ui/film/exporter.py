@@ -86,7 +86,7 @@ class FilmExporter(QObject):
         self._saved = saved or (lambda path, text: say(text))
         self._lock = threading.Lock()
         self._job: FilmJob | None = None
-        self._under_way = self._cancelled = self._closed = False
+        self._under_way = self._cancelled = self._discards = self._closed = False
         self._was_paused = False
         self._shown_at = 0.0
         self.ended.connect(self._end)
@@ -165,7 +165,7 @@ class FilmExporter(QObject):
                 )
             )
             return
-        self._under_way, self._cancelled = True, False
+        self._under_way, self._cancelled, self._discards = True, False, False
         self._was_paused, self._session.paused = self._session.paused, True
         config, library = replace(self._session.config, compare=False), self._session.library
 
@@ -188,16 +188,20 @@ class FilmExporter(QObject):
             (job.pause if paused else job.resume)()
 
     def cancel(self) -> None:
-        """End the export soon; its finished parts are kept for the next one."""
-        self._cancelled = True
-        if job := self._job:
-            job.cancel()
+        """End the export soon, and keep nothing of it."""
+        self._end_soon(keep=False)
 
     def close(self) -> None:
-        """End the export, and show nothing any more."""
+        """End the export, keep its finished parts, and show nothing any more."""
         with self._lock:
             self._closed = True
-        self.cancel()
+        self._end_soon(keep=True)
+
+    def _end_soon(self, *, keep: bool) -> None:
+        self._cancelled = True
+        self._discards = self._discards or not keep
+        if job := self._job:
+            job.cancel(keep=not self._discards)
 
     def _make(
         self,
@@ -230,7 +234,7 @@ class FilmExporter(QObject):
         )
         self._job = job
         if self._cancelled:  # before there was a job
-            job.cancel()
+            job.cancel(keep=not self._discards)
         return job.run()
 
     def _show(self, target: Path, info: FilmInfo, progress: FilmProgress) -> None:

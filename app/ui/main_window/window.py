@@ -56,6 +56,8 @@ class MainWindow(WindowParts):
         self.film_exporter.ended.connect(lambda: self.film.show_export("", 0.0))
         self.film.paused.connect(self.film_exporter.pause)
         self.film.canceled.connect(self.film_exporter.cancel)
+        for bar in (self.job, self.painting, self.film):  # its button, disabled, loses the focus
+            bar.canceled.connect(self.queue.pages.setFocus)
         session.source_status.connect(self.notices.show_state)
         session.config_changed.connect(display.show_config)
         session.source_changed.connect(display.show_source)

@@ -80,7 +80,6 @@ class FilmBar(JobBar):
         super().__init__(parent)
         self.setAccessibleName(tr("Export of a film"))
         self.progress.setRange(0, 100)
-        self.cancel.setToolTip(tr("Stop this; its finished parts are kept for the next export"))
         self.pause = make_button(tr("Pa&use"), tr("Pause the export, or go on"), self._toggle)
         self.pause.setCheckable(True)
         row = self.layout()
@@ -92,8 +91,16 @@ class FilmBar(JobBar):
         if not text:
             self.pause.setChecked(False)
             self.pause.setText(tr("Pa&use"))
+            self.pause.setEnabled(True)
+        elif self._text and not self.cancel.isEnabled():
+            text = tr("Cancelling...")
         self.progress.setValue(int(100 * share))
         self.show_progress(text)
+
+    def _cancel(self) -> None:
+        self.pause.setEnabled(False)
+        super()._cancel()
+        self.show_progress(tr("Cancelling..."))
 
     def _toggle(self) -> None:
         paused = self.pause.isChecked()

@@ -119,13 +119,16 @@ class FilmLine:
         self.running = ""
         self.paused_s = 0.0
         self.cancelled = False
+        self._pausing = threading.Lock()  # of `cancelled` and `_going` together
         self._going = threading.Event()
         self._going.set()
         self._fault: Exception | None = None
 
     def pause(self) -> None:
-        """Let what is under way end, and then wait."""
-        self._going.clear()
+        """Let what is under way end, and then wait; nothing is paused once it was cancelled."""
+        with self._pausing:
+            if not self.cancelled:
+                self._going.clear()
 
     def resume(self) -> None:
         """Go on after a pause."""
@@ -133,8 +136,9 @@ class FilmLine:
 
     def cancel(self) -> None:
         """End `run` soon; what is finished is kept."""
-        self.cancelled = True
-        self._going.set()
+        with self._pausing:
+            self.cancelled = True
+            self._going.set()
 
     def run(
         self,

@@ -103,13 +103,18 @@ def test_a_canceled_export_says_so_and_leaves_no_film(playing, film, held, tmp_p
     out = tmp_path / "out.mp4"
     playing.film_exporter.export(film, out)
     qtbot.waitUntil(lambda: playing.film.isVisible(), timeout=5000)
+    playing.film.cancel.setFocus()
     playing.film.cancel.click()
+    assert playing.film.text == "Cancelling..."
+    assert not playing.film.pause.isEnabled()
+    assert playing.viewport.hasFocus()
+    playing.film_exporter.pause(True)  # does not hold the cancellation up
     held.allow()
     qtbot.waitUntil(lambda: "was cancelled" in playing.notices.text, timeout=10000)
     assert not out.exists()
     qtbot.waitUntil(lambda: not playing.film_exporter.under_way)
     assert not playing.session.paused
-    assert store_folder(out).exists()
+    assert not store_folder(out).exists()
 
 
 def test_a_film_that_cannot_be_read_is_a_problem(playing, held, tmp_path, qtbot):

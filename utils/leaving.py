@@ -1,0 +1,113 @@
+"""Ends the process without a thread of ours that outlives the interpreter.
+
+PyTorch, OpenCV and FFmpeg run C++ on our threads. Python ends a daemon thread that returns to an
+interpreter that is gone, and C++ answers with `abort` (status 134) or a fault (139). So the end of
+the process waits for these threads. One that hangs in a driver or on the network would keep the
+process alive: after WAIT_S the process leaves it behind by `os._exit`, with the status that it
+would have had. Nothing else in the program ends the process in that way.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+WAIT_S = 5.0  # for all threads together
+END_S = 30.0  # for everything between the end of the program and the end of its process
+
+log = logging.getLogger(__name__)
+_status = 0
+_hanging: list[object] = []
+
+
+class BackgroundThread(threading.Thread):
+    """A daemon thread that the end of the process waits for, but not for ever.
+
+    Args:
+        target: Runs on the thread.
+        name: The thread's name.
+        args: Arguments of `target`.
+    """
+
+    def __init__(
+        self, target: Callable[..., object], name: str, args: tuple[Any, ...] = ()
+    ) -> None:
+        super().__init__(target=target, name=name, args=args, daemon=True)
+        _leave_at_exit()
+
+
+def leave_behind(owner: object, name: str) -> None:
+    """Let the process end although a thread that Python does not know is still running.
+
+    Args:
+        owner: The object that owns the thread; it is kept, since Qt aborts the process when a
+            running thread is deleted.
+        name: The thread's name for the log.
+    """
+    log.info("left behind: %s", name)
+    _hanging.append(owner)
+    _leave_at_exit()
+
+
+def record_status(status: int) -> int:
+    """Record the exit status for a process that has to leave a thread behind, and return it."""
+    global _status
+    _status = status
+    return status
+
+
+def limit_end(status: int) -> int:
+    """Limit the time that the interpreter may wait for threads from now on to END_S.
+
+    The interpreter waits without a limit for the threads of a pool.
+
+    Args:
+        status: The exit status, which is returned.
+    """
+    # Python may end this thread at any time: it runs no C++.
+    threading.Thread(target=_exit_late, name="end of the process", daemon=True).start()
+    return record_status(status)
+
+
+@cache
+def _leave_at_exit() -> None:
+    """Register `_leave` once; late, so that it runs before the libraries' own handlers."""
+    atexit.register(_leave)
+
+
+def _leave() -> None:
+    """Wait for the threads; leave the process if one of them hangs."""
+    end = time.monotonic() + WAIT_S
+    with suppress(KeyboardInterrupt):  # a second Ctrl+C does not wait
+        for thread in _running():
+            thread.join(max(0.0, end - time.monotonic()))
+    if _hanging or _running():
+        _exit()
+
+
+def _running() -> list[BackgroundThread]:
+    """Return the threads that the end of the process waits for."""
+    return [each for each in threading.enumerate() if isinstance(each, BackgroundThread)]
+
+
+def _exit_late() -> None:
+    time.sleep(END_S)
+    _exit()
+
+
+def _exit() -> None:
+    """Leave the process, with its log and its output written."""
+    logging.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):  # it is closed, or there is none
+            stream.flush()
+    failed = getattr(sys, "last_value", None) is not None  # Python has printed the exception
+    os._exit(_status or int(failed))
