@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections import Counter
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -32,7 +31,6 @@ QT_ROOMS = (
     "app.processes",
     "app.training",
 )
-MOST_FILES = 15  # of a package; one with more is two
 
 
 def module_name(path: Path) -> str:
@@ -127,12 +125,6 @@ def test_no_imports_go_in_circles():
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(f"a circle: {' <- '.join(error.args[1])}")
-
-
-def test_no_package_is_crowded():
-    files = Counter(path.parent for path in MODULES if path.name != "__init__.py")
-    crowded = {str(p.relative_to(ROOT)): n for p, n in files.items() if n > MOST_FILES}
-    assert not crowded
 
 
 def test_only_the_shell_knows_qt():
