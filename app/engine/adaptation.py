@@ -11,7 +11,14 @@ import torch
 from app.engine.config import EngineConfig
 from app.engine.network_selector import NetworkSelector
 from app.engine.process_mode import ProcessMode
-from app.engine.resolution import AdaptiveResolution, Sizes, long_side, requested_sizes
+from app.engine.resolution import (
+    LEAST_FULL,
+    LEAST_LITE,
+    AdaptiveResolution,
+    Sizes,
+    long_side,
+    requested_sizes,
+)
 from app.frame import Frame
 from app.options import STROKE_SIZE, STROKES
 from models.families.keys import FEED_FORWARD
@@ -124,12 +131,6 @@ class Adaptation:
         hold = self.held or (config.compare and resolution.streamed)
         return resolution.live(frame.width, frame.height, hold=hold)
 
-    def expected_ms(
-        self, variant: Variant, config: EngineConfig, sizes: Sizes, *, lite: bool
-    ) -> float:
-        """How long the network will take for a frame at about; 0 while nothing was measured."""
-        return self._resolution(variant, config, lite=lite).expected_ms(sizes)
-
     def record(
         self,
         variant: Variant,
@@ -175,7 +176,9 @@ class Adaptation:
             # The lite network is used for the frame rate, so its size has to keep it.
             interval_ms = 1000 / FAMILIES[variant.family].lite_fps if lite else math.inf
             stroke_size = round(STROKE_SIZE * STROKES[config.strokes].scale)
-            self._resolutions[key] = AdaptiveResolution(self._budget_ms, interval_ms, stroke_size)
+            self._resolutions[key] = AdaptiveResolution(
+                self._budget_ms, interval_ms, stroke_size, LEAST_LITE if lite else LEAST_FULL
+            )
         return self._resolutions[key]
 
 

@@ -200,6 +200,7 @@ class Network:
         *,
         deep: bool = False,
         banded: Callable[[float], object] | None = None,
+        between: Callable[[], object] = lambda: None,
     ) -> Rendering:
         """Render a frame that was scaled to one or two sizes.
 
@@ -208,6 +209,8 @@ class Network:
             deep: Whether the output is to have 16 bits per channel as well.
             banded: Has the larger one computed in bands of rows; told the share that is done. What
                 it raises ends the computation.
+            between: Called between layers where the network runs at once and without a plan, as on
+                a CPU; what it raises ends the computation.
 
         Returns:
             The output for the larger size. If there are two, its low frequencies are those of the
@@ -215,14 +218,14 @@ class Network:
         """
         detail = None if banded is None else self._render_in_bands(inputs[0], banded, deep=deep)
         if len(inputs) == 1:
-            return detail or self.render(inputs[0], deep=deep)
+            return detail or self.render(inputs[0], deep=deep, between=between)
         large, small = inputs
         if detail is None and not deep:
             joined = self.render_two(large, (small.shape[1], small.shape[0]))
             if joined is not None:
                 return joined
-        detail = detail or self.render(large, deep=deep)
-        strokes = self.render(small, deep=deep)
+        detail = detail or self.render(large, deep=deep, between=between)
+        strokes = self.render(small, deep=deep, between=between)
         start = time.perf_counter()
         pixels = join_bands(strokes.pixels, detail.pixels)
         both = strokes.deep, detail.deep
@@ -236,12 +239,19 @@ class Network:
             deep=joined_deep,
         )
 
-    def render(self, pixels: Pixels, *, deep: bool = False) -> Rendering:
+    def render(
+        self,
+        pixels: Pixels,
+        *,
+        deep: bool = False,
+        between: Callable[[], object] = lambda: None,
+    ) -> Rendering:
         """Run the network on a picture by the fastest path, with timings.
 
         Args:
             pixels: The input; the output has its size.
             deep: As of `render_all`.
+            between: As of `render_all`.
         """
         clock = Stopwatch(self.device)
         with self.computing():
@@ -249,7 +259,7 @@ class Network:
             if not deep and (runner := self._runner(size)) is not None:
                 result = runner.style(pixels, clock.mark)
                 return Rendering(result.pixels, clock.read(), result.broken)
-        (rendering,) = self._render_layers((pixels,), clock, deep=deep)
+        (rendering,) = self._render_layers((pixels,), clock, deep=deep, between=between)
         return rendering
 
     def _render_in_bands(
@@ -293,11 +303,21 @@ class Network:
         return self._render_layers(pictures, Stopwatch(self.device))
 
     def _render_layers(
-        self, pictures: Sequence[Pixels], clock: Stopwatch, *, deep: bool = False
+        self,
+        pictures: Sequence[Pixels],
+        clock: Stopwatch,
+        *,
+        deep: bool = False,
+        between: Callable[[], object] = lambda: None,
     ) -> list[Rendering]:
         """Run the network without a plan on pictures of one size."""
+
+        def passed(stage: str) -> None:
+            between()
+            clock.mark(stage)
+
         with self.computing():
-            raws = self._raws(pictures, clock.mark)
+            raws = self._raws(pictures, passed)
             # aminmax propagates NaN, so its two values show any that is not finite.
             ranges = [tuple(map(float, torch.aminmax(raw))) for raw in raws]
             out = _rounded(raws)

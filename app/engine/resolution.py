@@ -15,7 +15,11 @@ from app.options import STROKE_SIZE, STROKES
 SHORTEST = 16  # pixels; the network's smallest side
 # Long sides that the automatic size chooses from, in addition to the size of the strokes and the
 # frame's own. They are few, so that a stream changes rarely and each change is worth it.
-AUTO_SIZES = (128, 192, 256, 384, 512, 768, 1024, 1440, 1920)
+AUTO_SIZES = (256, 320, 384, 512, 768, 1024, 1440, 1920)
+# The least automatic long sides of the networks. Strokes have a fixed width in pixels, so a smaller
+# input leaves colored blur without a subject: a slower machine paints fewer frames instead. The
+# full network paints wider strokes than the lite one and needs more pixels for them.
+LEAST_LITE, LEAST_FULL = 256, 320
 SHARPER = 1.4  # least detail size over stroke size; below, sharpness is not worth the time
 # The long side of the network's input for single pictures on every device, unless another one is
 # asked for: strokes are so many pixels of it wide. Larger pictures are scaled down for the network,
@@ -120,14 +124,16 @@ class AdaptiveResolution:
 
     On a machine that is fast enough, strokes have the width that `stroke_size` gives them, and
     the rest of the budget is spent on sharpness; otherwise the input is smaller and strokes are
-    wider. The first decision uses the size that fits; later changes, which are visible, need many
-    frames that agree. The first frame at new sizes is not measured: it allocates buffers and
+    wider, down to `least`; on a machine that is too slow for `least`, frames exceed the budget. The
+    first decision uses the size that fits; later changes, which are visible, need many frames that
+    agree. The first frame at new sizes is not measured: it allocates buffers and
     selects convolution algorithms. Measurements survive a change of the frame's size.
 
     Args:
         budget_ms: The latency to aim at, from capture to paint.
         interval_ms: The time per frame to aim at.
         stroke_size: The long side of the input that gives strokes their width, in pixels.
+        least: The smallest long side to choose, unless the frame or `stroke_size` is smaller.
         clock: Gives seconds.
 
     Attributes:
@@ -141,6 +147,7 @@ class AdaptiveResolution:
         budget_ms: float,
         interval_ms: float = math.inf,
         stroke_size: int = STROKE_SIZE,
+        least: int = LEAST_LITE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.budget_ms = budget_ms
@@ -150,6 +157,7 @@ class AdaptiveResolution:
         self.streamed = False
         self._clock = clock
         self._stroke_size = stroke_size
+        self._least = least
         self._recent: deque[float] = deque(maxlen=RECENT)  # ms per pixel at the current sizes
         self._upper_bound = 0.0  # ms per pixel of the newest frame, even the first at its sizes
         self._last: Sizes | None = None
@@ -185,13 +193,6 @@ class AdaptiveResolution:
         strokes as wide as those of `still`, which replaces it; others would be another painting."""
         soon, strokes = self.live(width, height), self.still(width, height).strokes
         return soon if soon.strokes == strokes else Sizes(strokes, strokes)
-
-    def expected_ms(self, sizes: Sizes) -> float:
-        """How long the network will take at about; 0 while nothing was measured."""
-        if self._last is None or not self._upper_bound:
-            return 0.0
-        cost = median(self._recent) if self._recent else self._upper_bound
-        return cost * self._last.pixels * (sizes.pixels / self._last.pixels) ** GROWTH
 
     def measured(self, sizes: Sizes, network_ms: float) -> None:
         """Record that the network took `network_ms` for a frame of these sizes."""
@@ -248,11 +249,11 @@ class AdaptiveResolution:
 
     def _affordable(self, width: int, height: int, budget_ms: float, cost: float) -> int:
         """The largest long side that is expected to take at most `budget_ms`, given the `cost` of
-        a pixel of the last frame in milliseconds."""
+        a pixel of the last frame in milliseconds; `least` where no side is."""
         largest = min(max(width, height), AUTO_SIZES[-1])
         assert self._last is not None
         pixels = self._last.pixels
-        best = AUTO_SIZES[0]
+        best = self._least
         for long_side in sorted({*AUTO_SIZES, self._stroke_size, largest}):
             share = NEARLY_ALL if long_side <= self._stroke_size else ROOM
             more = self._sizes(width, height, long_side).pixels / pixels

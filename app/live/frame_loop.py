@@ -86,8 +86,7 @@ class LoopEvents:
         silence_changed: FrameSource.silence of the source, when it changes.
         config_rejected: The config that stays in force, or None.
         progress: The share of a picture that is computed in bands of rows; 1 at its end.
-        refining: A picture is computed in better quality, and for how many seconds at about, or
-            -1 where that is unknown; 0 at the end.
+        refining: True when the computation of a picture in better quality begins, False at its end.
     """
 
     ready: Callable[[], object] = _nothing
@@ -99,7 +98,7 @@ class LoopEvents:
     silence_changed: Callable[[str | None], object] = _nothing
     config_rejected: Callable[[EngineConfig | None], object] = _nothing
     progress: Callable[[float], object] = _nothing
-    refining: Callable[[float], object] = _nothing
+    refining: Callable[[bool], object] = _nothing
 
 
 class FrameLoop:
@@ -121,8 +120,8 @@ class FrameLoop:
     Attributes:
         wanted: The newest config, which another thread may set before `configure` is called.
         pending: Sources on their way to `open`.
-        interrupted: Set by another thread to give up a picture that is computed in bands of rows,
-            before a command that clears it.
+        interrupted: Set by another thread to give up a picture that is computed in bands of rows or
+            refined, before a command that clears it.
         running: Whether a step has something to do: there are a source and a config, and no frame
             has failed.
     """
@@ -140,7 +139,7 @@ class FrameLoop:
         self.running = False
         self._events = events
         self._engine = engine
-        engine.on_progress = self._on_progress
+        engine.on_progress, engine.between_layers = self._on_progress, self._between_layers
         self._latest = latest
         self._metrics = metrics
         self._source: FrameSource | None = None
@@ -149,6 +148,7 @@ class FrameLoop:
         self._paused = False
         self._styled: EngineConfig | None = None  # the config of the newest result
         self._refined = False  # whether the newest result is in the better quality
+        self._refining = False  # whether that is being computed
         self._reduced = False  # whether the newest result is in the size of the display
         self._display = self._least = (0, 0)
         self._held = self._idle = False
@@ -223,6 +223,7 @@ class FrameLoop:
 
     def pause(self, paused: bool) -> None:
         """Pause or resume the source."""
+        self.interrupted.clear()
         self._paused = paused
         if self._source:
             self._source.pause(paused)
@@ -384,7 +385,8 @@ class FrameLoop:
                 self._complete(*before)
             if pending is None:
                 if refine:
-                    self._events.refining(self._engine.expected_ms(shown, mode) / 1e3 or -1.0)
+                    self._refining = True
+                    self._events.refining(True)
                 inferred = self._engine.infer(shown, mode)
                 self._deliver(self._engine.finish(inferred, self.wanted), taken, refined=refine)
         except Interrupted:  # nothing is styled until the next command
@@ -395,15 +397,26 @@ class FrameLoop:
             self._fail(exc)
         finally:
             if refine:
-                self._events.refining(0.0)
+                self._refining = False
+                self._events.refining(False)
 
     def _on_progress(self, share: float) -> None:
         """Tell how much of a picture is done, unless it is not wanted any more."""
+        self._give_up_unwanted()
+        self._events.progress(share)
+
+    def _between_layers(self) -> None:
+        """Give up a refined picture that is not wanted any more. A frame of a stream is completed:
+        where the config changes all the time, none would ever be shown otherwise."""
+        if self._refining:
+            self._give_up_unwanted()
+
+    def _give_up_unwanted(self) -> None:
+        """Raise Interrupted where another picture is wanted than the one under way."""
         config, wanted = self._engine.config, self.wanted
         changed = config is not None and wanted is not None and not same_network(config, wanted)
         if changed or self.interrupted.is_set():
             raise Interrupted
-        self._events.progress(share)
 
     def _complete_under_way(self) -> None:
         """Deliver the frame that is on the GPU, since no other follows it at once."""

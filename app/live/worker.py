@@ -42,7 +42,7 @@ class Worker(QObject):
     config_rejected = Signal(object)  # EngineConfig or None
     progress = Signal(float)
     previewed = Signal(object)  # Preview
-    refining = Signal(float)
+    refining = Signal(bool)
 
     def __init__(self, engine: Engine, latest: LatestValue, metrics: StreamMetrics) -> None:
         super().__init__()

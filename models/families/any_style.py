@@ -219,7 +219,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
     }
     # Measured in FP32 on a CPU at 1280x720: both variants 1,530.
     bytes_per_pixel = 1700
-    lite_fps = 8.0  # on two cores of a CPU, 15 would leave 128x72 pixels
+    lite_fps = 8.0  # more would leave it the smallest size even on fast CPUs
     unavailable_options = {  # noqa: RUF012
         "precision": {"int8": "the any-style network has no products of integers"},
         "kernels": {

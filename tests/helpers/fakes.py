@@ -315,9 +315,6 @@ class Negative:
     def set_overhead(self, overhead_ms: float) -> None:
         pass
 
-    def expected_ms(self, frame: Frame, mode: ProcessMode) -> float:
-        return 0.0
-
     def evict(self, key: str) -> None:
         pass
 

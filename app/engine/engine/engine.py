@@ -63,6 +63,7 @@ class Engine:
     Attributes:
         on_progress: Told the share that is done, 0 to 1, while a picture is computed in bands of
             rows; what it raises ends the computation. May be set.
+        between_layers: Called between layers on a CPU, likewise. May be set.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Engine:
     ) -> None:
         self._library = library
         self.on_progress: Callable[[float], object] = lambda share: None
+        self.between_layers: Callable[[], object] = lambda: None
         self._config: EngineConfig | None = None
         self._style_weights = StyleWeights(library)
         self._device = torch.device("cpu")
@@ -92,6 +94,7 @@ class Engine:
             comparer,
             self._texture,
             lambda share: self.on_progress(share),
+            lambda: self.between_layers(),
         )
         self._finishing = Finishing(
             self._inference,
@@ -340,14 +343,6 @@ class Engine:
             return False
         self._config = newest
         return True
-
-    def expected_ms(self, frame: Frame, mode: ProcessMode) -> float:
-        """How long a frame will take at about, in milliseconds; 0 while that is unknown."""
-        config = self._in_force()
-        chosen = self._chosen(frame, config, mode)
-        return self._adaptation.expected_ms(
-            chosen.variant, config, chosen.sizes, lite=chosen.active.lite
-        )
 
     def _finish_batch(
         self, batch: Sequence[Inferred], outputs: Iterable[Inferred]

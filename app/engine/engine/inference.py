@@ -27,6 +27,7 @@ class Inference:
         comparer: Orders the networks that are compared.
         texture: What is added to frames.
         on_progress: Told the share that is done while a picture is computed in bands of rows.
+        between_layers: Called between layers of a network on a CPU.
 
     Attributes:
         by_layer: Whether every layer is timed, except in comparisons, which it would slow down.
@@ -39,10 +40,11 @@ class Inference:
         comparer: Comparer,
         texture: Texture,
         on_progress: Callable[[float], object],
+        between_layers: Callable[[], object],
     ) -> None:
         self._networks, self._display = networks, display
         self._comparer, self._texture = comparer, texture
-        self._on_progress = on_progress
+        self._on_progress, self._between_layers = on_progress, between_layers
         self.by_layer = False
         self._resized = self._resized_for_strokes = np.empty((0, 0, 3), np.uint8)  # buffers
 
@@ -82,7 +84,11 @@ class Inference:
         given = self._textured(inferred, inputs)
         resize_ms = (time.perf_counter() - start) * 1e3
         banded = self._on_progress if inferred.bands else None
-        how: dict[str, Any] = {"deep": inferred.deep, "banded": banded}
+        how: dict[str, Any] = {
+            "deep": inferred.deep,
+            "banded": banded,
+            "between": self._between_layers,
+        }
         order = (config.kernels,)
         if config.compare:
             order = self._comparer.order(config.kernels, inferred.active.family)

@@ -80,7 +80,7 @@ class Session(QObject):
     position_changed = Signal(float)
     silence_changed = Signal(object)  # str, why sound is not heard, or None where there is none
     progress = Signal(float)  # of a picture that is computed in bands of rows; 1 at its end
-    refining = Signal(float)  # LoopEvents.refining
+    refining = Signal(bool)  # LoopEvents.refining
     paused_changed = Signal(bool)
     kernels_changed = Signal(object)  # tuple[KernelStatus, ...]
     styles_changed = Signal()
@@ -230,6 +230,8 @@ class Session(QObject):
     def paused(self, paused: bool) -> None:
         if paused != self._paused:
             self._paused = paused
+            if self._live and not paused:  # the still that is refined is not wanted any more
+                self._worker.loop.interrupted.set()
             self._commands.pause.emit(paused)
             self.paused_changed.emit(paused)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QTimer
@@ -13,8 +12,7 @@ from app.ui.viewport.viewport import Viewport
 from utils.translation.texts import tr
 
 LOADING_DELAY_MS = 200  # shown if loading a style takes longer
-REFINING_MS = 250  # between two of its percentages; what takes less is not shown
-MOST = 99  # percent of the expected time, until it is done
+REFINING_MS = 250  # shown if refining takes longer
 
 
 class LoadingMessage(QObject):
@@ -27,9 +25,8 @@ class LoadingMessage(QObject):
         self._delay = QTimer(self, interval=LOADING_DELAY_MS, singleShot=True)
         self._delay.timeout.connect(self.show_now)
         self._refining = ""
-        self._begun = self._expected = 0.0
-        self._ticks = QTimer(self, interval=REFINING_MS)
-        self._ticks.timeout.connect(self._show_refining)
+        self._refining_delay = QTimer(self, interval=REFINING_MS)
+        self._refining_delay.timeout.connect(self._show_refining)
         session.refining.connect(self._on_refining)
         session.opening_changed.connect(self._on_opening_changed)
         viewport.show_waiting(tr(STARTING_TEXT))
@@ -60,27 +57,18 @@ class LoadingMessage(QObject):
         self._opening = text
         self._viewport.show_waiting(text)
 
-    def _on_refining(self, seconds: float) -> None:
-        """A still picture is being computed in better quality, in so many seconds at about."""
-        self._begun, self._expected = time.perf_counter(), seconds
-        if seconds:
-            self._ticks.start()
+    def _on_refining(self, begun: bool) -> None:
+        """Follow the computation of a still picture in better quality from its begin to its end."""
+        if begun:
+            self._refining_delay.start()
             return
-        self._ticks.stop()
+        self._refining_delay.stop()
         shown = self._refining
         self._refining = ""
         if shown:
             self.stop()
 
     def _show_refining(self) -> None:
-        words = refining_words(time.perf_counter() - self._begun, self._expected)
-        self._refining = words
+        self._refining = tr("Refining...")
         if not (self._opening or self._delay.isActive()):
-            self._viewport.show_waiting(words)
-
-
-def refining_words(passed: float, expected: float) -> str:
-    """Return "Refining 40 %", by the seconds that passed of those expected; below 0 for unknown."""
-    if expected < 0:
-        return tr("Refining...")
-    return tr("Refining {percent} %", percent=min(MOST, round(100 * passed / expected)))
+            self._viewport.show_waiting(self._refining)

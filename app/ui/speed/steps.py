@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from app.engine.config import EngineConfig
-from app.engine.resolution import AUTO_SIZES, SHARPER, Sizes, kept_strokes
+from app.engine.resolution import AUTO_SIZES, LEAST_LITE, SHARPER, Sizes, kept_strokes
 from app.options import STROKE_SIZE, STROKES
 from app.ui.speed.timing import FrameTime, FrameTimes, Kind
 from models.precision import Precision
@@ -88,7 +88,7 @@ def steps_for(machine: Machine, chosen: Step = AUTOMATIC) -> list[Step]:
     """Return three or five steps from smooth to sharp, with Automatic in the middle.
 
     Where Automatic is as fast as the fastest network that keeps the width of strokes, the smoothest
-    step is at a smaller size, with wider strokes, as Automatic is itself on slow machines.
+    step is at the least automatic size, with wider strokes, as Automatic is on slow machines.
 
     Args:
         machine: What is known of it.
@@ -120,10 +120,7 @@ def _smooth(machine: Machine) -> list[Step]:
     made = [Step(lite, sharper, machine.fast), Step(lite, size, machine.fast)]
     automatic, fastest = machine.time(AUTOMATIC), machine.time(made[-1])
     if automatic and fastest and automatic.ms < APART * fastest.ms:
-        assert machine.now is not None
-        below = min(size, max(machine.now[1].detail))
-        smaller = max((s for s in AUTO_SIZES if s < below), default=AUTO_SIZES[0])
-        made.append(Step(lite, smaller, machine.fast))
+        made.append(Step(lite, LEAST_LITE, machine.fast))
     return made
 
 

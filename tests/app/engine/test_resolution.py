@@ -11,6 +11,8 @@ import pytest
 from app.engine.resolution import (
     AUTO_SIZES,
     HOLD_S,
+    LEAST_FULL,
+    LEAST_LITE,
     STILL_BUDGET_MS,
     AdaptiveResolution,
     Sizes,
@@ -24,9 +26,11 @@ Cost = float | Callable[[float, Sizes], float]
 class Machine:
     """A stream on a simulated clock: each frame takes as long as its pixels cost."""
 
-    def __init__(self, budget_ms=150.0, interval_ms=float("inf"), frame=(1280, 720)):
+    def __init__(
+        self, budget_ms=150.0, interval_ms=float("inf"), frame=(1280, 720), least=LEAST_LITE
+    ):
         self.now = 0.0
-        self.auto = AdaptiveResolution(budget_ms, interval_ms, clock=lambda: self.now)
+        self.auto = AdaptiveResolution(budget_ms, interval_ms, least=least, clock=lambda: self.now)
         self.frame = frame
 
     def run(self, ms_per_pixel: Cost, seconds=20.0, *, hold=False):
@@ -76,9 +80,21 @@ def test_a_faster_machine_gets_a_sharper_picture():
 
 
 def test_only_a_machine_too_slow_for_that_gets_wider_strokes():
-    sizes = Machine().settled(5e-3)
+    sizes = Machine().settled(2.5e-3)
     assert sizes.strokes == sizes.detail < (384, 216)
-    assert 5e-3 * sizes.pixels <= 150
+    assert 2.5e-3 * sizes.pixels <= 150
+
+
+@pytest.mark.parametrize("least", [LEAST_LITE, LEAST_FULL])
+def test_a_slow_machine_paints_fewer_frames_rather_than_fog(least):
+    machine = Machine(least=least, interval_ms=1000 / 15)
+    for _, sizes in machine.run(2e-2, 60):
+        assert max(sizes.detail) >= least
+    assert machine.run(2e-2, 1)[-1][1] == Sizes(fit(1280, 720, least), fit(1280, 720, least))
+
+
+def test_the_least_size_is_never_above_the_frame():
+    assert Machine(frame=(160, 120)).settled(2e-2) == Sizes((160, 120), (160, 120))
 
 
 def test_a_second_size_is_only_computed_where_it_is_much_larger():
@@ -202,15 +218,6 @@ def test_the_first_result_of_a_still_picture_has_the_strokes_of_the_refined_one(
         assert first.pixels <= still.pixels
         if live.strokes == still.strokes:
             assert first == live
-
-
-def test_the_expected_time_grows_with_the_pixels():
-    machine = Machine()
-    small, large = Sizes((100, 100), (100, 100)), Sizes((200, 200), (200, 200))
-    assert machine.auto.expected_ms(small) == 0
-    machine.auto.measured(small, 50.0)
-    assert machine.auto.expected_ms(small) == 50
-    assert machine.auto.expected_ms(large) == pytest.approx(50 * 4**0.8)
 
 
 def test_the_long_side_leads_and_no_side_gets_too_small():

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
 
 import pytest
 
 from app.engine.process_mode import ProcessMode
-from app.ui.controllers.loading_message import refining_words
+from tests.app.ui.window.conftest import press
 
 
 @pytest.fixture
@@ -23,7 +24,6 @@ def refined(session, monkeypatch):
         return plain(frame, mode)
 
     monkeypatch.setattr(session.engine, "infer", infer)
-    monkeypatch.setattr(session.engine, "expected_ms", lambda frame, mode: 60_000.0)
     yield goes_on
     goes_on.set()
 
@@ -31,18 +31,33 @@ def refined(session, monkeypatch):
 def test_refining_is_shown_until_the_better_picture_is_there(refined, streaming, qtbot):
     viewport = streaming.viewport
     first = viewport.styled
-    qtbot.waitUntil(lambda: viewport._waiting_text.startswith("Refining "), timeout=5000)
-    assert viewport._waiting_text.endswith(" %")
+    qtbot.waitUntil(lambda: viewport._waiting_text == "Refining...", timeout=5000)
     assert viewport.styled is first
     refined.set()
     qtbot.waitUntil(lambda: viewport._waiting_text == "", timeout=5000)
     assert viewport.styled is not first
 
 
-def test_the_share_is_that_of_the_expected_time():
-    assert refining_words(2.0, 5.0) == "Refining 40 %"
-    assert refining_words(9.0, 5.0) == "Refining 99 %"
-    assert refining_words(1.0, -1.0) == "Refining..."
+def test_a_film_goes_on_at_once_although_its_still_is_being_refined(
+    moving, session, monkeypatch, qtbot
+):
+    """Refining asks between layers whether it goes on, as networks on a CPU do."""
+    plain, began = session.engine.infer, threading.Event()
+
+    def infer(frame, mode=ProcessMode.LIVE):
+        if mode is ProcessMode.SEQUENCE:
+            began.set()
+            for _ in range(1000):
+                session.engine.between_layers()
+                time.sleep(0.01)
+        return plain(frame, mode)
+
+    monkeypatch.setattr(session.engine, "infer", infer)
+    press(moving, "pause")
+    qtbot.waitUntil(began.is_set, timeout=5000)
+    with qtbot.waitSignals([session.styled] * 3, timeout=5000):
+        press(moving, "pause")
+    assert not session.paused
 
 
 def test_no_result_of_the_style_before_is_shown_after_a_switch(moving, session, qtbot):
