@@ -66,9 +66,9 @@ class TrainingProcess(CommandProcess):
             self.resumed.emit(history_from(event))
         elif kind == "progress":
             self.losses_received.emit(losses_from(event))
-            if event.get("preview"):
-                self.preview_saved.emit(Path(str(event["preview"])))
             self.progressed.emit(progress_from(event))
+            if event.get("preview"):  # after its step is known
+                self.preview_saved.emit(Path(str(event["preview"])))
 
     def _show_loading(self, what: str, done: int, total: int) -> None:
         now = time.monotonic()

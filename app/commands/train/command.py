@@ -113,7 +113,7 @@ def _run(args: argparse.Namespace, report: Reporter) -> int:
     style = read_pixels(args.style_image)
     thumbnail = _read_optional(args.thumbnail, args, report)
     preview_path = None if _read_optional(args.preview, args, report) is None else args.preview
-    early = args.estimate and _show_impression(style, preview_path, output, report)
+    _show_impression(style, preview_path if args.estimate else None, output, report)
     paths = find_photographs(args.dataset, _excluded(args.exclude), args.skip_folder)
     features = _features(args, report)
     photographs = load_photographs(
@@ -142,7 +142,7 @@ def _run(args: argparse.Namespace, report: Reporter) -> int:
         compiled=args.compile,
     )
     if args.estimate:
-        return _estimate(training, report, None if early else (output, preview))
+        return _estimate(training, report)
     with _exclusive(output, report):
         _check_resumable(output, args)  # another process may have written it meanwhile
         output.clear_leftovers()
@@ -349,34 +349,28 @@ def _run_training(
         raise unheard
 
 
-def _estimate(
-    training: Run, report: Reporter, impression: tuple[Output, PreviewImage] | None
-) -> int:
-    """Report the speed, and where an impression is wanted the weights after the steps it took."""
+def _estimate(training: Run, report: Reporter) -> int:
+    """Report the speed."""
     pace = seconds_per_step(training)
-    if impression is not None:
-        output, preview = impression
-        report.impression(_save_preview(output.preview, training.styled(preview()), report))
     report.estimate(pace, training.config.iterations, title(training.device))
     return DONE
 
 
 def _show_impression(
     style: NDArray[np.uint8], picture: Path | None, output: Output, report: Reporter
-) -> bool:
-    """Show the picture for previews as the any-style network paints it; False without one."""
+) -> None:
+    """Show the picture for previews as the any-style network paints it, where there is one. The
+    network of the run has not left the style that it starts from."""
     if picture is None:
-        return False
+        return
     try:
         shown = PreviewImage(picture, style, IMPRESSION_SIDE)()
         painted = first_impression(Library.default().networks, style, shown)
     except (CheckpointError, ValueError) as exc:
         report.note(f"There is no first impression: {exc}")
-        return False
-    if painted is None:
-        return False
-    report.impression(_save_preview(output.preview, painted, report))
-    return True
+        return
+    if painted is not None:
+        report.impression(_save_preview(output.preview, painted, report))
 
 
 def _save_preview(path: Path, preview: NDArray[np.uint8], report: Reporter) -> Path | None:

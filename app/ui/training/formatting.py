@@ -93,14 +93,17 @@ def status_text(state: State) -> str:
     return tr(state.doing)
 
 
-def caption_text(progress: TrainingProgress | None) -> str:
-    """Return what a preview shows."""
-    if progress is None:
+def shows_new_style(step: int, steps: int) -> bool:
+    """Return whether a preview after so many steps shows the new style: one of the first steps, or
+    of the steps that only measure the speed, shows the style that the training starts from."""
+    return step >= min(NEAR_START, steps)
+
+
+def caption_text(step: int) -> str:
+    """Return what a preview shows, after so many steps or, before the first, by another network."""
+    if not step:
         return tr("A first impression; training makes it finer")
-    step = number(progress.iteration)
-    if progress.iteration < NEAR_START:
-        return tr("Step {step} (still close to the style it starts from)", step=step)
-    return tr("Step {step}", step=step)
+    return tr("Step {step}", step=number(step))
 
 
 def unfinished_text(run: RunDirectory, more: int) -> str:

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from app.live.session import Session
 from app.training.state import Phase, State
 from app.ui.theme.tokens import SPACE
-from app.ui.training.formatting import caption_text
+from app.ui.training.formatting import caption_text, shows_new_style
 from app.ui.training.loss_plot import LossPlot
 from app.ui.training.preview import Preview
 from app.ui.widgets.message_bars import make_button
@@ -78,9 +78,13 @@ class Results(QWidget):
         self.preview.show_image(QImage(), tr(_EMPTY))
 
     def _show_preview(self, path: Path) -> None:
+        state = self._studio.state
+        step, steps = _reached(state)
+        if step and not shows_new_style(step, steps):
+            return  # an impression, or the fine version's preview, shows more of the new style
         self._previews += 1
         shown = self._previews
-        caption = caption_text(self._studio.state.progress)
+        caption = caption_text(step)
 
         def done(image: QImage) -> None:
             if shown == self._previews and not image.isNull():
@@ -93,3 +97,10 @@ class Results(QWidget):
         if frame is not None:
             self._studio.set_preview_frame(frame)
             self.frame_used.emit()
+
+
+def _reached(state: State) -> tuple[int, int]:
+    """Return the steps that the newest preview was made after, and those of the whole run."""
+    if state.progress is not None:
+        return state.progress.iteration, state.progress.iterations
+    return (state.run.iteration, state.run.iterations) if state.run else (0, 0)
