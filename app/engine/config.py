@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from app.options import Part
+from app.options import DEFAULT_MIX_AMOUNT, Part
 from app.parameters import AUTO, PARAMETERS, FractionParameter, Parameters, Stage
 from models.precision import Precision
 
@@ -51,12 +51,12 @@ class EngineConfig(Parameters):
         """This config with other styles.
 
         Args:
-            parts: Keys with shares that add up to 1; one for a style alone, whose config keeps
-                `mix_amount` for the next mix.
+            parts: Keys with shares that add up to 1; one for a style alone, whose config forgets
+                the shares of the mix before it.
         """
         (style, _), *others = parts
         if not others:
-            return replace(self, style=style, mix=None, mix_more=())
+            return replace(self, style=style, mix=None, mix_amount=DEFAULT_MIX_AMOUNT, mix_more=())
         (mix, amount), *more = others
         return replace(self, style=style, mix=mix, mix_amount=amount, mix_more=tuple(more))
 

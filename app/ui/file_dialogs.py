@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QStandardPaths
+from PySide6.QtCore import QStandardPaths, QUrl
 from PySide6.QtWidgets import QFileDialog, QWidget
 from shiboken6 import isValid
 
@@ -136,6 +136,7 @@ class FileDialogs:
             made.setOption(QFileDialog.Option.HideNameFilterDetails)
             if kind.filters:
                 made.setNameFilters([name_filter(name, *endings) for name, endings in kind.filters])
+            made.setSidebarUrls([QUrl.fromLocalFile(str(folder)) for folder in usual_folders()])
             made.filesSelected.connect(lambda names: self._on_selected(title, kind, names))
             WindowGeometry(made)
         made.setDirectory(str(self.start_folder(kind, *places)))
@@ -157,6 +158,17 @@ class FileDialogs:
 
     def _remember(self, kind: FileKind, chosen: Path) -> None:
         self._keep(**{kind.setting: str(chosen.parent)})
+
+
+def usual_folders() -> list[Path]:
+    """Return the folders that the side bar of Qt's own dialog leads to: home, pictures, films,
+    downloads and documents, as far as there are such."""
+    places = (
+        *(Place.HomeLocation, Place.PicturesLocation, Place.MoviesLocation),
+        *(Place.DownloadLocation, Place.DocumentsLocation),
+    )
+    found = [Path(name) for each in places for name in QStandardPaths.standardLocations(each)[:1]]
+    return [folder for folder in dict.fromkeys(found) if folder.is_dir()]
 
 
 def suggested_name(source: str, style: str) -> str:

@@ -26,6 +26,7 @@ class Workspace(QWidget):
         self,
         toolbar: QWidget,
         messages: MessageStack,
+        toast: MessageStack,
         picture: QWidget,
         foot: QWidget,
         panel: QWidget,
@@ -33,7 +34,8 @@ class Workspace(QWidget):
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
-        self._toolbar, self._messages, self._picture = toolbar, messages, picture
+        self._toolbar, self._picture = toolbar, picture
+        self._stacks = (messages, toast)
         self._panel = panel
         self._panel_wanted = True  # the panel is shown if there is space
         self._drawer_open = False  # whether the drawer is open
@@ -55,9 +57,10 @@ class Workspace(QWidget):
         self._grid.addWidget(status, 2, 0, 1, 2)
         self._grid.setColumnStretch(0, 1)
         self._grid.setRowStretch(1, 1)
-        messages.setParent(self)
         self._click_catcher.raise_()
-        messages.raise_()
+        for stack in self._stacks:
+            stack.setParent(self)
+            stack.raise_()
         self._arrange()
 
     @property
@@ -141,7 +144,8 @@ class Workspace(QWidget):
             self._panel.raise_()
             self._click_catcher.setGeometry(rest)
             room = room.intersected(QRect(rest.left(), 0, rest.width(), self.height()))
-        self._messages.set_area(room)
+        for stack in self._stacks:
+            stack.set_area(room)
 
 
 class _ClickCatcher(QWidget):

@@ -12,6 +12,7 @@ from PySide6.QtCore import QStandardPaths
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from app.engine.config import EngineConfig
 from app.engine.result import StyledFrame
 from app.errors import Problem
 from app.export.picture_file import write_result
@@ -94,6 +95,7 @@ class Exporter:
         self._microphone: Input | None = None
         self._first: tuple[Pixels, float] | None = None  # the first picture, and its moment
         self._moved = False  # whether another one followed
+        self._began_with: tuple[int, EngineConfig] | None = None  # the picture that was there
         session.styled.connect(self._record)
 
     def snapshot(self) -> None:
@@ -262,7 +264,7 @@ class Exporter:
     def _start(self, styled: StyledFrame, *, with_sound: bool) -> None:
         moment = datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")[:-3]
         path = self._recordings_folder() / f"{styled.config.style}_{moment}.mp4"
-        self._opening, self._moved = None, False
+        self._opening, self._moved, self._began_with = None, False, _shows(styled)
         words = tr("Recording to {path}", path=path)
         if with_sound and self._microphone is None and self._session.silence is None:
             with_sound = False
@@ -289,6 +291,8 @@ class Exporter:
         recording = self._recording
         if recording is None or styled.captured is not None:
             return
+        if not self._moved and _shows(styled) == self._began_with:
+            return  # the picture that was there already, refined
         self._moved = True
         try:
             if self._first is not None:
@@ -313,6 +317,11 @@ class Exporter:
             self._saved(path, clauses([tr("Saved {path}", path=path), *lost]))
 
         self._session.run(work, done, doing=tr("save {name}", name=path.name))
+
+
+def _shows(styled: StyledFrame) -> tuple[int, EngineConfig]:
+    """Return what has to change for a result to be another picture."""
+    return styled.source.index, styled.config
 
 
 def _saved_words(path: Path, dropped: int) -> str:

@@ -29,7 +29,7 @@ class StyleMixer:
             mixable = [style.key for style in self._session.library.mixable_with(key)]
             others = config.parts[1:]
             if all(other in mixable for other, _ in others):
-                self._choose(((key, config.parts[0][1]), *others))
+                self._choose(_visible(((key, config.parts[0][1]), *others)))
             else:
                 self._choose(((key, 1.0),))
 
@@ -95,7 +95,7 @@ class StyleMixer:
             self.stop_mix()
         elif self._last and all(key in mixable for key, _ in self._last):
             first = max(0.0, 1 - sum(share for _, share in self._last))
-            self._choose(((self._session.config.style, first), *self._last))
+            self._choose(_visible(((self._session.config.style, first), *self._last)))
         else:
             self.mix_next()
 
@@ -110,7 +110,7 @@ class StyleMixer:
             self._add(others[0])
             return
         after = others.index(last) + 1 if last in others else 0
-        self._choose((*kept, (others[after % len(others)], share)))
+        self._choose(_visible((*kept, (others[after % len(others)], share))))
 
     def set_shares(self, shares: Sequence[float]) -> None:
         """Give the styles of the mix other shares, in their order."""
@@ -124,12 +124,9 @@ class StyleMixer:
         return blend_label([(titles.get(key, key), share) for key, share in parts])
 
     def _add(self, key: str) -> None:
-        """Mix a style in: a second one with the share of the last mix, others in equal shares."""
-        config = self._session.config
-        parts, most = config.parts, self._most
-        if len(parts) == 1:
-            self._choose(((parts[0][0], 1 - config.mix_amount), (key, config.mix_amount)))
-        elif len(parts) < most:
+        """Mix a style in, which gets as much as each of the others on average."""
+        parts, most = self._session.config.parts, self._most
+        if len(parts) < most:
             count = len(parts) + 1
             kept = [(other, share * (count - 1) / count) for other, share in parts]
             self._choose((*kept, (key, 1 / count)))
@@ -160,3 +157,10 @@ class StyleMixer:
         at = keys.index(first) if first in keys else 0
         mixable = {style.key for style in self._session.library.mixable_with(first)}
         return [key for key in keys[at:] + keys[:at] if key in mixable]
+
+
+def _visible(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Return `parts`, in equal shares where one of them has no share and would not be seen."""
+    if all(share > 0 for _, share in parts):
+        return tuple(parts)
+    return tuple((key, 1 / len(parts)) for key, _ in parts)

@@ -19,6 +19,7 @@ from app.ui.welcome.controller import CARDS
 from utils.translation.texts import tr
 
 SEEK_S = 5.0
+IN_GALLERY = ("search_styles", "try_style")  # which focus the gallery
 
 
 class Commands:
@@ -65,6 +66,7 @@ class Commands:
             **{key: lambda key=key: window.showing.act(key) for key in SHOW_ACTIONS},
             "queue": lambda: window.queue.toggle(),
             **{key: lambda key=key: window.styles.act(key) for key in GALLERY_ACTIONS},
+            **{key: lambda key=key: self._act_in_gallery(key) for key in IN_GALLERY},
             "train": lambda: window.training_launcher.open(window.settings.value),
             **{f"view_{view}": lambda view=view: views.choose(view) for view in VIEWS},
             "compare": views.toggle_compare,
@@ -83,7 +85,7 @@ class Commands:
             "smoother": lambda: window.panel.speed_control.move(-1),
             "sharper": lambda: window.panel.speed_control.move(1),
             "automatic_speed": lambda: window.panel.speed_control.automatic(),
-            "advanced": lambda: visible.store_checked("advanced", "advanced"),
+            "advanced": self._toggle_advanced,
             "details": self._show_details,
             "badge": lambda: visible.store_checked("badge", "badge"),
             "layers": visible.toggle_layers,
@@ -194,12 +196,19 @@ class Commands:
         self.help.activateWindow()
 
     def _ask_address(self) -> None:
-        window = self._window
-        if window.isFullScreen():
-            self._visibility.toggle_full_screen()
-        if not window.workspace.panel_shown:
-            self._visibility.toggle_panel()
-        window.panel.ask_address()
+        self._visibility.show_panel()
+        self._window.panel.ask_address()
+
+    def _act_in_gallery(self, key: str) -> None:
+        """Do what focuses the gallery, where one sees it."""
+        self._visibility.show_gallery()
+        self._window.styles.act(key)
+
+    def _toggle_advanced(self) -> None:
+        self._visibility.store_checked("advanced", "advanced")
+        if self._window.settings.value.advanced:
+            self._visibility.show_panel()
+            self._window.panel.reveal_advanced()
 
 
 def _next_in(choices: tuple[str, ...], current: str) -> str:

@@ -58,7 +58,7 @@ from app.ui.welcome.controller import WelcomeController
 from app.ui.widgets.control_panel import ControlPanel
 from app.ui.widgets.job_bar import FilmBar, JobBar, PaintingBar
 from app.ui.widgets.message_bars import NoticeBar, ProblemBar
-from app.ui.widgets.message_stack import MessageStack
+from app.ui.widgets.message_stack import MessageStack, Toast
 from app.ui.widgets.parameter_controls import FractionControl
 from app.ui.widgets.prompt_bar import PromptBar
 from app.ui.widgets.status_bar import StatusBar
@@ -84,7 +84,12 @@ class WindowParts(QMainWindow):
         super().__init__()
         self.session = session
         self.settings = WindowSettings(
-            settings, save_settings, session, lambda spec: self.opener.is_pasted(spec), self
+            settings,
+            save_settings,
+            session,
+            lambda spec: self.opener.is_pasted(spec),
+            lambda config: self.showing.slideshow.settled(config),
+            self,
         )
         self.setWindowTitle("StyleForge")
         self.setWindowIcon(application_icon())
@@ -272,11 +277,13 @@ class WindowParts(QMainWindow):
         foot.addWidget(self.playback_bar)
         foot.addWidget(self.looks.strip)
         foot.addWidget(self.gallery)
-        bars = self.problems, self.notices, self.questions, self.job, self.painting, self.film
+        bars = self.problems, self.questions, self.job, self.painting, self.film
         self.messages = MessageStack(*bars, parent=self)
+        self.toast = Toast(self.notices, parent=self)
         self.workspace = Workspace(
             self.toolbar,
             self.messages,
+            self.toast,
             self.queue.pages,
             self.bottom_bars,
             self.panel,
@@ -284,7 +291,8 @@ class WindowParts(QMainWindow):
             self,
         )
         self.setCentralWidget(self.workspace)
-        for part in (self.toolbar, self.viewport, *bars, self.bottom_bars, self.panel, self.status):
+        shown = self.toolbar, self.viewport, *bars, self.notices
+        for part in (*shown, self.bottom_bars, self.panel, self.status):
             self.theme.add_widget(part)
 
     def _trigger(self, key: str) -> None:

@@ -70,6 +70,20 @@ class Visibility:
         else:
             workspace.open_drawer()
 
+    def show_panel(self) -> None:
+        """Show the panel, wherever it is hidden."""
+        if self._window.isFullScreen():
+            self.toggle_full_screen()
+        if not self._window.workspace.panel_shown:
+            self.toggle_panel()
+
+    def show_gallery(self) -> None:
+        """Show the gallery instead of the queue; full screen stays the picture's."""
+        if not self._window.isFullScreen():
+            self._window.queue.hide()
+            self._window.settings.update(show_gallery=True)
+            self.update()
+
     def update_panel_action(self) -> None:
         """Check the panel's action as long as the panel is shown, as a drawer too."""
         self._window.actions_by_key["panel"].setChecked(self._window.workspace.panel_shown)

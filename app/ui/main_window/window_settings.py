@@ -9,6 +9,7 @@ from typing import Any
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
 
+from app.engine.config import EngineConfig
 from app.live.session import Session
 from app.settings import Settings
 from app.ui.controllers.settings_mapping import settings_with_config, stored_source
@@ -21,7 +22,8 @@ class WindowSettings:
     """The settings of `window`.
 
     `write` is called with changed settings, a little later and on another thread. `is_pasted` tells
-    whether a stored source was pasted, and so is gone at the next start.
+    whether a stored source was pasted, and so is gone at the next start. `settled` returns a config
+    without what passes, such as the mix of a slideshow that fades.
 
     Attributes:
         value: The settings, without what only the session and the window know.
@@ -33,10 +35,12 @@ class WindowSettings:
         write: Callable[[Settings], None],
         session: Session,
         is_pasted: Callable[[str], bool],
+        settled: Callable[[EngineConfig], EngineConfig],
         window: QWidget,
     ) -> None:
         self.value = value
         self._session, self._is_pasted, self._window = session, is_pasted, window
+        self._settled = settled
         self._saver = SettingsSaver(session.run, write)
         self._later = QTimer(window, interval=SAVE_DELAY_MS, singleShot=True)
         self._later.timeout.connect(self.save)
@@ -65,7 +69,7 @@ class WindowSettings:
 
     def current(self) -> Settings:
         """Bring `value` up to date with the session and the place of the window, and return it."""
-        settings = settings_with_config(self.value, self._session.config)
+        settings = settings_with_config(self.value, self._settled(self._session.config))
         kept = stored_source(self._session.spec)
         if kept and not self._is_pasted(kept):
             settings = replace(settings, source=kept)

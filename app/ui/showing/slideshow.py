@@ -8,6 +8,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QAction
 
+from app.engine.config import EngineConfig
 from app.engine.result import StyledFrame
 from app.live.session import Session
 from app.options import Part
@@ -69,6 +70,10 @@ class Slideshow(QObject):
     def fading(self) -> bool:
         """Whether a style is being faded in."""
         return bool(self._target)
+
+    def settled(self, config: EngineConfig) -> EngineConfig:
+        """Return `config` as it is after the fade, which is what is worth saving."""
+        return config.mixed(((self._target, 1.0),)) if self._target else config
 
     def toggle(self) -> None:
         """Follow the action: start, with a change at once, or stop where it is."""

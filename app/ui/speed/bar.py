@@ -14,6 +14,7 @@ from app.ui.theme.tokens import SPACE
 from utils.translation.texts import mark, tr
 
 CUSTOM = mark("Custom")
+NO_RATE = "\N{NO-BREAK SPACE}"  # a line of its own, so that a rate that comes moves nothing
 TIP = mark(
     "Left: more pictures a second. Right: sharper pictures. In the middle "
     "the program chooses. The rates are those of this machine; a camera may "
@@ -102,8 +103,8 @@ class SpeedBar(QWidget):
         title = tr(CUSTOM if current is None else titles[current])
         self.title.setText(title)
         self.automatic.setVisible(current != len(titles) // 2)
-        self.left.setText("\n".join(filter(None, (tr("Smooth", "speed"), rate_text(smooth)))))
-        self.right.setText("\n".join(filter(None, (tr("Sharp", "speed"), rate_text(sharp)))))
+        self.left.setText(f"{tr('Smooth', 'speed')}\n{rate_text(smooth) or NO_RATE}")
+        self.right.setText(f"{tr('Sharp', 'speed')}\n{rate_text(sharp) or NO_RATE}")
         self.right.setAlignment(Qt.AlignmentFlag.AlignRight)
         ends = tr(
             "smooth {smooth}, sharp {sharp}",

@@ -194,7 +194,8 @@ QToolTip {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.outlin
 #problem QLabel {{ color: {t.on_alert}; }}
 #notice, #offer, #job {{ background: {t.calm}; }}
 #notice QLabel, #offer QLabel, #job QLabel {{ color: {t.on_calm}; }}
-#problem, #notice, #offer, #job {{ border-bottom: 1px solid {t.line}; }}
+#problem, #offer, #job {{ border-bottom: 1px solid {t.line}; }}
+#notice {{ border: 1px solid {t.line}; border-radius: {RADIUS}px; }}
 QProgressBar {{ background: {t.raised}; border: none; border-radius: 4px; }}
 QProgressBar::chunk {{ background: {t.accent}; border-radius: 4px; }}
 QLabel:disabled {{ color: {t.disabled}; }}
@@ -207,6 +208,7 @@ QToolButton, QPushButton {{ background: {t.raised}; color: {t.text}; border: 2px
     border-radius: {RADIUS}px; padding: 4px 10px; min-height: 28px; }}
 QToolButton {{ padding: 4px 7px; }}
 #status QToolButton {{ padding: 0px 6px; min-height: 20px; }}
+QFileDialog QToolButton {{ padding: 0; min-height: 0; }}
 #toolbar QToolButton, #transport QToolButton {{ background: transparent;
     border-color: transparent; }}
 QToolButton:hover, QPushButton:hover, #toolbar QToolButton:hover, #transport QToolButton:hover

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QImage, QPixmap
 from PySide6.QtWidgets import (
     QFrame,
@@ -127,9 +127,10 @@ class ControlPanel(QScrollArea):
         self.kernels = OptionBox(tr("Engine"), tr("Which implementation of the network runs"))
         self.device = OptionBox(tr("Device"), tr("Where the network runs"))
         self.device.set_options([Choice("auto", tr("Automatic"))])
-        self.network_remark, self.precision_remark, self.kernels_remark, self.device_remark = (
-            RemarkLabel() for _ in range(4)
+        self.network_remark, self.precision_remark, self.kernels_remark = (
+            RemarkLabel() for _ in range(3)
         )
+        self.device_remark = RemarkLabel(reserved=False)  # it changes with the user's choice alone
         self._set_size_options()
 
     def _lay_out(self) -> None:
@@ -441,6 +442,32 @@ class ControlPanel(QScrollArea):
             return tr("Native kernels: {reason}", reason=next(iter(missing)))
         return "\n".join(labeled(_kernels_text(names), reason) for reason, names in missing.items())
 
+    # What a key opens
+
+    def reveal(self, control: QWidget) -> None:
+        """Focus a control and scroll to it."""
+        self._lay_out_now()
+        control.setFocus()
+        self.ensureWidgetVisible(control)
+
+    def reveal_advanced(self) -> None:
+        """Scroll to the advanced settings and focus the first of them, unless the pointer is on the
+        button that shows them, which would move away."""
+        if self.advanced_button.underMouse():
+            return
+        self._lay_out_now()
+        self.ensureWidgetVisible(self.advanced)
+        controls = [each for each in self.advanced.findChildren(QWidget) if _is_reached(each)]
+        self.reveal(min(controls, key=lambda each: each.mapTo(self.advanced, QPoint()).y()))
+
+    def _lay_out_now(self) -> None:
+        """Give what was just shown its place."""
+        for part in (self.advanced, self.widget()):
+            layout = part.layout()
+            assert layout is not None
+            layout.activate()
+        self.widget().resize(self.widget().width(), self.widget().sizeHint().height())
+
     # Sources
 
     def set_sources(self, choices: list[Choice], current: object) -> None:
@@ -451,7 +478,7 @@ class ControlPanel(QScrollArea):
     def ask_address(self) -> None:
         """Show the address field and focus it."""
         self.address_row.show()
-        self.address.setFocus()
+        self.reveal(self.address)
         self.address.selectAll()
 
     def focus_failed_address(self) -> None:
@@ -475,6 +502,12 @@ class ControlPanel(QScrollArea):
     def _enter_address(self) -> None:
         if text := self.address.text().strip():
             self.address_entered.emit(text)
+
+
+def _is_reached(control: QWidget) -> bool:
+    """Return whether the Tab key reaches a control."""
+    tabs = Qt.FocusPolicy.TabFocus
+    return control.isVisible() and control.isEnabled() and control.focusPolicy() & tabs == tabs
 
 
 def _kernels_text(names: list[str]) -> str:

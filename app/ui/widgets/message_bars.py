@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from app.errors import Problem
@@ -105,8 +105,8 @@ class ProblemBar(QFrame):
 class NoticeBar(QFrame):
     """Shows one sentence that is not a problem.
 
-    A notice disappears after NOTICE_MS, an offer stays until it is accepted or dismissed, and a
-    state of the source stays until it changes.
+    A notice disappears after NOTICE_MS, later where the pointer or the keyboard is in it; an offer
+    stays until it is accepted or dismissed, and a state of the source stays until it changes.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -124,7 +124,7 @@ class NoticeBar(QFrame):
         row.addWidget(self.offer_button)
         row.addWidget(make_button(tr("&OK"), tr("Close this message (Esc)"), self.dismiss))
         self._timer = QTimer(self, interval=NOTICE_MS, singleShot=True)
-        self._timer.timeout.connect(self.dismiss)
+        self._timer.timeout.connect(self._on_time_up)
         self.hide()
 
     @property
@@ -133,10 +133,11 @@ class NoticeBar(QFrame):
         return self._notice or self._offer or self._state
 
     def show_notice(self, text: str, button: Button | None = None) -> None:
-        """Show `text` for NOTICE_MS, with a button if one is given."""
+        """Show `text` for NOTICE_MS, with a button if one is given; screen readers read it out."""
         self._notice, self._button = text, button
         self._timer.start()
         self._refresh()
+        QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))
 
     def show_offer(self, text: str, words: str, tip: str, taken: Callable[[], object]) -> None:
         """Show `text` with a button.
@@ -164,6 +165,13 @@ class NoticeBar(QFrame):
         else:
             self._state = ""
         self._refresh()
+
+    def _on_time_up(self) -> None:
+        focused = self.window().focusWidget()
+        if self.underMouse() or (focused is not None and self.isAncestorOf(focused)):
+            self._timer.start()
+        elif self._notice:
+            self.dismiss()
 
     def _accept_offer(self) -> None:
         _, _, taken = self._button if self._notice and self._button else self._offered

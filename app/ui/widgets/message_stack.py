@@ -1,9 +1,15 @@
-"""Stacks the message bars over the top of the picture, which does not move."""
+"""Stacks of message bars over the top and the bottom of the picture, which does not move."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QRect, Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, QRect, QSize, Signal
+from PySide6.QtWidgets import QLayout, QVBoxLayout, QWidget
+
+from app.ui.theme.tokens import SPACE
+
+_WIDEST = 70 * SPACE  # px, of a toast
+_ASIDE = 2 * SPACE  # px, from its sides to the picture's
+_BELOW = 7 * SPACE  # px, left for what lies on the lower edge: the recording's light, the zoom
 
 
 class MessageStack(QWidget):
@@ -58,12 +64,34 @@ class MessageStack(QWidget):
         shown = any(not bar.isHidden() for bar in self._bars)
         column = self.layout()
         assert column is not None
-        top = min(self._headroom, self._area.height())
-        height = column.totalHeightForWidth(self._area.width()) if shown else 0
-        height = min(height, self._area.height() - top)
-        self.setGeometry(self._area.x(), self._area.y() + top, self._area.width(), height)
+        place = self._geometry(column) if shown else QRect(self._area.topLeft(), QSize(0, 0))
+        self.setGeometry(place)
         self.setVisible(shown)
-        covered = top + height if shown else 0
+        self._cover(place.bottom() + 1 - self._area.top() if shown else 0)
+
+    def _geometry(self, column: QLayout) -> QRect:
+        """Return where the stack lies while it is shown."""
+        top = min(self._headroom, self._area.height())
+        height = min(column.totalHeightForWidth(self._area.width()), self._area.height() - top)
+        return QRect(self._area.x(), self._area.y() + top, self._area.width(), height)
+
+    def _cover(self, covered: int) -> None:
         if covered != self._covered_height:
             self._covered_height = covered
             self.covered_height_changed.emit(covered)
+
+
+class Toast(MessageStack):
+    """A card over the bottom of the picture, above what lies on its lower edge. It grows upward, so
+    that its buttons stay where they are, and moves nothing else."""
+
+    def _geometry(self, column: QLayout) -> QRect:
+        width = min(_WIDEST, self._area.width() - 2 * _ASIDE)
+        height = min(column.totalHeightForWidth(width), self._area.height() - _BELOW)
+        place = QRect(0, 0, width, height)
+        place.moveCenter(self._area.center())
+        place.moveBottom(self._area.bottom() - _BELOW)
+        return place
+
+    def _cover(self, covered: int) -> None:
+        """Cover nothing that would have to move."""

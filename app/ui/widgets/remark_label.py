@@ -7,16 +7,22 @@ from PySide6.QtWidgets import QLabel
 
 
 class RemarkLabel(QLabel):
-    """Wrapped plain text; hidden while it is empty."""
+    """Wrapped plain text.
 
-    def __init__(self) -> None:
+    Args:
+        reserved: Whether it keeps the room of a line while it is empty, so that a remark that comes
+            by itself moves no control; otherwise it is hidden then.
+    """
+
+    def __init__(self, *, reserved: bool = True) -> None:
         super().__init__()
+        self._reserved = reserved
         self.setWordWrap(True)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setProperty("role", "muted")
-        self.hide()
+        self.show_text("")
 
     def show_text(self, text: str) -> None:
-        """Show `text`; hide the label if it is empty."""
-        self.setText(text)
-        self.setVisible(bool(text))
+        """Show `text`; "" for none."""
+        self.setText(text or "\N{NO-BREAK SPACE}" * self._reserved)
+        self.setVisible(bool(text) or self._reserved)

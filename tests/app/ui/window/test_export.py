@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +108,16 @@ def test_while_nothing_moves_there_is_no_film_but_a_sentence(moving, session, fi
     press(moving, "record")
     assert moving.notices.text == NOTHING_MOVED
     assert not moving.actions_by_key["record"].isChecked()
+    assert not films.exists()
+
+
+def test_a_paused_picture_that_gets_better_is_no_film(moving, session, films, qtbot):
+    press(moving, "pause")
+    qtbot.wait(200)
+    press(moving, "record")
+    session.styled.emit(replace(moving.viewport.styled, size=(96, 64)))  # the same one, refined
+    press(moving, "record")
+    assert moving.notices.text == NOTHING_MOVED
     assert not films.exists()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractButton
 
@@ -117,9 +117,10 @@ def test_no_message_moves_the_picture(streaming, session, qtbot, width):
 
 def test_a_message_that_grows_is_shown_whole(streaming, session, qtbot):
     session.notice.emit("Saved")
-    low = streaming.messages.height()
+    low, bottom = streaming.toast.height(), streaming.toast.geometry().bottom()
     session.notice.emit("Saved as " + "a long name " * 60)
-    qtbot.waitUntil(lambda: streaming.messages.height() > low)
+    qtbot.waitUntil(lambda: streaming.toast.height() > low)
+    assert streaming.toast.geometry().bottom() == bottom, "its buttons stay where they are"
     assert streaming.notices.height() >= streaming.notices.heightForWidth(streaming.notices.width())
 
 
@@ -138,7 +139,7 @@ def test_messages_keep_clear_of_the_figures_of_a_comparison(streaming, session, 
     overlay, messages = streaming.overlay, streaming.messages
     qtbot.waitUntil(lambda: streaming.viewport._headroom > 0)
     before = overlay.geometry()
-    session.source_status.emit("The camera was unplugged; waiting for it to come back.")
+    session.problem.emit(Problem("something"))
     assert messages.isVisible()
     assert not messages.geometry().intersects(overlay.geometry())
     assert overlay.y() == before.y()
@@ -163,3 +164,46 @@ def test_whoever_closes_a_message_is_at_the_picture_again(streaming, session):
         button.click()
     assert not any(bar.isVisible() for bar in bars)
     assert streaming.viewport.hasFocus()
+
+
+# A notice lies at the bottom of the picture and moves nothing
+
+
+def test_a_notice_that_comes_and_goes_moves_no_button(streaming, session, qtbot):
+    session.problem.emit(Problem("something"))
+    streaming.film.show_export("Exporting", 0.5)
+    qtbot.waitUntil(streaming.film.isVisible)
+    buttons = [b for b in streaming.findChildren(QAbstractButton) if b.isVisible()]
+    before = [b.mapTo(streaming, QPoint()) for b in buttons]
+    session.notice.emit("Saved a picture")
+    assert streaming.notices.isVisible()
+    assert [b.mapTo(streaming, QPoint()) for b in buttons] == before
+    streaming.notices._timer.timeout.emit()
+    assert not streaming.notices.isVisible()
+    assert [b.mapTo(streaming, QPoint()) for b in buttons] == before
+
+
+@pytest.mark.parametrize("width", [1280, 900])
+def test_a_notice_covers_the_picture_alone(streaming, session, qtbot, width):
+    streaming.resize(width, 700)
+    streaming._show_recording(True)
+    session.notice.emit("Saved as " + "a long name " * 20)
+    qtbot.wait(50)
+    toast = streaming.toast.geometry()
+    picture = streaming.viewport
+    place = QRect(picture.mapTo(streaming.workspace, QPoint()), picture.size())
+    assert place.contains(toast)
+    light = streaming.recording_light
+    lit = QRect(light.mapTo(streaming.workspace, QPoint()), light.size())
+    assert not toast.intersects(lit)
+
+
+def test_a_notice_stays_while_the_keyboard_is_in_it(streaming, session):
+    session.notice.emit("Saved a picture")
+    button = streaming.notices.findChildren(QAbstractButton)[-1]
+    button.setFocus()
+    streaming.notices._timer.timeout.emit()
+    assert streaming.notices.isVisible()
+    streaming.viewport.setFocus()
+    streaming.notices._timer.timeout.emit()
+    assert not streaming.notices.isVisible()

@@ -126,6 +126,22 @@ def test_a_mix_of_several_is_switched_off_and_on(window, session, colors):
     assert session.config.styles == ("gold", "plum", "teal")
 
 
+def test_a_mix_that_was_left_at_one_end_begins_in_halves_again(window, session):
+    session.config = session.config.mixed((("candy", 0.0), ("mosaic", 1.0)))
+    press(window, "mix")
+    press(window, "mix")
+    assert session.config.parts == (("candy", 0.5), ("mosaic", 0.5))
+    session.config = session.config.mixed((("candy", 0.0), ("mosaic", 1.0)))
+    window.mixer.choose_style("udnie")
+    assert session.config.parts == (("udnie", 0.5), ("mosaic", 0.5)), "the choice is seen"
+
+
+def test_the_share_of_a_mix_that_ended_is_not_saved(window, session):
+    session.config = session.config.mixed((("candy", 0.02), ("mosaic", 0.98)))
+    window.mixer.stop_mix()
+    assert window.settings.current().mix_amount == 0.5
+
+
 def test_every_style_of_the_mix_has_its_share_in_the_gallery(window, session, colors):
     session.config = session.config.mixed((("gold", 0.5), ("plum", 0.3), ("red", 0.2)))
     model = window.gallery.model

@@ -6,16 +6,18 @@ from dataclasses import replace
 
 import pytest
 from PIL import Image
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QPoint, QPointF, QRect, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QDialog, QLabel
 
 from app.engine.config import EngineConfig
 from app.parameters import AUTO
 from app.settings import Settings
 from app.sources import CameraName
+from app.ui.actions.table import ACTIONS
 from app.ui.main_window import MainWindow
+from app.ui.speed.timing import FrameTime
 from kernels.ops.registry import statuses
 from models.families.any_style import AnyStyleFamily
 from models.families.keys import FEED_FORWARD
@@ -195,7 +197,7 @@ def test_the_panel_says_when_automatic_is_lite(streaming, session):
     session.styled.emit(lite)
     assert streaming.panel.network_remark.text() == "Fast version in use"
     session.styled.emit(styled)
-    assert streaming.panel.network_remark.text() == ""
+    assert not streaming.panel.network_remark.text().strip()
 
 
 def test_the_automatic_size_names_what_it_is_now(streaming):
@@ -351,7 +353,7 @@ def test_a_precision_says_what_it_costs_in_bits_where_it_is_fast(
     said = "TF32 multiplies 11 of FP32's 24 bits"
     qtbot.waitUntil(lambda: window.panel.precision_remark.text() == said)
     session.config = replace(session.config, precision=Precision.fp32)
-    qtbot.waitUntil(lambda: window.panel.precision_remark.isHidden())
+    qtbot.waitUntil(lambda: not window.panel.precision_remark.text().strip())
 
 
 @pytest.fixture
@@ -381,7 +383,7 @@ def test_a_control_without_a_meaning_for_the_family_is_disabled_with_the_reason(
 def test_styles_of_pictures_have_the_choice_of_full_and_lite(window, session, pictures_as_styles):
     session.config = replace(session.config, style="red")
     assert window.panel.controls["network"].isEnabled()
-    assert window.panel.network_remark.text() == ""
+    assert not window.panel.network_remark.text().strip()
 
 
 def test_only_styles_of_one_family_are_offered_to_be_mixed(window, session, pictures_as_styles):
@@ -436,3 +438,71 @@ def test_a_frame_of_a_stream_tells_its_texture(streaming):
     texture = streaming.panel.controls["texture"]
     assert texture.automatic.isChecked()
     assert texture.percent.text() == "Off", "the engine of the tests gives none"
+
+
+# Nothing jumps when a line appears
+
+
+def place(window, control):
+    window.panel.widget().layout().activate()
+    return control.mapTo(window, control.rect().topLeft()), control.size()
+
+
+def test_remarks_and_rates_that_come_by_themselves_move_no_control(streaming, session):
+    press(streaming, "advanced")
+    panel, styled = streaming.panel, streaming.viewport.styled
+    panel.speed.show_steps(("a", "b", "c"), 1, None, None)
+    controls = [panel.speed.slider, panel.controls["strokes"], panel.precision, panel.kernels]
+    before = [place(streaming, control) for control in controls]
+    panel.speed.show_steps(("a", "b", "c"), 1, FrameTime(50.0, True), FrameTime(90.0, False))
+    session.styled.emit(replace(styled, running=replace(styled.running, lite=True)))
+    assert panel.network_remark.text().strip()
+    assert [place(streaming, control) for control in controls] == before
+
+
+# What a key opens is where one looks
+
+
+def in_view(window) -> bool:
+    """Whether all of what has the focus is seen within the panel."""
+    control, panel = window.focusWidget(), window.panel.viewport()
+    corner = control.mapTo(panel, control.rect().topLeft())
+    return panel.rect().contains(QRect(corner, control.size()))
+
+
+def test_what_a_key_opens_in_the_panel_is_scrolled_to_and_has_the_focus(window, qtbot):
+    window.resize(1280, 600)
+    press(window, "advanced")
+    assert window.panel.advanced.isAncestorOf(window.focusWidget())
+    assert in_view(window)
+    press(window, "address")
+    assert window.focusWidget() is window.panel.address
+    assert in_view(window)
+
+
+def test_a_key_shows_the_panel_that_has_what_it_opens(window, qtbot):
+    press(window, "panel")
+    assert not window.panel.isVisible()
+    press(window, "advanced")
+    assert window.panel.isVisible()
+    assert in_view(window)
+
+
+ELSEWHERE = ("menu", "sources", "language", "projector", "train", "help", "questions")  # windows
+LONG = ("quit", "fullscreen", "copy_report", "virtual_camera", "compare", "view_compare")
+OPENS = [entry.key for entry in ACTIONS if entry.key not in (*ELSEWHERE, *LONG)]
+
+
+def test_after_no_action_the_focus_is_out_of_sight(streaming, qtbot, monkeypatch):
+    """Walks over all actions but those that open a menu or another window, or end this one."""
+    streaming.resize(1280, 640)
+    monkeypatch.setattr(QDialog, "open", lambda dialog: None)
+    for key in OPENS:
+        streaming.viewport.setFocus()
+        streaming.actions_by_key[key].trigger()
+        qtbot.wait(1)
+        focused = streaming.focusWidget()
+        if focused is None or focused.window() is not streaming:
+            continue
+        seen = focused.visibleRegion().boundingRect()
+        assert seen.height() >= min(focused.height(), 24), key

@@ -164,6 +164,21 @@ def test_closing_the_window_ends_it(streaming, showing, saved):
     assert saved[-1].mix == ""
 
 
+def test_a_fade_is_not_saved_and_the_next_mix_begins_in_halves(
+    streaming, showing, session, clock, saved, qtbot
+):
+    press(streaming, "slideshow")
+    clock.now = FADE_S * 0.9
+    with qtbot.waitSignal(session.styled, timeout=5000):
+        pass
+    kept = streaming.settings.current()
+    assert (kept.style, kept.mix, kept.mix_amount) == ("mosaic", "", 0.5)
+    press(streaming, "slideshow")
+    assert streaming.settings.current().mix_amount == 0.5
+    press(streaming, "mix")
+    assert [share for _, share in session.config.parts] == [0.5, 0.5]
+
+
 # Its settings
 
 
