@@ -24,6 +24,7 @@ from app.training.run_store import LossPoint, RunStore
 from app.training.state import Phase, State
 from app.ui.main_window import MainWindow
 from app.ui.training.choice_bar import Answer, ChoiceBar
+from app.ui.training.formatting import caption_text, shows_new_style
 from app.ui.training.loss_plot import LossPlot
 from tests.app.training.conftest import LONG, PATIENCE, fields, filled, learning, until
 from tests.conftest import picture
@@ -189,3 +190,12 @@ def test_an_unfinished_run_is_told_of_at_the_start(order, session, qtbot, runs):
     qtbot.waitUntil(lambda: not run.path.exists())
     window.close()
     window.theme.choice = "system"
+
+
+@pytest.mark.parametrize(
+    ("step", "steps", "shown"),
+    [(1, 1000, False), (29, 1000, False), (30, 1000, True), (4, 4, True)],
+)
+def test_a_preview_is_shown_once_it_is_of_the_new_style(step, steps, shown):
+    assert shows_new_style(step, steps) is shown
+    assert caption_text(step) == f"Step {step}"

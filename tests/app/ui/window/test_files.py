@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from PySide6.QtCore import QStandardPaths
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.settings import Settings
-from app.ui.file_dialogs import PICTURES, suggested_name
+from app.ui.file_dialogs import OPEN_FILES, PICTURES, suggested_name
 from app.ui.main_window import MainWindow
 from tests.app.ui.window.conftest import press
 
@@ -192,3 +193,21 @@ def test_suggested_names_can_be_used_on_every_system(source, style, name):
 
 def test_a_suggested_name_is_never_too_long():
     assert len(suggested_name("x" * 300 + ".png", "y" * 300)) <= 250
+
+
+def test_qts_own_file_dialog_leads_to_pictures_and_videos(window, tmp_path, monkeypatch):
+    place = QStandardPaths.StandardLocation
+    names = {place.PicturesLocation: "Pictures", place.MoviesLocation: "Videos"}
+    for name in names.values():
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(
+        QStandardPaths,
+        "standardLocations",
+        lambda each: [str(tmp_path / names[each])] if each in names else [],
+    )
+    mode = QFileDialog.FileMode.ExistingFiles
+    dialog = window.file_dialogs.dialog(window, "Any title", OPEN_FILES, mode, print)
+    dialog.setOption(QFileDialog.Option.DontUseNativeDialog)
+    dialog.show()
+    assert [Path(url.toLocalFile()).name for url in dialog.sidebarUrls()] == ["Pictures", "Videos"]
+    dialog.close()
