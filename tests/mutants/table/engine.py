@@ -351,4 +351,14 @@ MUTANTS = (
             "::test_a_packed_style_has_the_same_weights_and_compresses_better",
         ),
     ),
+    Mutant(
+        "the automatic size of a slow machine becomes fog",
+        "app/engine/resolution.py",
+        "        best = self._least",
+        "        best = 128",
+        (
+            "tests/app/engine/test_resolution.py::"
+            "test_a_slow_machine_paints_fewer_frames_rather_than_fog",
+        ),
+    ),
 )

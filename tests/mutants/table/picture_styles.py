@@ -155,8 +155,8 @@ MUTANTS = (
     Mutant(
         "a fifth style enters a mix",
         "app/ui/controllers/style_mixer.py",
-        "elif len(parts) < most:",
-        "elif True:",
+        "if len(parts) < most:",
+        "if True:",
         (f"{_MIX}::test_up_to_four_styles_are_mixed_and_a_fifth_is_refused",),
     ),
     Mutant(
