@@ -1,13 +1,15 @@
-"""Replaces neighbors in nn.Sequential, for models that cannot be exported as a graph."""
+"""Computes neighbors in nn.Sequential together, for models that cannot be exported as a graph."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
-from kernel_fusion.auto_convert.forward import has_hooks
+from kernel_fusion.auto_convert.watched import GLOBAL_HOOKS
 from kernel_fusion.modules import (
     FusedConv2dBNReLU,
     FusedLayerNormGELU,
@@ -16,64 +18,71 @@ from kernel_fusion.modules import (
     FusedLinearReLU,
 )
 
-# By layer and activation: the class that the layer gets, which keeps its parameters, and the kind.
-PAIRS: dict[tuple[type[nn.Module], type[nn.Module]], tuple[type[nn.Module], str]] = {
+# By layer and activation: the class whose forward computes both, of the layer's parameters.
+PAIRS: dict[tuple[type[nn.Module], ...], tuple[Any, str]] = {
     (nn.Linear, nn.ReLU): (FusedLinearReLU, "linear_relu"),
     (nn.Linear, nn.GELU): (FusedLinearGELU, "linear_gelu"),
     (nn.LayerNorm, nn.ReLU): (FusedLayerNormReLU, "layernorm_relu"),
     (nn.LayerNorm, nn.GELU): (FusedLayerNormGELU, "layernorm_gelu"),
 }
+CONVOLUTION = (nn.Conv2d, nn.BatchNorm2d, nn.ReLU)
 
 
-class PassedConv2d(nn.Conv2d):
-    """Holds the parameters of a convolution that a later module computes."""
+class FusedSequential(nn.Sequential):
+    """A sequence that computes neighbors together where no gradient is wanted.
+
+    Every call looks for neighbors that have a fused form.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return the input."""
+        """Apply the layers."""
+        if torch.is_grad_enabled() or any(GLOBAL_HOOKS):
+            return super().forward(input)
+        layers, at = list(self), 0
+        while at < len(layers):
+            _, count, run = fused(layers[at : at + 3])
+            input, at = run(input), at + count
         return input
 
 
-class PassedBatchNorm2d(nn.BatchNorm2d):
-    """Holds the parameters of a norm that a later module computes."""
+def fused(layers: list[nn.Module]) -> tuple[str, int, Callable[[Tensor], Tensor]]:
+    """Return the kind of the first neighbors, "" for a layer alone; how many; what runs them."""
+    kinds = tuple(map(type, layers))
+    if kinds[:2] in PAIRS and all(map(_is_plain, layers[:2])):
+        made, kind = PAIRS[kinds[:2]]
+        if getattr(layers[1], "approximate", "none") == "none":
+            return kind, 2, lambda x: made.forward(layers[0], x)
+    if kinds == CONVOLUTION and all(map(_is_plain, layers)):
+        try:
+            whole = FusedConv2dBNReLU(*layers[:2])  # type: ignore[arg-type]
+        except ValueError:
+            pass  # of a kind that has no fused form
+        else:
+            return "conv_bn_relu", 3, whole.forward
+    return "", 1, layers[0]
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Return the input."""
-        return input
 
-
-class ConvBNReLU(nn.Module):
-    """Computes a convolution, a norm and a ReLU whose parameters are elsewhere."""
-
-    def __init__(self, conv: nn.Conv2d, bn: nn.BatchNorm2d) -> None:
-        super().__init__()
-        self.__dict__["layers"] = FusedConv2dBNReLU(conv, bn)  # not in the state dict
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply the layers to [N, in, H, W]."""
-        return self.__dict__["layers"](input)
+def _is_plain(layer: nn.Module) -> bool:
+    """Whether a layer computes in evaluation what its class does, and nobody watches."""
+    hooks = layer._forward_hooks or layer._forward_pre_hooks
+    return not (layer.training or hooks or "forward" in layer.__dict__)
 
 
 def replace_neighbors(model: nn.Module) -> dict[str, int]:
-    """Replace layers of a model in place; the state dict keeps its keys.
+    """Have a model's nn.Sequential compute neighbors together; the state dict keeps its keys.
 
     Returns:
-        By kind, how many were replaced.
+        By kind, how many neighbors there are in evaluation.
     """
     found: Counter[str] = Counter()
     for sequence in [module for module in model.modules() if type(module) is nn.Sequential]:
-        for at in range(len(sequence)):
-            layers: list[Any] = list(sequence)[at : at + 3]
-            kinds: Any = tuple(map(type, layers))
-            is_exact = len(layers) > 1 and getattr(layers[1], "approximate", "none") == "none"
-            if kinds[:2] in PAIRS and is_exact and not any(map(has_hooks, layers[:2])):
-                layers[0].__class__, kind = PAIRS[kinds[:2]]
-                sequence[at + 1] = nn.Identity()
-                found[kind] += 1
-            elif kinds == (nn.Conv2d, nn.BatchNorm2d, nn.ReLU) and not any(map(has_hooks, layers)):
-                try:
-                    sequence[at + 2] = ConvBNReLU(layers[0], layers[1])
-                except ValueError:
-                    continue  # of a kind that has no fused form: it stays as it is
-                layers[0].__class__, layers[1].__class__ = PassedConv2d, PassedBatchNorm2d
-                found["conv_bn_relu"] += 1
+        kinds, layers = Counter[str](), list(sequence)
+        while layers:
+            kind, count, _ = fused(layers[:3])
+            kinds[kind] += 1
+            layers = layers[count:]
+        del kinds[""]
+        if kinds:
+            sequence.__class__ = FusedSequential
+            found += kinds
     return dict(found)

@@ -1,11 +1,11 @@
-"""Compares two models on the same inputs: the difference of their results, and their times."""
+"""Compares two models on the same inputs: their results, whose memory these are in, their times."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,6 +98,65 @@ def _apart(x: Any, y: Tensor) -> float:
     largest = y.abs()[y.isfinite()].max() if bool(y.isfinite().any()) else y.new_zeros(()).abs()
     found = float(apart.max() / (largest if float(largest) > 0 else 1.0))
     return math.inf if math.isnan(found) else found
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """What a model gives for inputs, and the memory that it is in.
+
+    Attributes:
+        value: The result, of any structure.
+        shared: By its tensors in order, as `sharing` tells.
+        strides: By the same, as `strides_of` tells.
+    """
+
+    value: Any
+    shared: tuple[Any, ...]
+    strides: tuple[Any, ...]
+
+
+def sharing(
+    outputs: list[Any],
+    inputs: list[Any],
+    held: Mapping[str, Tensor],
+    others: Iterable[Any] = (),
+) -> tuple[Any, ...]:
+    """Tell whose memory each output is in: None where it has memory of its own.
+
+    Args:
+        outputs: Tensors and other values.
+        inputs: Tensors and other values that the call was made with.
+        held: The tensors of the model by name.
+        others: Further tensors that the next call reads.
+    """
+    owners: dict[int, tuple[str, Any]] = {}
+    named = [("other", n, x) for n, x in enumerate(others)]
+    named += [("model", name, x) for name, x in held.items()]
+    named += [("input", n, x) for n, x in enumerate(inputs)]
+    for kind, name, x in named:
+        if _memory(x):
+            owners[_memory(x)] = kind, name
+    found: list[Any] = []
+    for n, x in enumerate(outputs):
+        owner = owners.setdefault(_memory(x), ("output", n)) if _memory(x) else ("output", n)
+        is_own = owner == ("output", n)
+        found.append(None if is_own else (owner, x.storage_offset(), strides_of(x)))
+    return tuple(found)
+
+
+def _memory(x: Any) -> int:
+    """The address of a tensor's memory; 0 if it has none."""
+    has_memory = isinstance(x, Tensor) and x.layout is torch.strided
+    return x.untyped_storage().data_ptr() if has_memory else 0
+
+
+def strides_of(x: Any) -> tuple[int, ...] | None:
+    """The strides of a tensor, 0 where there is nothing to step over; None of other values."""
+    if not isinstance(x, Tensor) or x.layout is not torch.strided:
+        return None
+    if not x.numel():
+        return (0,) * x.dim()
+    return tuple(s if n > 1 else 0 for s, n in zip(x.stride(), x.shape, strict=True))
 
 
 def device_of(model: nn.Module) -> torch.device:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import copy
+import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
+from itertools import chain
 from typing import Any, TypeVar
 
 import torch
@@ -21,11 +22,12 @@ from kernel_fusion.auto_convert.comparison import (
     validate_optimization,
 )
 from kernel_fusion.auto_convert.forward import Forward
-from kernel_fusion.auto_convert.graphs import Exported, NotExported, exported
+from kernel_fusion.auto_convert.graphs import REFUSALS, Exported, exported
 from kernel_fusion.auto_convert.inputs import Inputs, inputs_of
 from kernel_fusion.auto_convert.program import Execution, Program
 from kernel_fusion.auto_convert.rewrites import REWRITES
 from kernel_fusion.auto_convert.stats import ConversionStats
+from kernel_fusion.auto_convert.watched import OURS, NotExported, Trial, copied_model
 from utils.benchmark import interleave
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -96,13 +98,19 @@ class ModelConverter:
             device: Where the copy is put; by default where the model is.
 
         Raises:
-            ValueError: `input_shape` is of no known kind.
+            ValueError: `input_shape` is of no known kind, the model refuses it, or the model cannot
+                be copied.
         """
         stats = self.conversion_stats = ConversionStats()
         place = device_of(model) if device is None else torch.device(device)
-        with torch.inference_mode(False):  # of tensors made there nobody counts the changes
-            converted = copy.deepcopy(model)
-        converted.__dict__.pop("forward", None)  # of a conversion before
+        converted = copied_model(model)
+        refusal = _refusal(converted)
+        if refusal:
+            stats.skip("the whole model", refusal)
+            converted.__dict__["conversion_stats"] = stats
+            return converted
+        for name in OURS:  # of a conversion before
+            converted.__dict__.pop(name, None)
         converted = converted.to(place)
         inputs = inputs_of(converted, input_shape, place).as_declared(type(converted).forward)
         with torch.inference_mode(False), torch.no_grad(), evaluating(converted):
@@ -111,6 +119,9 @@ class ModelConverter:
             except NotExported as error:
                 stats.skip("torch.export", str(error))
                 converted = self._by_module(converted, inputs)
+            except REFUSALS as error:
+                name = type(model).__name__
+                raise ValueError(f"{name} refuses the example: {_first_line(error)}") from error
             else:
                 stats.found_by = "torch.export"
                 self._as_program(converted, source, inputs)
@@ -120,9 +131,15 @@ class ModelConverter:
     def _as_program(self, model: nn.Module, source: Exported, inputs: Inputs) -> None:
         """Give the model a forward that runs the fastest right program, if one is faster."""
         stats, device = self.conversion_stats, device_of(model)
-        given = [inputs, *(inputs.random(seed) for seed in SEEDS)]
+        given, expected = [inputs], [source.expected.value]
+        trial = Trial(model)
+        for each in map(inputs.random, SEEDS):
+            with contextlib.suppress(
+                NotExported, *REFUSALS
+            ):  # such as lengths that are not sorted any more
+                expected.append(trial.run(each).value)
+                given.append(each)
         with exact(device):
-            expected = [model(*each.args, **each.kwargs) for each in given]
             names = self._right_rewrites(source, given, expected)
         best = Execution()
         right = Program(source, names, best)
@@ -155,8 +172,9 @@ class ModelConverter:
         threshold = self.accuracy_threshold if self.validate_accuracy else math.inf
         forward = Forward(model, inputs.kind(), names, best, threshold, stats)
         right.forget()  # TF32 may be on in calls
-        forward.adopt(inputs, right)
+        forward.adopt(inputs, right, source.watched)
         model.__dict__["forward"] = forward
+        model.__dict__["__prepare_scriptable__"] = forward.scriptable
 
     def _right_program(
         self,
@@ -173,7 +191,12 @@ class ModelConverter:
         try:
             with exact(device_of(source.root)):
                 apart = self._apart(program, given, expected)
-        except (RuntimeError, ValueError, TypeError) as error:  # not had for these shapes
+        except (
+            RuntimeError,
+            ValueError,
+            TypeError,
+            NotExported,
+        ) as error:  # not had for these shapes
             self.conversion_stats.skip(str(execution), _first_line(error))
             return None
         program.forget()  # TF32 may be on in calls
@@ -210,7 +233,12 @@ class ModelConverter:
         """Why rewrites cannot be made; empty if they can."""
         try:
             apart = self._apart(Program(source, names, Execution()), given, expected)
-        except (RuntimeError, ValueError, TypeError) as error:  # as the operations refuse arguments
+        except (
+            RuntimeError,
+            ValueError,
+            TypeError,
+            NotExported,
+        ) as error:  # as the operations refuse arguments
             return _first_line(error)
         if apart > self.accuracy_threshold and self.validate_accuracy:
             return f"results differ by {apart:.1e} of the largest value"
@@ -222,25 +250,58 @@ class ModelConverter:
 
     def _by_module(self, model: Model, inputs: Inputs) -> Model:
         """A copy with neighbors replaced, if that is right and faster; else the model itself."""
-        stats, changed = self.conversion_stats, copy.deepcopy(model)
+        stats, changed = self.conversion_stats, copied_model(model)
         replaced = replace_neighbors(changed)
         if not replaced:
-            stats.skip("modules", "no neighbors in nn.Sequential that have a fused form")
             return model
-        found = validate_optimization(model, changed, inputs, self.timed_runs)
-        with exact(inputs.device), evaluating(changed):
-            given = [inputs, *(inputs.random(seed) for seed in SEEDS)]
-            pairs = [(changed(*x.args, **x.kwargs), model(*x.args, **x.kwargs)) for x in given]
-            apart = max(difference(*pair) for pair in pairs)
+        apart = self._apart_by_module(model, changed, inputs)
         if self.validate_accuracy and apart > self.accuracy_threshold:
             stats.skip("modules", f"results differ by {apart:.1e} of the largest value")
             return model
+        both = copied_model(model), copied_model(changed)  # whose state the calls may change
+        found = validate_optimization(*both, inputs.twin(), self.timed_runs)
         if found.speedup < 1 and not self.keep_slower:
             stats.skip("modules", f"not faster: {found.speedup:.2f}x")
             return model
         stats.found_by, stats.execution, stats.replaced = "modules", "fused modules", replaced
         stats.speedup_achieved, stats.max_difference = found.speedup, apart
         return changed
+
+    def _apart_by_module(self, model: nn.Module, changed: nn.Module, inputs: Inputs) -> float:
+        """The largest difference of results, where both draw the same random numbers."""
+        found: list[float] = []
+        for n, each in enumerate([inputs, *map(inputs.random, SEEDS)]):
+            results: list[Any] = []
+            for original in (model, changed):
+                run, given = copied_model(original), each.twin()
+                with _seeded(inputs.device), exact(inputs.device):
+                    try:
+                        results.append(run(*given.args, **given.kwargs))
+                    except REFUSALS:
+                        if n == 0:
+                            raise
+            if len(results) == 2:
+                found.append(difference(*results[::-1]))
+        return max(found)
+
+
+@contextlib.contextmanager
+def _seeded(device: torch.device) -> Generator[None]:
+    """Draw the same random numbers as another such context, and none of the caller's."""
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        torch.manual_seed(0)
+        yield
+
+
+def _refusal(model: nn.Module) -> str:
+    """Why a model cannot be converted at all; empty if it may be."""
+    if any(isinstance(each, torch.jit.ScriptModule) for each in model.modules()):
+        return "TorchScript computes it, or a part: convert the model before it is scripted"
+    if any(hasattr(each, "_orig_mod") for each in model.modules()):
+        return "torch.compile computes it, or a part: convert the model that was compiled"
+    if any(x.is_meta for x in chain(model.parameters(), model.buffers())):
+        return "its tensors have no values: they are on the meta device"
+    return ""
 
 
 def _first_line(error: Exception) -> str:

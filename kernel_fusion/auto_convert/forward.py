@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Sequence
+from types import CodeType
 from typing import Any
 
 import torch
 from torch import nn
+from torch.autograd import forward_ad
 
 from kernel_fusion.auto_convert.comparison import difference, exact
-from kernel_fusion.auto_convert.graphs import NotExported, exported
+from kernel_fusion.auto_convert.graphs import exported
 from kernel_fusion.auto_convert.inputs import Inputs
 from kernel_fusion.auto_convert.program import Execution, Program
 from kernel_fusion.auto_convert.stats import ConversionStats
-from kernel_fusion.auto_convert.weights import Weights
+from kernel_fusion.auto_convert.watched import MOVED, OURS, NotExported, Watched
+from utils.tf32 import convolutions_use_tf32, products_use_tf32
 
 MOST_PROGRAMS = 8  # kept; calls of further shapes run the model's own forward
 MOST_TOLD = 16  # of such calls are written down
@@ -24,8 +28,9 @@ class Forward:
     """Runs programs where no gradient is wanted, and the model's own forward where one is.
 
     A program serves one set of shapes; for others of the same kind a new one is made at the first
-    call, which takes seconds, and compared with the model's own result. Where weights were changed,
-    what follows from them is computed again.
+    call, which takes seconds, and compared with the model's own result. Programs read weights at
+    every call. Programs are made anew after tensors were exchanged or moved; after any other change
+    of the model its own forward runs, until the change is undone.
 
     Args:
         model: Whose forward this is.
@@ -50,17 +55,28 @@ class Forward:
         self._threshold, self._stats = threshold, stats
         self._told: set[str] = set()  # calls without a program that were written down
         self._programs: list[tuple[tuple[Any, ...], Program | None]] = []
-        self._watched = Weights(model)
-        self._weights: tuple[list[int], list[int]] | None = None
+        self._watched: Watched | None = None  # of the model that programs were made of
+        self._flags: tuple[bool, bool] | None = None
         self._lock = threading.RLock()
+
+    @property
+    def __code__(self) -> CodeType:
+        """The code of the model's own forward, whose arguments torch.export reads."""
+        return type(self._model).forward.__code__
+
+    def scriptable(self) -> nn.Module:
+        """A copy of the model with its own forward, which torch.jit.script takes instead."""
+        own = copy.copy(self._model)
+        for name in OURS:
+            own.__dict__.pop(name, None)
+        return own
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """As the model's own forward."""
         own = type(self._model).forward
         if _wants_gradient_or_is_traced():
             return own(self._model, *args, **kwargs)
-        weights = self._watched.look()
-        if weights is None:
+        if not self._is_unchanged():
             return own(self._model, *args, **kwargs)
         inputs = Inputs.of(args, kwargs)
         key = inputs.key()
@@ -70,25 +86,40 @@ class Forward:
             if Inputs.kind_of(key) != self._kind:
                 self._tell(inputs, "they are of another kind than the example of the conversion")
                 return own(self._model, *args, **kwargs)
-        if weights != self._weights:
-            self._follow(weights)
         program = self._program(key, inputs)
         return own(self._model, *args, **kwargs) if program is None else program(inputs)
 
-    def adopt(self, inputs: Inputs, program: Program) -> None:
+    def adopt(self, inputs: Inputs, program: Program, watched: Watched) -> None:
         """Take a program that was made and compared already; the model is in evaluation."""
-        self._weights = self._watched.look()
+        self._watched = watched
         self._programs = [(inputs.key(), program)]
 
-    def _follow(self, weights: tuple[list[int], list[int]]) -> None:
-        """Have programs read the weights as they are now."""
+    def _is_unchanged(self) -> bool:
+        """Whether programs compute what the model does now; write down why not."""
+        if self._watched is None:
+            if any(module.training for module in self._model.modules()):
+                return False
+            self._watched = Watched(self._model)
+        changed = self._watched.change()
+        if changed == MOVED:
+            with self._lock:
+                self._programs, self._watched, changed = [], Watched(self._model), None
+        if changed:
+            self._stats.suspend(changed)
+        elif changed is None:
+            self._stats.resume()
+            flags = products_use_tf32(), convolutions_use_tf32()
+            if flags != self._flags:
+                self._forget(flags)
+        return changed is None
+
+    def _forget(self, flags: tuple[bool, bool]) -> None:
+        """Have CUDA graphs captured again, with products of another precision."""
         with self._lock:
-            if self._weights is None or weights[0] != self._weights[0]:
-                self._programs = []  # other tensors, or moved ones
             for _, program in self._programs:
                 if program is not None:
                     program.forget()
-            self._weights = weights
+            self._flags = flags
 
     def _program(self, key: tuple[Any, ...], inputs: Inputs) -> Program | None:
         for other, program in self._programs:
@@ -112,16 +143,15 @@ class Forward:
     def _made(self, inputs: Inputs) -> Program | None:
         """A program for these inputs, if its result is the model's."""
         what = f"inputs of {inputs.described()}"
-        with AsItWas(self._model):
-            try:
+        try:
+            with AsItWas(self._model):
                 source = exported(self._model, inputs)
-            except NotExported as error:
-                self._stats.skip(what, str(error))
-                return None
-        program = Program(source, self._rewrites, self._execution)
-        with exact(inputs.device), torch.no_grad():
-            expected = type(self._model).forward(self._model, *inputs.args, **inputs.kwargs)
-            apart = difference(program(inputs), expected)
+            program = Program(source, self._rewrites, self._execution)
+            with exact(inputs.device), torch.no_grad():
+                apart = difference(program(inputs), source.expected.value)
+        except NotExported as error:
+            self._stats.skip(what, str(error))
+            return None
         program.forget()  # TF32 may be on in calls
         if apart > self._threshold:
             self._stats.skip(what, f"results differ by {apart:.1e} of the largest value")
@@ -131,14 +161,13 @@ class Forward:
     def __getstate__(self) -> dict[str, Any]:
         # Graphs are made again where the model is copied to or loaded.
         dropped: dict[str, Any] = {
-            "_programs": [], "_weights": None, "_watched": None, "_lock": None
+            "_programs": [], "_watched": None, "_lock": None
         }  # fmt: skip
         return self.__dict__ | dropped
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.RLock()
-        self._watched = Weights(self._model)
 
 
 class AsItWas:
@@ -161,9 +190,9 @@ def _wants_gradient_or_is_traced() -> bool:
         or torch.is_autocast_enabled("cpu")
         or torch.is_autocast_enabled("cuda")
         or torch.compiler.is_compiling()
+        or torch.jit.is_tracing()
+        or torch._C._len_torch_dispatch_stack() > 0
+        or torch._C._len_torch_function_stack() > 0
+        or torch._C._functorch.peek_interpreter_stack() is not None
+        or forward_ad._current_level >= 0
     )
-
-
-def has_hooks(module: Any) -> bool:
-    """Whether something wants to see the calls of a module."""
-    return bool(module._forward_hooks or module._forward_pre_hooks)

@@ -1,10 +1,11 @@
-"""A model's computation as a graph: exported, split into what follows from weights and the rest."""
+"""A model's computation as a graph: exported, split into constants and the rest."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -13,7 +14,9 @@ from torch._export.verifier import SpecViolationError
 from torch.fx.graph import CodeGen
 from torch.utils import _pytree as pytree
 
+from kernel_fusion.auto_convert.comparison import Outputs
 from kernel_fusion.auto_convert.inputs import Inputs
+from kernel_fusion.auto_convert.watched import NotExported, Trial, Watched
 from utils.tf32 import tf32_allowed
 
 aten: Any = torch.ops.aten
@@ -27,10 +30,6 @@ REFUSALS = (
 )  # fmt: skip
 
 
-class NotExported(Exception):
-    """A model cannot be a graph; the message says why."""
-
-
 @dataclass(frozen=True)
 class Exported:
     """A model as a graph of PyTorch's operations, for inputs of certain shapes.
@@ -38,20 +37,26 @@ class Exported:
     Attributes:
         root: Has the model's own parameters and buffers, not copies.
         graph: Flat inputs to flat outputs, without a write.
-        outputs: How the outputs are arranged.
+        arranged: How the outputs are arranged.
+        expected: The model's own result for the inputs that it was exported with.
+        watched: The state of the model that the graph was made of.
     """
 
     root: nn.Module
     graph: fx.Graph
-    outputs: pytree.TreeSpec
+    arranged: pytree.TreeSpec
+    expected: Outputs
+    watched: Watched
 
 
 def exported(model: nn.Module, inputs: Inputs) -> Exported:
-    """The model, in evaluation, as a graph.
+    """Export the model, in evaluation, as a graph.
 
     Raises:
-        NotExported: It computes what torch.export does not follow, or changes its own state.
+        NotExported: It computes what torch.export does not follow, draws random numbers, has hooks,
+            or writes to itself or its inputs.
     """
+    expected, watched = Trial(model).run(inputs), Watched(model)
     try:
         with (
             warnings.catch_warnings(),
@@ -61,8 +66,6 @@ def exported(model: nn.Module, inputs: Inputs) -> Exported:
         ):
             warnings.simplefilter("ignore")  # PyTorch's exporter warns of its own parts
             program: Any = torch.export.export(model, inputs.args, inputs.kwargs, strict=False)
-            if program.graph_signature.buffers_to_mutate:
-                raise NotExported("it writes into its buffers in evaluation")
             program = program.run_decompositions({})
             root = program.module()
     except REFUSALS as error:
@@ -81,7 +84,7 @@ def exported(model: nn.Module, inputs: Inputs) -> Exported:
     graph.set_codegen(CodeGen())
     spec = program.call_spec.out_spec
     assert spec is not None
-    return Exported(root, graph, spec)
+    return Exported(root, graph, spec, expected, watched)
 
 
 def copied(graph: fx.Graph) -> fx.Graph:
@@ -96,22 +99,25 @@ class Parts:
     """A graph in two parts.
 
     Attributes:
-        prepare: Without arguments: what follows from weights alone.
-        run: With that, and the inputs: the outputs.
+        prepare: Computes the constants, which follow from neither weights nor inputs.
+        run: Computes the outputs of the constants and the inputs; it reads weights at each call.
+        held: The tensors that it reads, by name.
     """
 
     prepare: Callable[[], tuple[Any, ...]]
     run: Callable[..., Sequence[Any]]
+    held: dict[str, Tensor]
 
 
 def split(root: nn.Module, graph: fx.Graph) -> Parts:
-    """Split a graph, so that what follows from weights is computed once."""
+    """Split a graph, so that constants are computed once.
+
+    Nothing that follows from weights is a constant: not every write to a weight can be noticed.
+    """
     fixed: set[fx.Node] = set()
     for node in graph.nodes:
-        if node.op == "get_attr" or (
-            node.op == "call_function" and fixed.issuperset(node.all_input_nodes)
-            and not _is_random(node.target)
-        ):  # fmt: skip
+        is_of_constants = fixed.issuperset(node.all_input_nodes)
+        if node.op == "call_function" and is_of_constants and not _is_random(node.target):
             fixed.add(node)
     frontier = [node for node in graph.nodes if node in fixed and not fixed.issuperset(node.users)]
     prepare, run = fx.Graph(), fx.Graph()
@@ -125,7 +131,9 @@ def split(root: nn.Module, graph: fx.Graph) -> Parts:
     prepare.output(tuple(first[node] for node in frontier))
     for part in (prepare, run):
         part.eliminate_dead_code()
-    return Parts(fx.GraphModule(root, prepare), fx.GraphModule(nn.Module(), run))
+    names = [str(node.target) for node in run.nodes if node.op == "get_attr"]
+    tensors = {name: attrgetter(name)(root) for name in names}
+    return Parts(fx.GraphModule(root, prepare), fx.GraphModule(root, run), tensors)
 
 
 def _is_random(target: Any) -> bool:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, cast
 
 import torch
@@ -52,12 +54,12 @@ class Inputs:
         return pytree.tree_flatten((self.args, self.kwargs))
 
     def key(self) -> tuple[Any, ...]:
-        """Equal for calls that one program serves: structure, shapes, dtypes, devices, values."""
+        """Equal for calls that one program serves: structure, layouts, dtypes, devices, values."""
         leaves, spec = self.flat()
         is_flat = spec.num_leaves == len(self.args) + len(self.kwargs)
         structure = (len(self.args), *self.kwargs) if is_flat else str(spec)
         return structure, tuple(
-            (x.shape, x.dtype, x.device) if isinstance(x, Tensor) else (x.__class__.__name__, x)
+            (x.shape, _stride(x), x.dtype, x.device) if isinstance(x, Tensor) else _value(x)
             for x in leaves
         )
 
@@ -69,7 +71,25 @@ class Inputs:
     def kind_of(key: tuple[Any, ...]) -> tuple[Any, ...]:
         """The kind of inputs that have this key."""
         structure, leaves = key
-        return structure, tuple((len(x[0]), *x[1:]) if len(x) == 3 else x for x in leaves)
+        return structure, tuple((len(x[0]), *x[2:]) if len(x) == 4 else x for x in leaves)
+
+    def twin(self) -> Inputs:
+        """The same values in other memory, which tensors share and lay out as these do."""
+        memories: dict[int, Any] = {}
+
+        def copied(x: Any) -> Any:
+            if not isinstance(x, Tensor):
+                return x
+            if x.layout is not torch.strided:
+                return x.detach().clone()
+            memory = x.untyped_storage()
+            if memory.data_ptr() not in memories:
+                memories[memory.data_ptr()] = memory.clone()
+            new = torch.empty(0, dtype=x.dtype, device=x.device)
+            place = x.storage_offset(), x.size(), x.stride()
+            return new.set_(memories[memory.data_ptr()], *place)
+
+        return Inputs(*pytree.tree_map(copied, (self.args, self.kwargs)))
 
     @property
     def device(self) -> torch.device:
@@ -84,14 +104,17 @@ class Inputs:
         return ", ".join(f"{str(x.dtype)[6:]} {list(x.shape)}" for x in tensors) or "no tensors"
 
     def random(self, seed: int) -> Inputs:
-        """Others of the same structure: floating numbers are normal, integers in another order."""
+        """Others of the same structure, with values between the least and the largest of these.
+
+        Integers are in another order. So a number that indexes a table still does.
+        """
         generator = torch.Generator().manual_seed(seed)
 
         def changed(x: Any) -> Any:
             if not isinstance(x, Tensor):
                 return x
             if x.is_floating_point():
-                return torch.randn(x.shape, generator=generator).to(x)
+                return _between(x, torch.rand(x.shape, generator=generator))
             if x.dtype != torch.int64 or x.numel() < 2:
                 return x  # a mask means what it is
             order = torch.randperm(x.numel(), generator=generator).to(x.device)
@@ -105,6 +128,29 @@ _BY_NAME = {
     inspect.Parameter.KEYWORD_ONLY,
     inspect.Parameter.VAR_KEYWORD,
 }
+
+
+# Values that nobody can write to.
+PLAIN = (int, bool, str, bytes, type(None), torch.dtype, torch.device, torch.Size, Enum)
+
+
+def _stride(x: Tensor) -> Any:
+    return x.stride() if x.layout is torch.strided else x.layout
+
+
+def _value(x: Any) -> tuple[Any, ...]:
+    """Equal for the same plain value; an object that may change has no equal."""
+    if isinstance(x, float | complex):
+        return x.__class__, repr(x)  # -0.0 is not 0.0, and NaN is NaN
+    return (x.__class__, x) if isinstance(x, PLAIN) else (x.__class__, object())
+
+
+def _between(x: Tensor, share: Tensor) -> Tensor:
+    """Numbers at these shares of the way from the least to the largest of x, where that is one."""
+    least, largest = (float(f(x)) for f in (torch.min, torch.max)) if x.numel() else (0.0, 0.0)
+    if not math.isfinite(largest - least) or least == largest:
+        least, largest = -2.0, 2.0
+    return (share.double() * (largest - least) + least).to(x)
 
 
 def _is_default(value: Any, default: Any) -> bool:
@@ -157,7 +203,7 @@ def _is_shape(given: Any) -> bool:
     return (
         isinstance(given, tuple | list)
         and len(cast("Sequence[Any]", given)) > 0
-        and all(type(n) is int and n > 0 for n in cast("Sequence[Any]", given))
+        and all(type(n) is int and n >= 0 for n in cast("Sequence[Any]", given))
     )
 
 

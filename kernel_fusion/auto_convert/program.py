@@ -12,10 +12,12 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
+from kernel_fusion.auto_convert.comparison import sharing, strides_of
 from kernel_fusion.auto_convert.graphs import Exported, copied, split
 from kernel_fusion.auto_convert.inputs import Inputs
 from kernel_fusion.auto_convert.rewrites import REWRITES
 from kernel_fusion.auto_convert.split_products import CHANGES
+from kernel_fusion.auto_convert.watched import NotExported
 from kernels.driver.capture_stream import CaptureStream
 from utils.cuda_streams import waiting_refused
 
@@ -78,21 +80,26 @@ class Program:
         }
         graph.lint()
         self._parts = split(source.root, graph)
-        self._outputs, self._execution = source.outputs, execution
+        self._source, self._execution = source, execution
         self._fixed: tuple[Any, ...] | None = None
+        self._apart: list[int] | None = None  # outputs that are copied into memory of their own
         self._captured: _Captured | None = None
         self._lock = threading.Lock()
 
     def forget(self) -> None:
-        """Compute what follows from weights again at the next call."""
-        self._fixed = self._captured = None
+        """Capture the CUDA graph again at the next call."""
+        self._captured = None
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """As the model's forward."""
         return self(Inputs.of(args, kwargs))
 
     def __call__(self, inputs: Inputs) -> Any:
-        """The outputs, arranged as the model's."""
+        """Compute the outputs, arranged and in memory as the model's.
+
+        Raises:
+            NotExported: Outputs share other memory than the model's do.
+        """
         leaves, _ = inputs.flat()
         fixed = self._fixed
         if fixed is None:
@@ -105,7 +112,38 @@ class Program:
                 found = self._captured(leaves)
         else:
             found = self._parts.run(*fixed, *leaves)
-        return pytree.tree_unflatten(found, self._outputs)
+        found, strides = list(found), self._source.expected.strides
+        if self._apart is None:
+            self._apart = self._not_apart(found, leaves)
+        for n in self._apart:
+            found[n] = _laid_out(found[n], strides[n])
+        return pytree.tree_unflatten(found, self._source.arranged)
+
+    def _not_apart(self, found: list[Any], leaves: list[Any]) -> list[int]:
+        """Find outputs that need memory of their own, or other strides, to be as the model's."""
+        expected = self._source.expected
+        others = [*(self._fixed or ()), *self._parts.held.values()]
+        now = sharing(found, leaves, self._source.watched.tensors, others)
+        strides = tuple(map(strides_of, found))
+        copies = [
+            n for n, right in enumerate(expected.shared)
+            if right is None and (now[n] is not None or strides[n] != expected.strides[n])
+        ]  # fmt: skip
+        for n, right in enumerate(expected.shared):
+            if right is not None and (
+                now[n] != right or right[0] in [("output", c) for c in copies]
+            ):
+                raise NotExported("its results share other memory than those of the program")
+        return copies
+
+
+def _laid_out(x: Tensor, strides: Sequence[int]) -> Tensor:
+    """A copy of x with these strides; where they are 0, the elements stay one."""
+    whole = [s if n > 1 else 1 for s, n in zip(strides, x.shape, strict=True)]
+    new = torch.empty_strided(x.shape, whole, dtype=x.dtype, device=x.device)
+    each = tuple(slice(None) if s else slice(0, 1) for s in whole)
+    new[each].copy_(x[each])
+    return new
 
 
 class _Captured:

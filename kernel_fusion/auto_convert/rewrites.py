@@ -78,7 +78,10 @@ def bias_of(node: Node) -> Any:
 
 
 def conv_bn(graph: fx.Graph) -> int:
-    """Batch norms become part of the convolutions whose results they alone read."""
+    """Batch norms become part of the convolutions whose results they alone read.
+
+    The norm stays where the weights are more than the results.
+    """
     count = 0
     for node in list(graph.nodes):
         norm = only_user(node) if node.target in CONVOLUTIONS else None
@@ -87,6 +90,8 @@ def conv_bn(graph: fx.Graph) -> int:
         result = only_user(norm)
         if result is None or result.target != operator.getitem or result.args[1] != 0:
             continue
+        if math.prod(shape_of(node.args[1]) or ()) > math.prod(shape_of(node) or ()):
+            continue  # weights are folded at every call, which would cost more than the norm
         weight, bias, mean, var, _momentum, eps = norm.args[1:]
         with graph.inserting_before(result):
             pair = graph.call_function(

@@ -24,6 +24,8 @@ class Skipped:
 class ConversionStats(Mapping[str, Any]):
     """The outcome of a conversion, by attribute or by key: `stats["total_replaced"]`.
 
+    While a converted model runs as the original, since it was changed, the figures say so.
+
     Attributes:
         replaced: By kind of replacement, how many were made.
         skipped: What was not replaced, with a reason each.
@@ -41,6 +43,8 @@ class ConversionStats(Mapping[str, Any]):
     found_by: str = ""
     execution: str = "as the original"
     times_ms: dict[str, float] = field(default_factory=dict[str, float])
+
+    _suspended: dict[str, Any] = field(default_factory=dict[str, Any], init=False, repr=False)
 
     @property
     def linear_relu_replaced(self) -> int:
@@ -65,6 +69,23 @@ class ConversionStats(Mapping[str, Any]):
     def skip(self, what: str, reason: str) -> None:
         """Add to what was not replaced."""
         self.skipped.append(Skipped(what, reason))
+
+    def suspend(self, reason: str) -> None:
+        """Put aside the figures of the program, since the original runs."""
+        if not self._suspended:
+            self._suspended = {name: getattr(self, name) for name in _OF_PROGRAM}
+            self.replaced, self.execution, self.speedup_achieved = {}, "as the original", 1.0
+            self.max_difference = 0.0
+            told = Skipped("the whole model", f"it runs as the original: {reason}")
+            if told not in self.skipped:
+                self.skipped.append(told)
+
+    def resume(self) -> None:
+        """Take the figures of the program back, since it runs again."""
+        if self._suspended:
+            for name, value in self._suspended.items():
+                setattr(self, name, value)
+            self._suspended = {}
 
     def __getitem__(self, name: str) -> Any:
         if name.endswith("_replaced") and name.removesuffix("_replaced") in self.replaced:
@@ -91,6 +112,7 @@ class ConversionStats(Mapping[str, Any]):
         return "\n".join(lines)
 
 
+_OF_PROGRAM = ("replaced", "execution", "speedup_achieved", "max_difference")
 _NAMES = (
     "linear_relu_replaced",
     "conv_bn_relu_replaced",

@@ -5,16 +5,17 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 TESTS = "tests/kernel_fusion/auto_convert/test_conversion.py"
+CHANGING = "tests/kernel_fusion/auto_convert/test_changing.py"
 COMPOSED = "tests/kernels/ops/library/test_composed.py"
 HERE = "kernel_fusion/auto_convert"
 
 MUTANTS = (
     Mutant(
-        "a converted model keeps folded weights when it loads others",
-        f"{HERE}/forward.py",
-        "                    program.forget()\n            self._weights",
-        "                    pass\n            self._weights",
-        (f"{TESTS}::test_weights_are_loaded_both_ways",),
+        "a converted model keeps folded weights when others are written",
+        f"{HERE}/graphs.py",
+        'if node.op == "call_function" and is_of_constants',
+        'if node.op != "placeholder" and is_of_constants',
+        (f"{CHANGING}::test_merged_layers_read_weights_that_no_version_counts",),
     ),
     Mutant(
         "a converted model runs its program where a gradient is wanted",
@@ -39,9 +40,9 @@ MUTANTS = (
     ),
     Mutant(
         "a converted model runs past the hooks of its layers",
-        f"{HERE}/weights.py",
-        "if any(map(_hooks, inside)) or any(map(_pre_hooks, inside)):",
-        "if any(map(_pre_hooks, inside)):",
+        f"{HERE}/watched.py",
+        "unread = UNREAD | OURS | HOOKS if value is model else UNREAD",
+        "unread = UNREAD | OURS | HOOKS",
         (f"{TESTS}::test_gradients_and_hooks_are_those_of_the_original",),
     ),
     Mutant(
@@ -60,10 +61,34 @@ MUTANTS = (
     ),
     Mutant(
         "a converted model runs the program of a layer that was exchanged",
-        f"{HERE}/weights.py",
-        "if here is None or _ids(here.children) != here.ids:",
-        "if here is None:",
+        f"{HERE}/watched.py",
+        "            and all(map(is_, self._values(), self._kept))\n",
+        "",
         (f"{TESTS}::test_a_layer_that_is_exchanged_is_used",),
+    ),
+    Mutant(
+        "a result is memory that the next call reads",
+        f"{HERE}/program.py",
+        "if right is None and (now[n] is not None or",
+        "if right is None and (False or",
+        (f"{CHANGING}::test_an_output_has_memory_of_its_own_where_the_original_s_has",),
+    ),
+    Mutant(
+        "a forward that changes the model is converted",
+        f"{HERE}/watched.py",
+        "        if changed is not None:\n            raise NotExported(",
+        "        if False:\n            raise NotExported(",
+        (
+            f"{CHANGING}::test_a_forward_that_does_more_than_compute_is_not_exported_nor_called_on_the_copy",
+        ),
+    ),
+    Mutant(
+        "neighbors that compute another result together are kept",
+        f"{HERE}/converter.py",
+        "        if self.validate_accuracy and apart > self.accuracy_threshold:\n"
+        '            stats.skip("modules"',
+        '        if False:\n            stats.skip("modules"',
+        (f"{CHANGING}::test_layers_that_compute_another_result_together_are_left_alone",),
     ),
     Mutant(
         "a model is not exported where flags of TF32 are mixed",
