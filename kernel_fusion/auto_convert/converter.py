@@ -27,7 +27,7 @@ from kernel_fusion.auto_convert.inputs import Inputs, inputs_of
 from kernel_fusion.auto_convert.program import Execution, Program
 from kernel_fusion.auto_convert.rewrites import REWRITES
 from kernel_fusion.auto_convert.stats import ConversionStats
-from kernel_fusion.auto_convert.watched import OURS, NotExported, Trial, copied_model
+from kernel_fusion.auto_convert.watched import OURS, NotExported, Trial, copied_model, forked
 from utils.benchmark import interleave
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -112,7 +112,9 @@ class ModelConverter:
         for name in OURS:  # of a conversion before
             converted.__dict__.pop(name, None)
         converted = converted.to(place)
-        inputs = inputs_of(converted, input_shape, place).as_declared(type(converted).forward)
+        inputs = inputs_of(converted, input_shape, place).as_declared(
+            type(converted).forward  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+        )
         with torch.inference_mode(False), torch.no_grad(), evaluating(converted):
             try:
                 source = exported(converted, inputs)
@@ -288,8 +290,8 @@ class ModelConverter:
 @contextlib.contextmanager
 def _seeded(device: torch.device) -> Generator[None]:
     """Draw the same random numbers as another such context, and none of the caller's."""
-    with torch.random.fork_rng([device] if device.type == "cuda" else []):
-        torch.manual_seed(0)
+    with forked(device):
+        torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]
         yield
 
 

@@ -20,6 +20,8 @@ from kernel_fusion.auto_convert.stats import ConversionStats
 from kernel_fusion.auto_convert.watched import MOVED, OURS, NotExported, Watched
 from utils.tf32 import convolutions_use_tf32, products_use_tf32
 
+_torch: Any = torch._C  # pyright: ignore[reportPrivateUsage]
+_forward_mode: Any = forward_ad  # PyTorch has the level of dual tensors there, -1 outside of one
 MOST_PROGRAMS = 8  # kept; calls of further shapes run the model's own forward
 MOST_TOLD = 16  # of such calls are written down
 
@@ -190,9 +192,9 @@ def _wants_gradient_or_is_traced() -> bool:
         or torch.is_autocast_enabled("cpu")
         or torch.is_autocast_enabled("cuda")
         or torch.compiler.is_compiling()
-        or torch.jit.is_tracing()
-        or torch._C._len_torch_dispatch_stack() > 0
-        or torch._C._len_torch_function_stack() > 0
-        or torch._C._functorch.peek_interpreter_stack() is not None
-        or forward_ad._current_level >= 0
+        or _torch._get_tracing_state() is not None
+        or _torch._len_torch_dispatch_stack() > 0
+        or _torch._len_torch_function_stack() > 0
+        or _torch._functorch.peek_interpreter_stack() is not None
+        or _forward_mode._current_level >= 0
     )

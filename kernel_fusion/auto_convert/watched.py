@@ -10,7 +10,7 @@ import copy
 import random
 import types
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from enum import Enum
 from itertools import chain
 from operator import attrgetter, is_
@@ -36,8 +36,9 @@ UNREAD = {
 }  # fmt: skip
 INNER = {"_modules", "_parameters", "_buffers"}  # whose keys are attributes of the module
 HOOKS = {"_forward_hooks", "_forward_pre_hooks"}
+_of_all_modules: Any = global_hooks
 GLOBAL_HOOKS: tuple[dict[int, Any], ...] = (
-    global_hooks._global_forward_hooks, global_hooks._global_forward_pre_hooks,
+    _of_all_modules._global_forward_hooks, _of_all_modules._global_forward_pre_hooks,
 )  # fmt: skip
 # Attributes of the model itself that a conversion sets.
 OURS = {"forward", "conversion_stats", "__prepare_scriptable__"}
@@ -168,10 +169,12 @@ class Watched:
             if isinstance(value, Tensor):
                 self.tensors[name] = value
             elif isinstance(value, np.ndarray):
-                self._arrays.append((name, value, value.tobytes()))
+                array = cast("np.ndarray[Any, Any]", value)
+                self._arrays.append((name, array, array.tobytes()))
             elif isinstance(value, LISTS):
-                self._lists.append((name, value))
-                waiting.extend((f"{name}[{n}]", each) for n, each in enumerate(value))
+                items = cast("Collection[Any]", value)
+                self._lists.append((name, items))
+                waiting.extend((f"{name}[{n}]", each) for n, each in enumerate(items))
             elif isinstance(value, dict) or hasattr(value, "__dict__"):
                 found = cast("dict[Any, Any]", value if isinstance(value, dict) else vars(value))
                 self._dicts.append((name, found))
@@ -205,7 +208,8 @@ def _equal(old: Any, new: Any) -> bool:
     if isinstance(old, tuple):
         both = cast("tuple[Any, ...]", old), cast("tuple[Any, ...]", new)
         return len(both[0]) == len(both[1]) and all(map(_equal, *both))
-    return isinstance(old, PLAIN) and repr(old) == repr(new)  # 0.0 and -0.0 are not
+    is_plain = isinstance(old, PLAIN)
+    return is_plain and repr(cast("object", old)) == repr(new)  # 0.0 and -0.0 are not
 
 
 class Trial:
@@ -232,7 +236,7 @@ class Trial:
             raise NotExported(f"hooks of {hooked} want to see calls")
         given, untouched = inputs.twin(), inputs.twin()
         device = device_of(self._copy)
-        with torch.random.fork_rng([device] if device.type == "cuda" else []), exact(device):
+        with forked(device), exact(device):
             states = _random_states(device)
             result = self._copy(*given.args, **given.kwargs)
             is_random = _random_states(device) != states
@@ -269,10 +273,18 @@ def copied_model(model: nn.Module) -> Any:
         raise ValueError(f"{type(model).__name__} cannot be copied: {error}") from error
 
 
+def forked(device: torch.device) -> Any:
+    """Return a context that gives PyTorch's random numbers back as they were."""
+    devices = [device] if device.type == "cuda" else []
+    return torch.random.fork_rng(devices)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+
 def _random_states(device: torch.device) -> list[Any]:
-    _, words, *rest = np.random.get_state()
-    states: list[Any] = [torch.get_rng_state().tolist(), random.getstate(), words.tolist(), rest]
-    return states + ([torch.cuda.get_rng_state(device).tolist()] if device.type == "cuda" else [])
+    _, words, *rest = cast("tuple[Any, ...]", np.random.get_state())
+    torchs = [torch.get_rng_state()]
+    if device.type == "cuda":
+        torchs.append(torch.cuda.get_rng_state(device))
+    return [*(bytes(x.numpy()) for x in torchs), random.getstate(), words.tobytes(), rest]
 
 
 def _same(x: Any, y: Any) -> bool:

@@ -35,14 +35,15 @@ def trained(optimizer: Any, clip: Any, rank: int, **options: Any) -> list[Tensor
         norms.append(norm.full_tensor() if hasattr(norm, "full_tensor") else norm)
         steps.step()
     kept = [each for state in steps.state.values() for each in state.values() if each.dim()]
-    return [*norms, *(x.full_tensor() for x in (*model.parameters(), *kept))]
+    whole: list[Any] = [*model.parameters(), *kept]
+    return [*norms, *(x.full_tensor() for x in whole)]
 
 
 def check_partial_gradients(mesh: Any) -> None:
     """A gradient whose parts are terms of a sum is summed for the step and for the norm."""
     from torch.distributed.tensor import DTensor, Partial, Shard, distribute_tensor
 
-    x = nn.Parameter(distribute_tensor(torch.zeros(6), mesh, [Shard(0)]))
+    x: Any = nn.Parameter(distribute_tensor(torch.zeros(6), mesh, [Shard(0)]))
     x.grad = DTensor.from_local(torch.arange(6.0), mesh, [Partial()])
     whole = PROCESSES * torch.arange(6.0)
     torch.testing.assert_close(kf.optim.clip_grad_norm([x], 1e9), whole.norm())
@@ -66,7 +67,7 @@ def check_norms(mesh: Any) -> None:
 
 
 def check_in_process(rank: int, folder: str) -> None:
-    import torch.distributed as dist
+    dist: Any = torch.distributed
     from torch.distributed.device_mesh import init_device_mesh
 
     store = dist.FileStore(str(Path(folder, "store")), PROCESSES)
@@ -89,4 +90,5 @@ def check_in_process(rank: int, folder: str) -> None:
 @pytest.mark.slow
 def test_steps_and_norms_of_sharded_parameters_are_pytorchs(tmp_path):
     kf.prepare(["adam_step"])
-    mp.spawn(check_in_process, (str(tmp_path),), PROCESSES)
+    spawn: Any = mp.spawn  # pyright: ignore[reportPrivateImportUsage]
+    spawn(check_in_process, (str(tmp_path),), PROCESSES)

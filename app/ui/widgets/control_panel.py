@@ -462,11 +462,13 @@ class ControlPanel(QScrollArea):
 
     def _lay_out_now(self) -> None:
         """Give what was just shown its place."""
-        for part in (self.advanced, self.widget()):
+        whole = self.widget()
+        assert whole is not None
+        for part in (self.advanced, whole):
             layout = part.layout()
             assert layout is not None
             layout.activate()
-        self.widget().resize(self.widget().width(), self.widget().sizeHint().height())
+        whole.resize(whole.width(), whole.sizeHint().height())
 
     # Sources
 

@@ -35,7 +35,8 @@ def _attend(
     plain = mask is None and v.shape == k.shape and factor > 0
     size, length = q.shape[-1], q.shape[-2]
     if faster_reason(q.device, q.dtype, size, length, causal=causal, plain=plain, gradients=wanted):
-        whole = None if mask is None else torch.atleast_2d(mask)  # PyTorch reads two dimensions
+        # PyTorch reads two dimensions.
+        whole = mask if mask is None or mask.dim() > 1 else mask.reshape(1, -1)
         return F.scaled_dot_product_attention(q, k, v, whole, 0.0, causal, scale=factor)
     return fused_attention(q, k, v, None, factor, causal)[0]
 

@@ -71,10 +71,11 @@ def test_strangers_displace_each_other_and_nobody_with_the_token(
         for half in halves:
             half.sendall(HALF)
         assert _rest(halves[0]) == b""  # the oldest made room
-        (kept,) = client._transport._pool.connections
+        pool = vars(client._transport)["_pool"]
+        (kept,) = pool.connections
         assert kept.is_idle()
         assert client.get("/api/styles").status_code == 200
-        assert client._transport._pool.connections == [kept]
+        assert pool.connections == [kept]
         assert httpx.get(client.base_url.join("/api/health"), trust_env=False).status_code == 200
 
 
@@ -96,7 +97,7 @@ def test_nothing_is_read_behind_the_answer_413(start: Start, paper: PaperPainter
 
 def test_requests_pass_beside_half_open_connections(start: Start, paper: PaperPainter):
     client = start(paper, per_minute=10_000)
-    with crowd_of_halves(client.base_url.host, client.base_url.port, 40):
+    with crowd_of_halves(client.base_url.host, client.base_url.port or 80, 40):
         told = requests_beside(str(client.base_url), TOKEN, requests=200, parallel=5)
     assert told.lost == 0
 

@@ -206,7 +206,7 @@ def test_a_model_that_is_no_plain_module_is_copied_with_a_reason(x):
 
 def test_an_example_that_the_model_refuses_is_an_error_and_random_inputs_are_left_out(x):
     class Looking(Layers):
-        def forward(self, x: Tensor, at: Tensor) -> Tensor:
+        def forward(self, x: Tensor, at: Tensor) -> Tensor:  # pyright: ignore
             return self.net(x + F.embedding(at.long(), torch.ones(10, 4)))
 
     _, stats = converted_of(Looking(), (x, torch.tensor([1.0, 5.0, 9.0])))
@@ -224,12 +224,13 @@ def test_a_converted_model_is_exported_traced_and_scripted_as_the_original(x):
         expected = Layers.forward(converted, x)
         assert torch.equal(torch.export.export(converted, (x,)).module()(x), expected)
         assert torch.equal(torch.jit.trace(converted, x)(x), expected)
-        assert torch.equal(torch.jit.script(converted.net)(x), expected)
+        scripted: Any = torch.jit.script(converted.net)
+        assert torch.equal(scripted(x), expected)
         assert torch.equal(torch.vmap(converted)(x[None])[0], expected)
 
 
 def test_layers_that_are_computed_together_are_those_of_the_moment():
-    model = shaken(Branching())
+    model: Any = shaken(Branching())
     converted, stats = converted_of(model, IMAGE)
     assert stats.found_by == "modules"
     given, seen = torch.randn(IMAGE), list[Any]()

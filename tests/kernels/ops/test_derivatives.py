@@ -54,7 +54,10 @@ class Case:
             and owner not in (*op.derived, *BUFFERS)
         ]
         generator = torch.Generator().manual_seed(0)
-        self.inputs: Tensors = tuple(self._tensors[at].detach().clone() for at in self._places)
+        self.inputs: Tensors = tuple(
+            self._tensors[at].detach().clone()  # pyright: ignore[reportOptionalMemberAccess]
+            for at in self._places
+        )
         self.directions: Tensors = tuple(
             torch.randn(x.shape, generator=generator, dtype=x.dtype) for x in self.inputs
         )
@@ -98,7 +101,8 @@ def backward(total: Scalar, case: Case) -> Tensors:
 def double_backward(total: Scalar, case: Case) -> Tensors:
     inputs = leaves(case)
     first = torch.autograd.grad(total(*inputs), inputs, create_graph=True, materialize_grads=True)
-    slope = sum((g * d).sum() for g, d in zip(first, case.directions, strict=True))
+    slopes = [(g * d).sum() for g, d in zip(first, case.directions, strict=True)]
+    slope = torch.stack(slopes).sum()
     return torch.autograd.grad(slope, inputs, materialize_grads=True)
 
 
@@ -209,8 +213,10 @@ def test_every_transform_has_the_derivatives_of_the_reference_or_says_what_is_mi
 @pytest.mark.parametrize("op", WRITING, ids=lambda op: op.name)
 def test_an_operation_that_writes_refuses_transforms_by_name(op):
     packing, tensors = packed(next(iter(op.samples())))
-    places = [at for at, x in enumerate(tensors) if x is not None and x.is_floating_point()]
-    given = tuple(tensors[at].clone() for at in places)
+    floating = {
+        at: x.clone() for at, x in enumerate(tensors) if x is not None and x.is_floating_point()
+    }
+    places, given = list(floating), tuple(floating.values())
 
     def first(*written: Tensor) -> Tensor:
         replaced = dict(zip(places, written, strict=True))

@@ -52,7 +52,7 @@ def test_an_argument_of_another_type_is_named_with_the_operation(name):
 
 def test_numpy_is_no_tensor():
     with pytest.raises(TypeError, match=r"^add_relu: y is of type ndarray; expected Tensor"):
-        kf.ops.add_relu(torch.zeros(3), torch.zeros(3).numpy())
+        kf.ops.add_relu(torch.zeros(3), torch.zeros(3).numpy())  # pyright: ignore[reportArgumentType]
 
 
 def test_an_alias_is_a_name_of_the_same_row(row):

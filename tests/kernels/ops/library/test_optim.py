@@ -367,9 +367,10 @@ def test_parameters_may_become_float64_between_steps(ours, theirs, options):
 def test_arguments_that_choose_the_way_of_a_step_are_taken_and_change_nothing():
     x = torch.nn.Parameter(torch.ones(3))
     x.grad = torch.ones(3)
-    for options in ({"foreach": True}, {"fused": True}, {"fused": False}, {"capturable": True}):
+    ways: list[dict[str, Any]] = [{"foreach": True}, {"fused": True}, {"capturable": True}]
+    for options in (*ways, {"fused": False}):
         x.data.fill_(1.0)
-        kf.optim.FusedAdamW([x], lr=0.1, weight_decay=0.0, **options).step()
+        kf.optim.FusedAdamW([x], lr=0.1, weight_decay=0.0, **options).step()  # pyright: ignore
         torch.testing.assert_close(x.detach(), torch.full((3,), 0.9))
     for optimizer in (kf.optim.FusedAdam, kf.optim.FusedAdamW, kf.optim.FusedSGD):
         with pytest.raises(ValueError, match="differentiable is True; expected False"):
