@@ -10,9 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageCms
 
+from utils.images.meaning import meaning_of
 from utils.images.opening import MALFORMED
+from utils.images.profiles import ColorProfile, GrayProfile, color_profile, gray_profile
 
 D = TypeVar("D", bound=np.uint8 | np.uint16)
+ROWS = 256  # that are converted at once
+_CONVERTED = ("CMYK", "LAB", "YCbCr", "HSV")  # modes that become sRGB at once
 BAND = 1_000_000  # pixels per call of Pillow, which takes a few milliseconds
 # By EXIF orientation: whether to transpose rows and columns, and then which axes to flip.
 _UPRIGHT: Mapping[int, tuple[bool, tuple[int, ...]]] = {
@@ -32,18 +36,24 @@ def to_rgb(image: Image.Image, *, convert: bool = True) -> NDArray[np.uint8]:
 
     Args:
         image: Of any mode. 16-bit and float pictures are scaled to 0-255.
-        convert: Whether to apply the color profile; otherwise RGB stays in its colors.
+        convert: Whether to apply the color profile; otherwise RGB and gray stay in their colors.
 
     Returns:
         [H, W, 3] uint8.
     """
-    if image.mode in ("I", "F") or image.mode.startswith("I;16"):
-        gray = _eight_bits(_array(image))
-        return np.repeat(gray[..., None], 3, axis=2)
-    profile = image.info.get("icc_profile") if convert else None
-    if image.has_transparency_data:
-        image = _in_bands(image, _on_paper)
-    return _array(_in_srgb(image, profile)).astype(np.uint8, copy=False)
+    profile = profile_of(image) if convert else None
+    if image.mode.startswith("I;16"):
+        deep, clear = deep_gray(image)
+        deep = deep if clear is None else over_white(deep, clear)
+        stored = eight_bits(np.repeat(deep, 3, axis=2))
+    elif image.mode in ("I", "F"):
+        return np.repeat(_scaled(_array(image))[..., None], 3, axis=2)
+    else:
+        image = _divided(image)
+        if image.has_transparency_data:
+            image = _in_bands(image, _on_paper)
+        stored = _array(_to_srgb_model(image)).astype(np.uint8, copy=False)
+    return stored if profile is None else profile.to_srgb(stored)
 
 
 def alpha_of(image: Image.Image) -> NDArray[np.uint8] | None:
@@ -52,27 +62,63 @@ def alpha_of(image: Image.Image) -> NDArray[np.uint8] | None:
     Returns:
         [H, W] uint8; None if every pixel is opaque.
     """
-    if not image.has_transparency_data or image.mode.startswith("I"):
+    image = _divided(image)
+    if image.mode.startswith("I;16"):
+        _, clear = deep_gray(image)
+        alpha = None if clear is None else eight_bits(clear)
+    elif not image.has_transparency_data or image.mode.startswith("I"):
         return None
-    bands = (image.crop(box).convert("RGBA").getchannel("A") for box in bands_of(image))
-    alpha = np.concatenate([np.asarray(band) for band in bands])
-    return None if alpha.min() == 255 else alpha
+    else:
+        bands = (image.crop(box).convert("RGBA").getchannel("A") for box in bands_of(image))
+        alpha = np.concatenate([np.asarray(band) for band in bands])
+    return None if alpha is None or alpha.min() == 255 else alpha
 
 
-def bits_per_channel(image: Image.Image) -> int:
-    """The bits per channel in the file, at least 8.
+def profile_of(image: Image.Image) -> ColorProfile | GrayProfile | None:
+    """Find the profile of the numbers that `to_rgb` gives without converting.
 
-    Args:
-        image: Not loaded yet: loading reduces color pictures of 16 bits to 8.
+    Returns:
+        None for sRGB, and for color models whose profile `to_rgb` always applies.
     """
-    arguments = [tile[3] for tile in getattr(image, "tile", ())]
-    if image.mode.startswith("I;16") or any(";16" in str(argument) for argument in arguments):
-        return 16
-    if image.format == "PPM" and any(a[1] > 255 for a in arguments if isinstance(a, tuple)):
-        return 16
-    if image.mode in ("I", "F"):
-        return 32
-    return max(8, int(image.info.get("bit_depth", 8)))  # of HEIC
+    data = meaning_of(image).profile
+    if data is None or image.mode in (*_CONVERTED, "I", "F"):
+        return None
+    return color_profile(data) or gray_profile(data)
+
+
+def deep_gray(image: Image.Image) -> tuple[NDArray[np.uint16], NDArray[np.uint16] | None]:
+    """Read the pixels of a picture of 16-bit gray, where 65535 is white.
+
+    Returns:
+        [H, W, 1], and the alpha channel [H, W] where the file names a transparent gray.
+    """
+    meaning = meaning_of(image)
+    gray = _array(image).astype(np.uint16)  # in the byte order of this machine
+    clear = None
+    if meaning.key is not None and len(meaning.key) == 1:
+        clear = np.where(gray == meaning.key[0], np.uint16(0), np.uint16(65535))
+    if meaning.most not in (0, 65535):
+        wide = np.minimum(gray, meaning.most).astype(np.uint32) * 65535
+        gray = ((wide + meaning.most // 2) // meaning.most).astype(np.uint16)
+    return (65535 - gray if meaning.inverted else gray)[..., None], clear
+
+
+def eight_bits(deep: NDArray[np.uint16]) -> NDArray[np.uint8]:
+    """Reduce 16 bits to 8."""
+    out = np.empty(deep.shape, np.uint8)
+    for top in range(0, len(deep), ROWS):
+        out[top : top + ROWS] = (deep[top : top + ROWS].astype(np.uint32) + 128) // 257
+    return out
+
+
+def over_white(pixels: NDArray[np.uint16], alpha: NDArray[np.uint16]) -> NDArray[np.uint16]:
+    """Composite pixels [H, W, C] over white."""
+    out = np.empty_like(pixels)
+    for top in range(0, len(pixels), ROWS):
+        band = slice(top, top + ROWS)
+        share = alpha[band, :, None].astype(np.float32) / 65535
+        out[band] = np.rint(65535 - (65535 - pixels[band].astype(np.float32)) * share)
+    return out
 
 
 def orientation_of(image: Image.Image) -> int:
@@ -91,6 +137,11 @@ def upright(pixels: NDArray[D], orientation: int) -> NDArray[D]:
         if (transpose or flips)
         else pixels
     )
+
+
+def _divided(image: Image.Image) -> Image.Image:
+    """Divide gray by the alpha that it was multiplied by, which Pillow converts to nothing else."""
+    return image.convert("LA") if image.mode == "La" else image
 
 
 def _on_paper(image: Image.Image) -> Image.Image:
@@ -121,11 +172,11 @@ def _array(image: Image.Image) -> NDArray[np.generic]:
     return np.concatenate([np.asarray(image.crop(box)) for box in bands_of(image)])
 
 
-def _in_srgb(image: Image.Image, profile: bytes | None) -> Image.Image:
-    if image.mode == "P":
-        image = _in_bands(image, lambda band: band.convert("RGB"))
+def _to_srgb_model(image: Image.Image) -> Image.Image:
+    """Convert an image to RGB, and from another color model to sRGB by its profile."""
     srgb = ImageCms.createProfile("sRGB")
-    if profile and image.mode in ("RGB", "CMYK", "L"):
+    profile = meaning_of(image).profile
+    if profile and image.mode == "CMYK":
         try:
             source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
             converted = ImageCms.profileToProfile(image, source, srgb, outputMode="RGB")
@@ -141,11 +192,8 @@ def _in_srgb(image: Image.Image, profile: bytes | None) -> Image.Image:
     return image if image.mode == "RGB" else _in_bands(image, lambda band: band.convert("RGB"))
 
 
-def _eight_bits(gray: NDArray[np.generic]) -> NDArray[np.uint8]:
-    """Scale to 8 bits: 16-bit integers from their full range, wider integers and floats from the
-    range of their values."""
-    if gray.dtype == np.uint16:
-        return ((gray.astype(np.uint32) + 128) // 257).astype(np.uint8)
+def _scaled(gray: NDArray[np.generic]) -> NDArray[np.uint8]:
+    """Scale wide integers and floats to 8 bits, from the range of their values."""
     with np.errstate(invalid="ignore"):  # signaling NaNs are replaced like others
         values = np.nan_to_num(gray.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
     low, high = float(values.min()), float(values.max())

@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from utils.images.conversion import bands_of
+from utils.images.conversion import ROWS, bands_of, deep_gray
+from utils.images.meaning import Meaning, meaning_of
 
 FORMATS = ("PNG", "TIFF")
-ROWS = 256  # that are converted at once
-_APART = 1  # of 255, by which the two readers round differently
+_APART = 2  # of 255, by which the two readers round differently
 
 
 def read_deep(
-    path: Path, image: Image.Image, bits: int
+    path: Path, image: Image.Image
 ) -> tuple[NDArray[np.uint16], NDArray[np.uint16] | None] | None:
     """Read the pixels of a picture of 16 bits per channel, in the colors of its file and without
     applying its orientation.
@@ -24,20 +24,31 @@ def read_deep(
     Args:
         path: The file.
         image: The same, loaded by Pillow, with which the result is compared.
-        bits: Per channel in the file.
 
     Returns:
         [H, W, 3], and the alpha channel [H, W] where the file has one; None where the file has
         another number of bits, another format, or colors that OpenCV reads otherwise than Pillow.
     """
-    if bits != 16 or image.format not in FORMATS:
+    meaning = meaning_of(image)
+    if meaning.bits != 16 or image.format not in FORMATS:
         return None
     if image.mode.startswith("I;16"):
-        bands = [np.asarray(image.crop(box)) for box in bands_of(image)]
-        gray = np.concatenate(bands).astype(np.uint16)  # in the byte order of this machine
-        return np.repeat(gray[..., None], 3, axis=2), None
-    if image.mode not in ("RGB", "RGBA"):
+        gray, clear = deep_gray(image)
+        return np.repeat(gray, 3, axis=2), clear
+    channels = _channels(path, image) if image.mode in ("RGB", "RGBA") else None
+    if channels is None:
         return None
+    pixels = np.ascontiguousarray(channels[..., 2::-1])
+    if not _agrees(pixels, image.convert("RGBa") if meaning.premultiplied else image):
+        return None
+    alpha = _alpha(channels, image, meaning)
+    if alpha is not None and meaning.premultiplied:
+        _divide(pixels, alpha)
+    return pixels, alpha
+
+
+def _channels(path: Path, image: Image.Image) -> NDArray[np.uint16] | None:
+    """Read the channels [H, W, 3 or 4] by OpenCV; None where it cannot."""
     from utils.opencv import cv2  # without which 8 bits are read, in training too
 
     try:
@@ -48,22 +59,27 @@ def read_deep(
         return None
     if read.shape[:2] != (image.height, image.width) or read.shape[2] not in (3, 4):
         return None
-    channels = np.asarray(read, np.uint16)
-    pixels = np.ascontiguousarray(channels[..., 2::-1])
-    if not _agrees(pixels, image):
+    return np.asarray(read, np.uint16)
+
+
+def _alpha(
+    channels: NDArray[np.uint16], image: Image.Image, meaning: Meaning
+) -> NDArray[np.uint16] | None:
+    """Find the alpha channel: a fourth channel is one only where Pillow says so."""
+    if meaning.key is not None and len(meaning.key) == 3:
+        clear = (channels[..., 2::-1] == np.array(meaning.key)).all(axis=-1)
+        return np.where(clear, np.uint16(0), np.uint16(65535))
+    if image.mode != "RGBA" or channels.shape[2] != 4:
         return None
-    transparent = channels.shape[2] == 4
-    return pixels, np.ascontiguousarray(channels[..., 3]) if transparent else None
+    return np.ascontiguousarray(channels[..., 3])
 
 
-def over_white(pixels: NDArray[np.uint16], alpha: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """Composite pixels [H, W, 3] over white."""
-    out = np.empty_like(pixels)
+def _divide(pixels: NDArray[np.uint16], alpha: NDArray[np.uint16]) -> None:
+    """Divide colors by the alpha that they were multiplied by, in place."""
     for top in range(0, len(pixels), ROWS):
         band = slice(top, top + ROWS)
-        share = alpha[band, :, None].astype(np.float32) / 65535
-        out[band] = np.rint(65535 - (65535 - pixels[band].astype(np.float32)) * share)
-    return out
+        share = np.maximum(alpha[band, :, None], 1).astype(np.float32) / 65535
+        pixels[band] = np.rint(np.minimum(pixels[band] / share, 65535))
 
 
 def _agrees(pixels: NDArray[np.uint16], image: Image.Image) -> bool:

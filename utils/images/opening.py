@@ -6,9 +6,7 @@ import functools
 import logging
 import math
 import os
-import struct
 import warnings
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +17,8 @@ from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
 from utils.files.bounded import BoundedFile, TooManyPiecesError
 from utils.files.signatures import HEIC, RAW, TIFF, what_is
+from utils.images.meaning import MALFORMED as MALFORMED
+from utils.images.meaning import settle
 from utils.text import printable
 from utils.translation.numbers import number
 from utils.translation.texts import mark, tr
@@ -34,25 +34,11 @@ logging.getLogger("PIL").setLevel(logging.CRITICAL)
 
 # Formats that Pillow only identifies, that need another program (EPS: Ghostscript), or are video.
 _NOT_OURS = {"BUFR", "EPS", "FPX", "GRIB", "HDF5", "MIC", "MPEG", "PDF", "WMF"}
-# What Pillow's readers, which do not check every field, may raise for a malformed file.
-MALFORMED = (
-    OSError,
-    SyntaxError,
-    ValueError,
-    ArithmeticError,
-    LookupError,
-    TypeError,
-    EOFError,
-    RuntimeError,  # of decoders that are not Pillow's own; NotImplementedError is one
-    AssertionError,
-    struct.error,
-    zlib.error,
-    Image.DecompressionBombError,
-)
 _TOO_LARGE = (Image.DecompressionBombError, Image.DecompressionBombWarning)
 _ANIMATED = {"GIF", "WEBP", "PNG", "AVIF"}  # pages of a TIFF or an icon are no animation
 _SUBFILE_TYPE, _REDUCED, _SUB_IFDS, _DNG_VERSION = 254, 1, 330, 50706  # of TIFF
-_PHOTOMETRIC, _COLOR_FILTER_ARRAY = 262, 32803
+_PHOTOMETRIC, _COLOR_FILTER_ARRAY, _BITS_PER_SAMPLE = 262, 32803, 258
+_STARTS, _LENGTHS = (273, 324), (279, 325)  # of strips or tiles
 _NOT_BY_NAME = {".eps", ".ps", ".pdf", ".mpg", ".mpeg", ".h5", ".hdf", ".grib", ".bufr", ".wmf"}
 _HEIF_ENDINGS = {".heic", ".heif", ".hif"}
 A_PICTURE = mark("a picture")  # where the kind is not known
@@ -91,6 +77,7 @@ def opened(path: str | os.PathLike[str], *, played: bool = False) -> Iterator[Im
                 file.allow(8 * image.width * image.height)  # these decoders read single bytes
             if played and getattr(image, "n_frames", 1):  # counting the frames is still bounded
                 file.allow(math.inf)
+            settle(image, file)
             yield image
     except ImageError:
         raise
@@ -179,14 +166,35 @@ def _formats(file: BoundedFile, path: Path) -> tuple[str, ...]:
 def _is_raw(file: BoundedFile, head: bytes) -> bool:
     """Whether a TIFF file is a camera's raw data, of which Pillow would read a small preview."""
     try:
-        directory = ImageFileDirectory_v2(head[:16] if head[2:4] in (b"+\0", b"\0+") else head[:8])
-        file.seek(directory.next)
-        directory.load(file)
+        directory = _first_directory(file, head)
         preview = directory.get(_SUBFILE_TYPE) == _REDUCED and _SUB_IFDS in directory
         mosaic = directory.get(_PHOTOMETRIC) == _COLOR_FILTER_ARRAY
         return preview or mosaic or _DNG_VERSION in directory
     except MALFORMED:  # damaged; Pillow will report it
         return False
+
+
+def _is_whole_tiff(path: Path) -> bool:
+    """Whether the pixels of a TIFF file are there, in a kind that Pillow does not know."""
+    try:
+        with BoundedFile(path) as file:
+            directory = _first_directory(file, file.read(_HEAD))
+            starts, lengths = (
+                next((directory[tag] for tag in tags if tag in directory), ())
+                for tags in (_STARTS, _LENGTHS)
+            )
+            end = max((a + b for a, b in zip(starts, lengths, strict=True)), default=0)
+            return 0 < end <= file.seek(0, os.SEEK_END) and _BITS_PER_SAMPLE in directory
+    except (*MALFORMED, TooManyPiecesError):
+        return False
+
+
+def _first_directory(file: BoundedFile, head: bytes) -> ImageFileDirectory_v2:
+    """Read the tags of the first picture of a TIFF file."""
+    directory = ImageFileDirectory_v2(head[:16] if head[2:4] in (b"+\0", b"\0+") else head[:8])
+    file.seek(directory.next)
+    directory.load(file)
+    return directory
 
 
 def _fault(path: Path, exc: BaseException) -> str:
@@ -209,7 +217,8 @@ def _fault(path: Path, exc: BaseException) -> str:
     named = {"file": name, "kind": tr(a_picture)}
     if isinstance(exc, TooManyPiecesError):
         return tr("'{file}' is {kind} that is made of too many pieces to be read", **named)
-    if isinstance(exc, NotImplementedError):
+    unread = isinstance(exc, Image.UnidentifiedImageError) and kind == TIFF and _is_whole_tiff(path)
+    if unread or isinstance(exc, NotImplementedError):
         return tr("'{file}' is {kind} of a kind that cannot be read", **named)
     if isinstance(exc, Image.UnidentifiedImageError) and kind != a_picture:
         if kind:

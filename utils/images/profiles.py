@@ -1,4 +1,4 @@
-"""Converts pixels between sRGB and the RGB color profile that a file embeds."""
+"""Converts pixels between sRGB and the color profile of a file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ _CODES = 65536  # of 16 bits
 _FIXED = 65536.0  # one, of numbers with 16 bits after the point (s15Fixed16)
 _HEADER, _TAG, _MOST_TAGS = 128, 12, 200
 _SPACE = slice(16, 20)  # where the header names the color space
+_CONNECTION = slice(20, 24)  # where it names the connection space, XYZ or Lab
 # Linear sRGB to XYZ under D50, the white of profiles (IEC 61966-2-1, Bradford).
 _SRGB_XYZ = np.array(
     [
@@ -83,6 +84,44 @@ def color_profile(data: bytes) -> ColorProfile | None:
     if max(np.abs(each.astype(int) - colors).max() for each in (inward, outward)) <= _NEARLY:
         return None
     return ColorProfile(data, _curves(data) is not None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GrayProfile:
+    """A gray profile, which results do not keep.
+
+    Attributes:
+        table: [65536] uint16, the gray of sRGB for each 16-bit code.
+    """
+
+    table: NDArray[np.uint16]
+    deep = True
+
+    def to_srgb(self, pixels: NDArray[D]) -> NDArray[D]:
+        """Convert gray pixels, uint8 or uint16, to sRGB."""
+        if pixels.dtype == np.uint16:
+            return cast("NDArray[D]", self.table[pixels])
+        eight = np.rint(self.table[::257] / 257).astype(np.uint8)
+        return cast("NDArray[D]", eight[pixels])
+
+
+@lru_cache(maxsize=4)
+def gray_profile(data: bytes) -> GrayProfile | None:
+    """Read a gray profile; None where the profile is of another kind or damaged."""
+    if data[_SPACE] != b"GRAY":
+        return None
+    try:
+        tags = _tags(data)
+        light = np.clip(_curve(tags[b"kTRC"]), 0, 1)
+    except (KeyError, IndexError, ValueError, struct.error):
+        return None
+    if not np.isfinite(light).all():
+        return None
+    if data[_CONNECTION] == b"Lab ":  # the curve gives lightness (CIE 1976)
+        light = np.where(light > 0.08, ((light + 0.16) / 1.16) ** 3, light / 9.033)
+    low, high = light * 12.92, 1.055 * np.maximum(light, 0.0031308) ** (1 / 2.4) - 0.055
+    codes = np.where(light <= 0.0031308, low, high) * (_CODES - 1)
+    return GrayProfile(np.rint(codes).astype(np.uint16))
 
 
 def srgb_profile() -> bytes:

@@ -11,19 +11,29 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from utils.images.conversion import alpha_of, bits_per_channel, orientation_of, to_rgb, upright
-from utils.images.deep_files import over_white, read_deep
+from utils.images.conversion import (
+    alpha_of,
+    eight_bits,
+    orientation_of,
+    over_white,
+    profile_of,
+    to_rgb,
+    upright,
+)
+from utils.images.deep_files import read_deep
 from utils.images.gain_maps import has_gain_map
+from utils.images.meaning import meaning_of
 from utils.images.metadata import kept_exif
 from utils.images.opening import opened
 from utils.images.origin import NO_ORIGIN, Origin
-from utils.images.profiles import ColorProfile, color_profile
+from utils.images.profiles import ColorProfile
 from utils.translation.joints import clauses
 from utils.translation.texts import mark, tr
 
 D = TypeVar("D", bound=np.uint8 | np.uint16)
 
 BITS_LOST = mark("its {bits} bits per channel became 8")
+HDR_AS_STORED = mark("it is HDR: its colors are painted as they are stored")
 GAIN_MAP_LOST = mark("its HDR gain map was dropped")
 EXIF_LOST = mark("its damaged EXIF data were left out")
 
@@ -97,22 +107,20 @@ def read_picture(path: str | os.PathLike[str]) -> Picture:
     """
     path = Path(path)
     with opened(path) as image:
-        bits, losses = bits_per_channel(image), list[str]()
-        if has_gain_map(image):
-            losses.append(GAIN_MAP_LOST)
+        losses = [GAIN_MAP_LOST] if has_gain_map(image) else []
         image.load()
-        orientation = orientation_of(image)
-        alpha, profile = alpha_of(image), _profile_of(image)
-        read = read_deep(path, image, bits)
-        stored = to_rgb(image) if profile is None else to_rgb(image, convert=False)
-        deep: NDArray[np.uint16] | None = None
-        if read is not None and (profile is None or profile.deep):
-            deep, transparency = read
-            deep = deep if transparency is None else over_white(deep, transparency)
-        native = None if profile is None else (stored if deep is None else deep)
+        meaning, orientation, profile = meaning_of(image), orientation_of(image), profile_of(image)
+        if meaning.hdr:
+            losses.append(HDR_AS_STORED)
+        stored, deep, alpha = _numbers(path, image)
+        if profile is not None and not profile.deep:
+            deep = None
+        native = None
         if profile is not None:
+            native = stored if deep is None else deep
             stored = profile.to_srgb(stored)
             deep = None if deep is None else profile.to_srgb(deep)
+        kept = profile if isinstance(profile, ColorProfile) else None
         pixels = _turned(stored, orientation)
         exif = kept_exif(image, (pixels.shape[1], pixels.shape[0]))
         if exif is None:
@@ -120,22 +128,33 @@ def read_picture(path: str | os.PathLike[str]) -> Picture:
         return Picture(
             pixels,
             None if alpha is None else _turned(alpha, orientation),
-            bits,
+            meaning.bits,
             None if deep is None else _turned(deep, orientation),
             Origin(
                 exif or b"",
-                profile,
-                bool(image.info.get("icc_profile")),
-                None if native is None else _turned(native, orientation),
+                kept,
+                meaning.profile is not None,
+                None if native is None or kept is None else _turned(native, orientation),
             ),
             tuple(losses),
         )
 
 
-def _profile_of(image: Image.Image) -> ColorProfile | None:
-    """The profile of a loaded picture whose pixels are RGB."""
-    data = image.info.get("icc_profile")
-    return color_profile(data) if data and image.mode in ("RGB", "RGBA") else None
+def _numbers(
+    path: Path, image: Image.Image
+) -> tuple[NDArray[np.uint8], NDArray[np.uint16] | None, NDArray[np.uint8] | None]:
+    """Read the pixels of a loaded picture in its own colors over white, of 8 bits and, where there
+    are, of 16, with its alpha channel unless every pixel is opaque. Where there are 16 bits, the 8
+    come from them, so that both mean the same."""
+    read = read_deep(path, image)
+    if read is None:
+        return to_rgb(image, convert=False), None, alpha_of(image)
+    deep, clear = read
+    if clear is None or clear.min() == 65535:
+        return eight_bits(deep), deep, None
+    deep = over_white(deep, clear)
+    alpha = eight_bits(clear)
+    return eight_bits(deep), deep, None if alpha.min() == 255 else alpha
 
 
 def _turned(pixels: NDArray[D], orientation: int) -> NDArray[D]:

@@ -9,9 +9,41 @@ _STYLIZE = "tests/app/commands/test_stylize_files.py"
 _PIPELINE = "tests/app/commands/test_stylize_pipeline.py"
 _BATCHES = "tests/app/commands/test_stylize_batches.py"
 _ORIGIN = "tests/utils/images/test_origin.py"
+_MEANING = "tests/utils/images/test_meaning.py"
 
 
 MUTANTS = (
+    Mutant(
+        "a fourth channel of 16 bits is alpha whatever the file says",
+        "utils/images/deep_files.py",
+        '    if image.mode != "RGBA" or channels.shape[2] != 4:\n',
+        "    if channels.shape[2] != 4:\n",
+        (f"{_MEANING}::test_a_fourth_channel_of_a_tiff_is_alpha_only_where_the_file_says_so",),
+    ),
+    Mutant(
+        "a transparent color of 16 bits is not looked for",
+        "utils/images/deep_files.py",
+        "    if meaning.key is not None and len(meaning.key) == 3:\n",
+        "    if False:\n",
+        (f"{_MEANING}::test_a_transparent_color_is_transparent_in_eight_and_in_sixteen_bits",),
+    ),
+    Mutant(
+        "white is zero in 8 bits alone",
+        "utils/images/conversion.py",
+        "(65535 - gray if meaning.inverted else gray)",
+        "(gray)",
+        (f"{_MEANING}::test_zero_is_white_where_a_tiff_says_so",),
+    ),
+    Mutant(
+        "an embedded profile goes before the code points of a PNG",
+        "utils/images/meaning.py",
+        'not (named is not None and image.format == "PNG")',
+        "True",
+        (
+            f"{_MEANING}::test_statements_of_colors_in_a_png_go_before_each_other_as_its_"
+            "specification_says",
+        ),
+    ),
     Mutant(
         "results of a picture with a profile stay in sRGB",
         "utils/images/origin.py",
