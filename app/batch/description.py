@@ -8,12 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from app.options import MOST_MIXED, percentages
+from utils.images.moving import FILM_ENDINGS, likely_kind
 from utils.translation.texts import trn
-
-FILM_ENDINGS = (
-    *(".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".mpg", ".mpeg", ".wmv", ".flv"),
-    *(".ogv", ".ts", ".mts", ".m2ts", ".3gp", ".asf", ".vob"),
-)
 
 
 class Kind(StrEnum):
@@ -70,7 +66,10 @@ def inputs_of(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def kind_of(inputs: Sequence[str]) -> Kind:
-    """Tell what inputs are, by their number, by whether there is a folder, and by names."""
+    """Tell what inputs are, by their number, by whether there is a folder, and by names.
+
+    A file whose name does not tell is known by its first bytes.
+    """
     if len(inputs) != 1:
         return Kind.SEVERAL
     path = Path(inputs[0])
@@ -78,7 +77,8 @@ def kind_of(inputs: Sequence[str]) -> Kind:
         return Kind.FOLDER
     if any(sign in inputs[0] for sign in "*?[") and not path.exists():
         return Kind.SEVERAL
-    return Kind.FILM if path.suffix.lower() in FILM_ENDINGS else Kind.PICTURE
+    film = path.suffix.lower() in FILM_ENDINGS or likely_kind(path) == "film"
+    return Kind.FILM if film else Kind.PICTURE
 
 
 def _styles(flags: Sequence[str]) -> tuple[tuple[str, int], ...]:

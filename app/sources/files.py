@@ -12,9 +12,9 @@ from app.frame import FrameSource
 from app.sources.pictures import Pictures
 from app.sources.video import Video, open_film
 from app.sources.video_decoder import AnimationReader, VideoReader
-from utils.files.signatures import MP4, OGG, RIFF, what_is
-from utils.images.moving import moves_in_folder
-from utils.images.opening import ImageError, kind_of, picture_endings
+from utils.files.signatures import RIFF, what_is
+from utils.images.moving import file_kind, likely_kind
+from utils.images.opening import ImageError
 from utils.text import printable
 from utils.translation.texts import tr
 
@@ -22,16 +22,16 @@ from utils.translation.texts import tr
 def open_file(path: Path) -> FrameSource:
     """Open a picture, an animation or a video. Raises StyleForgeError."""
     head = _read_head(path)
-    kind = kind_of(path)
+    kind = file_kind(path)
     name, shown = what_is(head), printable(path.name)
     if kind == "animation":
         try:
             return Video(AnimationReader(path))
         except ImageError as exc:
             raise StyleForgeError(str(exc)) from exc
-    if kind == "picture" or name.endswith(("picture", "photo")):
+    if kind == "picture" or (name.endswith(("picture", "photo")) and kind != "film"):
         return Pictures([path])
-    if name and not name.endswith(_PLAYABLE):
+    if name and kind != "film" and name != RIFF:
         raise StyleForgeError(
             tr("'{file}' is {kind}, not a picture or video", file=shown, kind=tr(name))
         )
@@ -83,12 +83,8 @@ def pictures_in(folder: Path, *, films: bool = False) -> tuple[Path, ...]:
         raise StyleForgeError(
             tr("the folder '{name}' cannot be read: {error}", name=shown, error=exc.strerror)
         ) from exc
-    endings = picture_endings()
-    found = [
-        path
-        for path in files
-        if path.suffix.lower() in endings or kind_of(path) or (films and moves_in_folder(path))
-    ]
+    wanted = ("picture", "animation", "film") if films else ("picture", "animation")
+    found = [path for path in files if likely_kind(path) in wanted]
     if not found:
         if films:
             raise StyleForgeError(
@@ -129,7 +125,6 @@ def strip_of(spec: str | Sequence[str]) -> tuple[Path, ...]:
 
 
 MAX_PATH_LENGTH = 1000  # characters
-_PLAYABLE = ("video", MP4, OGG, RIFF)
 
 
 def _read_head(path: Path) -> bytes:

@@ -11,9 +11,9 @@ from PySide6.QtCore import QStandardPaths, QUrl
 from PySide6.QtWidgets import QFileDialog, QWidget
 from shiboken6 import isValid
 
-from app.batch.description import FILM_ENDINGS
 from app.settings import Settings
 from app.ui.window_geometry import WindowGeometry
+from utils.images.moving import FILM_ENDINGS
 from utils.translation.texts import mark, tr
 
 Place = QStandardPaths.StandardLocation

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QFileInfo, QMimeData, QMimeDatabase, QUrl
+from PySide6.QtCore import QFileInfo, QMimeData, QUrl
 
-from app.batch.description import FILM_ENDINGS
+from utils.images.moving import likely_kind
 from utils.text import printable
 from utils.translation.joints import clauses
 from utils.translation.lists import listed
@@ -52,7 +52,7 @@ class Drop:
 
 
 def parse_drop(data: QMimeData) -> Drop:
-    """Classify by names alone, fast enough for every mouse move; content is checked on opening."""
+    """Classify by names, and by first bytes where a name does not tell; opening checks the rest."""
     urls = data.urls() if data.hasUrls() else []
     if not urls and data.hasText():
         urls = _typed(data.text().strip())
@@ -100,7 +100,7 @@ class StyleDrop:
 
 
 def parse_style_drop(data: QMimeData) -> StyleDrop:
-    """Classify by names alone, as `parse_drop`: here a picture is a style."""
+    """Classify as `parse_drop` does: here a picture is a style."""
     urls = data.urls() if data.hasUrls() else []
     if not urls and data.hasImage():
         return StyleDrop(tr("Drop to take the style of this picture"), image=True)
@@ -187,11 +187,8 @@ def _install(count: int) -> str:
 
 
 def _kind(path: Path) -> str:
-    """Return "image", "video", ... by the file's extension."""
-    if path.suffix.lower() in FILM_ENDINGS:  # .ts is a translation for Qt
-        return "video"
-    match = QMimeDatabase.MatchMode.MatchExtension
-    return QMimeDatabase().mimeTypeForFile(path.name, match).name().partition("/")[0]
+    """Return "image", "video" or ""; an animation is opened as pictures are."""
+    return {"picture": "image", "animation": "image", "film": "video"}.get(likely_kind(path), "")
 
 
 def _typed(text: str) -> list[QUrl]:

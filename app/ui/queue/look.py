@@ -6,14 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.batch.description import FILM_ENDINGS, Kind, described, inputs_of, kind_of
+from app.batch.description import Kind, described, inputs_of, kind_of
 from app.batch.job import QueuedJob
 from app.engine.config import EngineConfig
 from app.export.film.codecs import CONTAINERS
 from app.parameters import PARAMETERS, AmountParameter, FractionParameter, SwitchParameter
-from utils.images.moving import moves_in_folder
-from utils.images.opening import kind_of as picture_kind
-from utils.images.opening import picture_endings
+from utils.images.moving import FILM_ENDINGS, likely_kind, moves_in_folder
 from utils.images.writing import SAVED
 
 _DEFAULT = EngineConfig()
@@ -110,12 +108,10 @@ def look_words(config: EngineConfig, kind: Kind) -> list[str]:
 
 
 def _usable(path: Path) -> bool:
-    if path.is_dir():
-        return True
-    ending = path.suffix.lower()
-    if ending in FILM_ENDINGS or ending in picture_endings():
-        return path.exists()
-    return path.is_file() and picture_kind(path) == "picture"
+    """Whether a path is there and is, or is named like, a picture or a film: a job says why a file
+    cannot be read."""
+    named = path.suffix.lower() in FILM_ENDINGS
+    return path.is_dir() or (path.exists() and (named or likely_kind(path) != ""))
 
 
 def _ending(path: Path) -> str:

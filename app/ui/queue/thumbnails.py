@@ -12,11 +12,11 @@ from PySide6.QtCore import QObject, QSize, Signal
 from PySide6.QtGui import QImage, QPixmap
 
 from app.background_jobs import RunJob
-from app.batch.description import FILM_ENDINGS
 from app.errors import StyleForgeError
 from app.sources import pictures_in
 from app.sources.video_decoder import VideoReader
 from utils.images.conversion import orientation_of, to_rgb, upright
+from utils.images.moving import likely_kind
 from utils.images.opening import ImageError, opened
 
 SIZE = QSize(72, 54)
@@ -80,7 +80,7 @@ def read_thumbnail(path: Path) -> QImage:
     try:
         if path.is_dir():
             path = pictures_in(path)[0]
-        pixels = _frame(path) if path.suffix.lower() in FILM_ENDINGS else _picture(path)
+        pixels = _frame(path) if likely_kind(path) == "film" else _picture(path)
     except (StyleForgeError, ImageError, OSError):  # the row says why when the job has failed
         return QImage()
     return QImage() if pixels is None else _cropped(pixels)

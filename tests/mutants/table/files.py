@@ -184,8 +184,8 @@ MUTANTS = (
     Mutant(
         "a photograph is not turned upright",
         "utils/images/reading.py",
-        "orientation = orientation_of(image)\n",
-        "orientation = 1\n",
+        "meaning, orientation, profile = meaning_of(image), orientation_of(image), ",
+        "meaning, orientation, profile = meaning_of(image), 1, ",
         ("tests/utils/images/test_picture_files.py::test_a_picture_is_turned_upright",),
     ),
     Mutant(

@@ -308,6 +308,20 @@ MUTANTS = (
         (f"{_QUEUE}::test_a_film_in_a_watched_folder_is_stylized",),
     ),
     Mutant(
+        "a transport stream is known by its ending alone",
+        "utils/files/signatures.py",
+        "if len(packets) > 1 and set(packets) == {_SYNC}:",
+        "if False:",
+        (f"{_MOVING}::test_a_transport_stream_is_known_by_its_packets",),
+    ),
+    Mutant(
+        "H.264 without a container is known by its ending alone",
+        "utils/files/signatures.py",
+        "    if any(head.startswith(code + unit) for code in _START_CODES for unit in _FIRST_UNITS):\n",
+        "    if False:\n",
+        (f"{_MOVING}::test_films_are_known_by_their_first_bytes",),
+    ),
+    Mutant(
         "sound in a folder is taken for a film",
         "utils/images/moving.py",
         "if still or ending in _SOUNDS:",

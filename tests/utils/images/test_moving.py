@@ -13,7 +13,7 @@ from tests.helpers.animations import DELAYS, write_animation
 from tests.helpers.films import write_film
 from tests.helpers.there import there
 from utils.images.animation import is_animation, read_animation
-from utils.images.moving import moves_in_folder, moving_kind
+from utils.images.moving import file_kind, likely_kind, moves_in_folder, moving_kind
 
 
 @pytest.mark.parametrize(("ending", "unit"), [(".gif", 100), (".webp", 1000)])
@@ -78,3 +78,66 @@ def test_in_a_folder_sound_is_no_film_and_pictures_are_not_opened(tmp_path):
         assert not moves_in_folder(tmp_path / name)
     assert moves_in_folder(film)
     assert moves_in_folder(write_animation(tmp_path / "a.gif"))
+
+
+# How films begin that cameras, recorders and FFmpeg write.
+BEGINNINGS = {
+    "MOV001.MOD": "000001ba2100010001c33367",
+    "tape.vro": "000001ba4400040004018666",
+    "a.m2v": "000001b304003023ffffe000",
+    "pi.h264": "000000016764000aacd9447a",
+    "short.h264": "0000016764000aacd9447a10",
+    "delimited.h264": "0000000109f0000000016764",
+    "x.hevc": "0000000140010c01ffff0160",
+    "a.mxf": "060e2b34020501010d010201010204008300006800010003",
+    "pal.dv": "1f0700bff8787878ffffffff",
+    "ntsc.dv": "1f07003ff8787878ffffffff",
+    "a.y4m": "595556344d504547322057363420483438204639303030300a",
+    "a.ivf": "444b49460000200056503930",
+    "a.nut": "6e75742f6d756c74696d6564696120636f6e7461696e6572",
+    "a.wtv": "b7d800203749da11a64e0007e95ead8d8cc3d2c27e9ada11",
+    "a.gxf": "0000000001bc0000011400000000e1e2",
+    "a.obu": "12000a0a00000002aff78d5f",
+    "a.wmv": "3026b2758e66cf11a6d900aa0062ce6c",
+    "a.flv": "464c5601050000000900000000",
+    "a.rm": "2e524d46000000120000000000000006",
+    "disc.dat": "5249464624c8a90243445841666d7420",
+}
+
+
+@pytest.mark.parametrize("name", BEGINNINGS)
+def test_films_are_known_by_their_first_bytes(tmp_path, name):
+    data = bytes.fromhex(BEGINNINGS[name]).ljust(600, b"\0")
+    for path in (tmp_path / name, tmp_path / "noending", tmp_path / "called.txt"):
+        path.write_bytes(data)
+        assert file_kind(path) == likely_kind(path) == "film"
+        assert moves_in_folder(path)
+
+
+@pytest.mark.parametrize(("before", "length"), [(0, 188), (4, 192), (0, 204)])
+def test_a_transport_stream_is_known_by_its_packets(tmp_path, before, length):
+    path = tmp_path / "recording"
+    path.write_bytes((bytes(before) + b"G").ljust(length, b"\xff") * 4)
+    assert file_kind(path) == "film"
+    path.write_bytes(b"G".ljust(150, b"\xff") * 6)
+    assert file_kind(path) == ""
+    path.write_bytes(b"G".ljust(188, b"o") * 4)  # text
+    assert file_kind(path) == ""
+
+
+def test_pictures_are_known_whatever_they_are_called(tmp_path):
+    image = Image.fromarray(picture(20, 16))
+    for name, format_name in (
+        ("photo.jfif", "JPEG"), ("photo.jpg_large", "JPEG"), ("photo", "JPEG"),
+        ("photo.dat", "PNG"), ("photo.mp4", "WEBP"),
+    ):  # fmt: skip
+        image.save(tmp_path / name, format_name)
+        assert file_kind(tmp_path / name) == likely_kind(tmp_path / name) == "picture"
+        assert moving_kind(tmp_path / name) == ""
+    image.save(tmp_path / "camera.mjpeg", "JPEG")
+    assert file_kind(tmp_path / "camera.mjpeg") == "film"
+
+
+def test_the_name_tells_of_a_file_that_is_not_there(tmp_path):
+    names = {"a.png": "picture", "a.MOD": "film", "a.mp3": "", "noending": "", "a\0b": ""}
+    assert {name: likely_kind(tmp_path / name) for name in names} == names

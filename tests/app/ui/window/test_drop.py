@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import (
@@ -24,6 +25,7 @@ from app.ui.training.window import TrainingWindow
 from models.transformer_net import TransformerNetBaseline
 from tests.app.ui.window.conftest import press
 from utils.images.writing import write_pixels
+from utils.pyav import av
 
 COPY, MOVE = Qt.DropAction.CopyAction, Qt.DropAction.MoveAction
 
@@ -99,6 +101,29 @@ def test_dropped_pictures_make_a_strip_to_step_through(window, session, picture,
     qtbot.waitUntil(window.playback_bar.isVisible)
     press(window, "next")
     qtbot.waitUntil(lambda: session.position == 1.0)
+
+
+@pytest.mark.parametrize("name", ["photo.jfif", "photo.jpg_large", "photo", "photo.txt"])
+def test_a_dropped_picture_opens_whatever_it_is_called(window, session, picture, qtbot, name):
+    with qtbot.waitSignal(session.source_changed, timeout=5000):
+        drop(window, files(picture.rename(picture.with_name(name))))
+    assert "photo" in window.windowTitle()
+
+
+@pytest.mark.parametrize("name", ["MOV001.MOD", "pi.h264", "film"])
+def test_a_dropped_film_of_a_camera_opens(window, session, tmp_path, qtbot, name):
+    coded = {"MOV001.MOD": ("mpeg", "mpeg2video"), "pi.h264": ("h264", "libx264")}
+    container, codec = coded.get(name, ("mpegts", "libx264"))
+    with av.open(str(tmp_path / name), "w", format=container) as film:
+        stream = film.add_stream(codec, rate=25)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for number in range(5):
+            frame = av.VideoFrame.from_ndarray(np.full((48, 64, 3), 40 * number, np.uint8))
+            film.mux(stream.encode(frame))
+        film.mux(stream.encode(None))
+    with qtbot.waitSignal(session.source_changed, timeout=5000):
+        drop(window, files(tmp_path / name))
+    assert name in window.windowTitle()
 
 
 def test_a_dropped_document_is_refused_with_a_reason(window):
