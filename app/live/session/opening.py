@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject, Signal
 
@@ -35,13 +35,14 @@ class Opening(QObject):
         self._jobs, self._pending = jobs, pending
         self._newest = 0  # the number of the newest call of `open`
 
-    def open(self, spec: Spec) -> None:
+    def open(self, spec: Spec, otherwise: Callable[[], object] | None = None) -> None:
         """Open a source in the background; `opened` or `problem` follows.
 
         The present stream continues until the new source is open.
 
         Args:
             spec: As for app.sources.open_source.
+            otherwise: Called in place of a problem where the source cannot be opened.
         """
         self._newest += 1
         number = self._newest
@@ -69,6 +70,9 @@ class Opening(QObject):
         def failed(exc: Exception) -> None:
             if number == self._newest:
                 self.changed.emit("")
+                if otherwise is not None:
+                    otherwise()
+                    return
                 self.problem.emit(Problem.of(exc, doing=tr("open {name}", name=name)))
                 self.failed.emit()
 

@@ -235,15 +235,16 @@ class Session(QObject):
             self._commands.pause.emit(paused)
             self.paused_changed.emit(paused)
 
-    def open(self, spec: Spec) -> None:
+    def open(self, spec: Spec, otherwise: Callable[[], object] | None = None) -> None:
         """Open a source in the background; `source_changed` or `problem` follows.
 
         The present stream continues until the new source is open.
 
         Args:
             spec: As for app.sources.open_source.
+            otherwise: Called in place of a problem where the source cannot be opened.
         """
-        self._opening.open(spec)
+        self._opening.open(spec, otherwise)
 
     @Slot(object, object)
     def _on_opened(self, spec: Spec, source: FrameSource) -> None:

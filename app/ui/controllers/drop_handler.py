@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QMimeData, Qt
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication, QImage
 
 from app.errors import Problem
 from app.live.session import Session
@@ -16,6 +16,8 @@ from app.ui.controllers.style_installer import StyleInstaller
 from app.ui.viewport.viewport import Viewport
 from utils.translation.joints import sentences
 from utils.translation.texts import tr
+
+Otherwise = Callable[[], object] | None
 
 
 class DropHandler:
@@ -30,7 +32,8 @@ class DropHandler:
             the pictures among them as a strip, or None.
 
     Attributes:
-        open_spec: Opens what was dropped as a source; by default the session does.
+        open_spec: Opens what was dropped as a source, or calls its second argument where it cannot;
+            by default the session does.
     """
 
     def __init__(
@@ -43,7 +46,7 @@ class DropHandler:
     ) -> None:
         self._session, self._viewport, self._ask_many = session, viewport, ask_many
         self._opener, self._installer = opener, installer
-        self.open_spec: Callable[[str | list[str]], object] = session.open
+        self.open_spec: Callable[[str | list[str], Otherwise], object] = session.open
 
     def enter(self, event: QDragEnterEvent) -> None:
         """Show what dropping would do when a drag enters the window."""
@@ -64,19 +67,21 @@ class DropHandler:
         """Open or install what was dropped."""
         self._viewport.hide_drop_hint()
         accept_as_copy(event)
-        self._open(parse_drop(event.mimeData()))
+        data = event.mimeData()
+        image = data.imageData() if data.hasImage() else None
+        self._open(parse_drop(data), image if isinstance(image, QImage) else QImage())
 
     def paste(self) -> None:
         """Open or install what is on the clipboard."""
         data = QGuiApplication.clipboard().mimeData() or QMimeData()  # None for an empty clipboard
-        if data.hasImage() and not data.hasUrls():
-            self._opener.open_image(QGuiApplication.clipboard().image())
-        elif data.hasUrls() or data.hasText():
-            self._open(parse_drop(data))
+        if data.hasImage() or data.hasUrls() or data.hasText():
+            self._open(parse_drop(data), QGuiApplication.clipboard().image())
         else:
             self._session.problem.emit(nothing_to_paste())
 
-    def _open(self, drop: Drop) -> None:
+    def _open(self, drop: Drop, image: QImage) -> None:
+        """Do what a drop would do; `image` is the picture that the data itself holds."""
+        held = drop.image and not image.isNull()
         if drop.weights is not None:
             self._installer.ask_install(drop.weights)
         elif drop.styles:
@@ -86,7 +91,11 @@ class DropHandler:
             strip = None if spec is None else lambda: self._session.open(spec)
             self._ask_many(drop.queue, strip)
         elif drop.spec is not None:
-            self.open_spec(drop.spec)
+            self.open_spec(drop.spec, (lambda: self._opener.open_image(image)) if held else None)
+        elif held:
+            self._opener.open_image(image)
+        elif drop.image:  # the other program offers a picture, and gives none
+            self._session.problem.emit(nothing_to_paste())
         else:
             problem = Problem(sentences(drop.title, drop.detail), advice=drop_advice())
             self._session.problem.emit(problem)

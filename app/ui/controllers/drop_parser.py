@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from PySide6.QtCore import QFileInfo, QMimeData, QUrl
+from PySide6.QtCore import QFileInfo, QMimeData
 
+from app.ui.controllers.dropped_material import NAME, material_of
 from utils.images.moving import likely_kind
 from utils.text import printable
 from utils.translation.joints import clauses
@@ -18,8 +19,6 @@ DROPPABLE = mark(
     "Pictures, videos, folders, network addresses, and .styleforge, .pth or .safetensors styles"
 )
 WEIGHTS = (".pth", ".pt", ".safetensors", ".styleforge")
-NAME = 100  # characters of a file's name in the hint
-_STREAMS = ("http", "https", "rtsp", "rtsps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,7 @@ class Drop:
     """What a drop would do.
 
     At most one of `spec` (for session.open), `weights` (for UserStyles.install) and `styles` is
-    set, and none of them, nor `queue`, if the drop is refused.
+    set, and none of them, nor `queue` and `image`, if the drop is refused.
 
     Attributes:
         title: What would be done, or why nothing can be.
@@ -36,6 +35,7 @@ class Drop:
         weights: A style to install.
         queue: Several files for the queue, some of which may be a source as well.
         styles: Several styles to install, for UserStyles.install_all.
+        image: Whether the data itself holds a picture, which opens where `spec` does not.
     """
 
     title: str
@@ -44,31 +44,27 @@ class Drop:
     weights: Path | None = None
     queue: tuple[Path, ...] = ()
     styles: tuple[Path, ...] = ()
+    image: bool = False
 
     @property
     def accepted(self) -> bool:
         """Whether the drop can be opened, queued or installed."""
-        return self.spec is not None or self.weights is not None or bool(self.queue or self.styles)
+        usable = bool(self.queue or self.styles) or self.image
+        return usable or self.spec is not None or self.weights is not None
 
 
 def parse_drop(data: QMimeData) -> Drop:
     """Classify by names, and by first bytes where a name does not tell; opening checks the rest."""
-    urls = data.urls() if data.hasUrls() else []
-    if not urls and data.hasText():
-        urls = _typed(data.text().strip())
-    if not urls:
-        return _refused("")
-    if len(urls) == 1 and urls[0].scheme() in _STREAMS:
-        encoded = urls[0].toString(QUrl.ComponentFormattingOption.FullyEncoded)
-        return Drop(tr("Drop to open"), printable(urls[0].host(), NAME), spec=encoded)
-    # A file name cannot contain NUL, and Qt would print a warning.
-    local = [url.toLocalFile() for url in urls if url.isLocalFile()]
-    paths = [Path(name) for name in local if "\0" not in name]
-    if not paths:
-        return _refused(printable(urls[0].toDisplayString(), NAME))
-    if len(paths) == 1:
-        return _one(paths[0])
-    return _several(paths)
+    material = material_of(data)
+    if material.address:
+        title = tr("Drop to open")
+        return Drop(title, material.host, spec=material.address, image=material.image)
+    if not material.paths:
+        return Drop(tr("Drop to open"), image=True) if material.image else _refused(material.name)
+    drop = _one(material.paths[0]) if len(material.paths) == 1 else _several(list(material.paths))
+    if material.image and not drop.accepted:
+        return Drop(tr("Drop to open"), image=True)
+    return replace(drop, image=material.image)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +97,10 @@ class StyleDrop:
 
 def parse_style_drop(data: QMimeData) -> StyleDrop:
     """Classify as `parse_drop` does: here a picture is a style."""
-    urls = data.urls() if data.hasUrls() else []
-    if not urls and data.hasImage():
-        return StyleDrop(tr("Drop to take the style of this picture"), image=True)
-    if not urls and data.hasText():
-        urls = _typed(data.text().strip())
-    local = [url.toLocalFile() for url in urls if url.isLocalFile()]
-    paths = [Path(name) for name in local if "\0" not in name]
+    material = material_of(data)
+    paths = material.paths
     if not paths:
-        if data.hasImage():  # dragged from a browser, with its address
+        if material.image:
             return StyleDrop(tr("Drop to take the style of this picture"), image=True)
         return _no_style("")
     pictures = tuple(p for p in paths if not QFileInfo(p).isDir() and _kind(p) == "image")
@@ -189,20 +180,6 @@ def _install(count: int) -> str:
 def _kind(path: Path) -> str:
     """Return "image", "video" or ""; an animation is opened as pictures are."""
     return {"picture": "image", "animation": "image", "film": "video"}.get(likely_kind(path), "")
-
-
-def _typed(text: str) -> list[QUrl]:
-    """Return the URL of an address or path given as text, as terminals and browsers do.
-
-    A text too long for a path is a missing file for Qt, but an error for Python.
-    """
-    if not text or "\n" in text or "\0" in text:
-        return []
-    url = QUrl(text)
-    if url.scheme() in (*_STREAMS, "file"):
-        return [url]
-    path = Path(text)
-    return [QUrl.fromLocalFile(text)] if path.is_absolute() and QFileInfo(path).exists() else []
 
 
 def _refused(name: str) -> Drop:

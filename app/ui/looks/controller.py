@@ -93,10 +93,17 @@ class LookController(QObject):
             self._session.config = look.applied(self._session.config)
         return not missing
 
-    def open_dropped(self, spec: str | Sequence[str]) -> None:
-        """Open a source; of a picture that the program saved, bring its look back instead."""
+    def open_dropped(
+        self, spec: str | Sequence[str], otherwise: Callable[[], object] | None = None
+    ) -> None:
+        """Open a source; of a picture that the program saved, bring its look back instead.
+
+        Args:
+            spec: As for app.sources.open_source.
+            otherwise: Called in place of a problem where the source cannot be opened.
+        """
         if not isinstance(spec, str) or Path(spec).suffix.lower() not in SAVED_AS:
-            self._session.open(spec)
+            self._session.open(spec, otherwise)
             return
         name = printable(Path(spec).name, _NAME)
 
@@ -112,7 +119,7 @@ class LookController(QObject):
             if isinstance(found, LookError):
                 fault = tr("The look in '{name}' cannot be used: {found}", name=name, found=found)
                 self._session.problem.emit(Problem(fault, advice=tr(ADVICE["LookError"])))
-            self._session.open(spec)
+            self._session.open(spec, otherwise)
 
         self._session.run(lambda: _look_in(Path(spec)), done, doing=tr("read {name}", name=name))
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
-from PySide6.QtCore import QMimeData, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -19,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from app.ui.actions import build_actions
 from app.ui.controllers.drop_handler import accept_as_copy
+from app.ui.controllers.dropped_material import material_of
 from app.ui.queue.actions import QUEUE_ACTIONS
 from app.ui.queue.adding_bar import AddingBar
 from app.ui.queue.folding_row import FoldingRow
@@ -135,7 +135,7 @@ class QueuePage(QFrame):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Say that files can be dropped."""
-        if paths_of(event.mimeData()):
+        if material_of(event.mimeData()).paths:
             accept_as_copy(event)
             self._summary.setText(tr(DROP))
 
@@ -146,15 +146,9 @@ class QueuePage(QFrame):
     def dropEvent(self, event: QDropEvent) -> None:
         """Pass the files on."""
         self._summary.setText(self._said)
-        if paths := paths_of(event.mimeData()):
+        if paths := material_of(event.mimeData()).paths:
             accept_as_copy(event)
-            self.dropped.emit(paths)
-
-
-def paths_of(data: QMimeData) -> list[Path]:
-    """The files and folders of a drop."""
-    names = [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
-    return [Path(name) for name in names if name and "\0" not in name]
+            self.dropped.emit(list(paths))
 
 
 def _line(parent: QWidget) -> QLabel:

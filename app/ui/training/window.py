@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QDialog, QGridLayout, QWidget
 
@@ -16,6 +16,7 @@ from app.live.session import Session
 from app.styles.pack import Style
 from app.training.state import Phase, State
 from app.ui.controllers.drop_handler import accept_as_copy
+from app.ui.controllers.dropped_material import material_of
 from app.ui.file_dialogs import FileDialogs
 from app.ui.training.choice_bar import ChoiceBar
 from app.ui.training.foot import Foot
@@ -178,13 +179,13 @@ class TrainingWindow(QDialog):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Accept files and folders while no run exists."""
-        if self._studio.state.phase is Phase.IDLE and _paths(event.mimeData().urls()):
+        if self._studio.state.phase is Phase.IDLE and material_of(event.mimeData()).paths:
             accept_as_copy(event)
 
     def dropEvent(self, event: QDropEvent) -> None:
         """Use each dropped file or folder."""
         accept_as_copy(event)
-        for path in _paths(event.mimeData().urls()):
+        for path in material_of(event.mimeData()).paths:
             self.open_dropped(path)
 
     def open_dropped(self, path: Path) -> None:
@@ -193,7 +194,3 @@ class TrainingWindow(QDialog):
             self.form.set_folder(path)
         else:
             self.form.set_picture(path)
-
-
-def _paths(urls: list[QUrl]) -> list[Path]:
-    return [Path(url.toLocalFile()) for url in urls if url.isLocalFile()]

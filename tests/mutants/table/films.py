@@ -317,8 +317,8 @@ MUTANTS = (
     Mutant(
         "H.264 without a container is known by its ending alone",
         "utils/files/signatures.py",
-        "    if any(head.startswith(code + unit) for code in _START_CODES for unit in _FIRST_UNITS):\n",
-        "    if False:\n",
+        "    if any(head.startswith(code + unit) for code",
+        "    if any(False for code",
         (f"{_MOVING}::test_films_are_known_by_their_first_bytes",),
     ),
     Mutant(

@@ -6,6 +6,23 @@ from tests.mutants.mutant import Mutant
 
 MUTANTS = (
     Mutant(
+        "a picture beside a dead address is forgotten",
+        "app/live/session/opening.py",
+        "                if otherwise is not None:\n",
+        "                if False:\n",
+        ("tests/app/ui/window/test_drop.py::test_a_picture_opens_beside_an_address_that_does_not",),
+    ),
+    Mutant(
+        "a file address with a host is another machine's",
+        "app/ui/controllers/dropped_material.py",
+        '    if host in (*_THIS_MACHINE, here, here.partition(".")[0]):\n',
+        "    if not host:\n",
+        (
+            "tests/app/ui/controllers/test_drop_parser.py::"
+            "test_files_of_this_machine_may_be_named_with_their_host",
+        ),
+    ),
+    Mutant(
         "both sides of the split view show the styled picture",
         "app/ui/viewport/viewport.py",
         "self._draw(painter, styled.source, whole)",

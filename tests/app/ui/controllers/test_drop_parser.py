@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -143,3 +145,78 @@ def test_a_picture_from_a_browser_is_a_style_and_its_address_alone_is_not():
     image = QImage(4, 4, QImage.Format.Format_RGB32)
     data.setImageData(image)
     assert parse_style_drop(data).image
+
+
+def with_picture(*names: str | Path) -> QMimeData:
+    data = dropped(*names) if names else QMimeData()
+    data.setImageData(QImage(8, 8, QImage.Format.Format_RGB32))
+    return data
+
+
+@pytest.mark.parametrize(
+    "address", ["data:image/png;base64,iVBORw0KGgo=", "blob:https://x/1", "ftp://x/a.jpg"]
+)
+def test_a_picture_beside_an_address_that_cannot_be_opened_is_taken(address):
+    data = with_picture()
+    data.setUrls([QUrl(address)])
+    for found in (parse_drop(data), parse_style_drop(data), parse_drop(with_picture())):
+        assert found.image
+        assert found.accepted
+
+
+def test_a_picture_is_taken_where_its_file_is_gone(tmp_path):
+    assert parse_drop(with_picture(tmp_path / "gone.png")).image
+    assert parse_style_drop(with_picture(tmp_path / "gone.png")).image
+    (tmp_path / "there.png").touch()
+    assert parse_drop(with_picture(tmp_path / "there.png")).spec == str(tmp_path / "there.png")
+
+
+def test_a_picture_stands_by_for_an_address_that_may_be_dead():
+    drop = parse_drop(with_picture("http://cam/a.png"))
+    assert (drop.spec, drop.image) == ("http://cam/a.png", True)
+
+
+def test_data_addresses_are_not_shown():
+    data = QMimeData()
+    data.setUrls([QUrl("data:image/png;base64,iVBORw0KGgo=")])
+    assert parse_drop(data).title == "This cannot be opened"
+
+
+@pytest.mark.parametrize("host", ["", "localhost", "LOCALHOST", socket.gethostname()])
+@pytest.mark.parametrize("as_text", [False, True])
+def test_files_of_this_machine_may_be_named_with_their_host(tmp_path, host, as_text):
+    path, data = tmp_path / "a picture.png", QMimeData()
+    path.touch()
+    address = f"file://{host}{QUrl.fromLocalFile(str(path)).path()}"
+    data.setText(address) if as_text else data.setUrls([QUrl(address)])
+    assert parse_drop(data).spec == str(path)
+    assert parse_style_drop(data).pictures == (path,)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there a host is a share")
+def test_files_of_another_machine_are_refused():
+    data = QMimeData()
+    data.setUrls([QUrl("file://elsewhere.invalid/x/a.png")])
+    assert not parse_drop(data).accepted
+
+
+@pytest.mark.skipif(os.name == "nt", reason="paths as POSIX shells write them")
+def test_paths_are_understood_as_other_programs_write_them(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    path, other = tmp_path / "a picture.png", tmp_path / "b.png"
+    path.touch()
+    other.touch()
+
+    def spec(text: str) -> object:
+        data = QMimeData()
+        data.setText(text)
+        return parse_drop(data).spec
+
+    escaped = str(path).replace(" ", "\\ ")
+    for text in (f"{path}\n", f'"{path}"', f"'{path}'", "~/a picture.png", escaped):
+        assert spec(text) == str(path)
+    both = [str(path), str(other)]
+    for text in (f"{path}\r\n{other}\n", f'"{path}"\n"{other}"', f"'{path}' {other}"):
+        assert spec(text) == both
+    for text in (f"see {path}\nand {other}", "it's", "~nobody-here/a.png", "a" * 5000, "b.png"):
+        assert spec(text) is None

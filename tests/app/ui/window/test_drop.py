@@ -103,6 +103,32 @@ def test_dropped_pictures_make_a_strip_to_step_through(window, session, picture,
     qtbot.waitUntil(lambda: session.position == 1.0)
 
 
+def picture_data(address: str = "") -> QMimeData:
+    data = QMimeData()
+    image = QImage(64, 48, QImage.Format.Format_RGB32)
+    image.fill(QColor(200, 40, 40))
+    data.setImageData(image)
+    if address:
+        data.setUrls([QUrl(address)])
+    return data
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "data:image/png;base64,iVBORw0KGgo=", "http://127.0.0.1:9/a.png", "file:///x/gone.png"],
+)
+@pytest.mark.parametrize("pasted", [False, True])
+def test_a_picture_opens_beside_an_address_that_does_not(window, session, qtbot, address, pasted):
+    with qtbot.waitSignal(session.source_changed, timeout=10000):
+        if pasted:
+            QGuiApplication.clipboard().setMimeData(picture_data(address))
+            window.actions_by_key["paste"].trigger()
+        else:
+            drop(window, picture_data(address))
+    assert "Pasted" in window.windowTitle()
+    assert not window.problems.problems
+
+
 @pytest.mark.parametrize("name", ["photo.jfif", "photo.jpg_large", "photo", "photo.txt"])
 def test_a_dropped_picture_opens_whatever_it_is_called(window, session, picture, qtbot, name):
     with qtbot.waitSignal(session.source_changed, timeout=5000):

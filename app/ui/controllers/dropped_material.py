@@ -1,0 +1,115 @@
+"""Reads what a drag or the clipboard holds: files, an address, or the picture itself."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QFileInfo, QMimeData, QUrl
+
+from utils.text import printable
+
+NAME = 100  # characters of a file's name in the hint
+_STREAMS = ("http", "https", "rtsp", "rtsps")
+_NAMELESS = ("data", "blob")  # schemes whose addresses name nothing
+_THIS_MACHINE = ("", "localhost", "127.0.0.1", "::1")
+_LONGEST_TEXT = 1 << 20  # characters of a list of files
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a drag or the clipboard holds.
+
+    Attributes:
+        paths: Files and folders of this machine, whether or not they are there.
+        address: The one address that a source can open; "" where there is none, or are several.
+        host: Its host, printable.
+        image: Whether the data holds a picture, which is used where nothing else can be.
+        name: What to call it where it cannot be used, printable; "" where it has no name.
+    """
+
+    paths: tuple[Path, ...] = ()
+    address: str = ""
+    host: str = ""
+    image: bool = False
+    name: str = ""
+
+
+def material_of(data: QMimeData) -> Material:
+    """Read what a drag or the clipboard holds.
+
+    Files that are gone do not count where a picture is beside them, nor does text.
+    """
+    image = data.hasImage()
+    urls = data.urls() if data.hasUrls() else []
+    if not urls and data.hasText() and not image:
+        urls = _typed(data.text())
+    if len(urls) == 1 and urls[0].scheme() in _STREAMS:
+        encoded = urls[0].toString(QUrl.ComponentFormattingOption.FullyEncoded)
+        return Material((), encoded, printable(urls[0].host(), NAME), image)
+    paths = tuple(dict.fromkeys(path for url in urls if (path := _local(url)) is not None))
+    if image:
+        paths = tuple(path for path in paths if QFileInfo(path).exists())
+    name = "" if not urls or urls[0].scheme() in _NAMELESS else urls[0].toDisplayString()
+    return Material(paths, image=image, name=printable(name, NAME))
+
+
+def _local(url: QUrl) -> Path | None:
+    """Return the path of a file address (RFC 8089); None for another machine's or none at all."""
+    if url.scheme() != "file":
+        return None
+    host, here = url.host().lower(), socket.gethostname().lower()
+    if host in (*_THIS_MACHINE, here, here.partition(".")[0]):
+        url = QUrl(url)
+        url.setHost("")
+    elif os.name != "nt":  # where a host is a share
+        return None
+    name = url.toLocalFile()
+    # A file name cannot contain NUL, and Qt would print a warning.
+    return Path(name) if name and "\0" not in name else None
+
+
+def _typed(text: str) -> list[QUrl]:
+    """Return the URLs of addresses and paths given as text, one a line, as terminals and browsers
+    do; none where a line is neither."""
+    if len(text) > _LONGEST_TEXT or "\0" in text:
+        return []
+    found: list[QUrl] = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        urls = _named(line)
+        if not urls:
+            return []
+        found += urls
+    return found
+
+
+def _named(line: str) -> list[QUrl]:
+    """Return the URLs of a line: an address or a path, or several as a shell would read them."""
+    quoted = len(line) > 1 and line[0] == line[-1] and line[0] in "\"'"
+    if url := _url(line[1:-1] if quoted else line):
+        return [url]
+    try:
+        words = shlex.split(line) if os.name != "nt" else []
+    except ValueError:  # an open quotation
+        return []
+    urls = [url for word in words if (url := _url(word))]
+    return urls if len(urls) == len(words) else []
+
+
+def _url(text: str) -> QUrl | None:
+    """Return the URL of an address, or of a path that is there.
+
+    A text too long for a path is a missing file for Qt, but an error for Python.
+    """
+    url = QUrl(text)
+    if url.scheme() in (*_STREAMS, "file"):
+        return url
+    try:
+        path = Path(text).expanduser()
+    except RuntimeError:  # no such user
+        return None
+    there = path.is_absolute() and QFileInfo(path).exists()
+    return QUrl.fromLocalFile(str(path)) if there else None
