@@ -23,7 +23,7 @@ from app.film_frames.decoding import FAULTS, Damage, decoded, open_container
 from app.film_frames.extent import frame_rate, length_s
 from app.film_frames.orientation import orientation_of
 from app.film_frames.streams import moving_picture, sound_stream
-from utils.images.animation import read_animation
+from utils.images.animation import first_frame, read_animation
 from utils.images.conversion import to_rgb
 from utils.images.opening import MALFORMED, opened
 from utils.opencv import MAX_PIXELS
@@ -224,10 +224,10 @@ class VideoReader:
 
 
 class AnimationReader:
-    """An animated GIF, WebP or PNG, decoded by Pillow. Raises ImageError.
+    """An animated GIF, WebP, PNG or AVIF, decoded by Pillow. Raises ImageError.
 
-    The delays of a GIF or WebP are read before its frames, so that it has a duration; those of a
-    PNG are known as far as it has been played.
+    The delays are read before the frames, so that it has a duration; of a damaged file they are
+    known as far as it has been played.
     """
 
     def __init__(self, path: Path) -> None:
@@ -239,7 +239,8 @@ class AnimationReader:
         self.duration = 0.0
         with ExitStack() as file:
             self._image: Image.Image = file.enter_context(opened(path, played=True))
-            self._count: int = getattr(self._image, "n_frames", 1)
+            self._first = first_frame(self._image)
+            self._count: int = getattr(self._image, "n_frames", 1) - self._first
             if animation := read_animation(path):
                 usual = DEFAULT_DELAY_MS / 1e3
                 delays = (float(each * animation.unit) or usual for each in animation.delays)
@@ -262,7 +263,7 @@ class AnimationReader:
         self._damaged = False
         delay = DEFAULT_DELAY_MS
         try:
-            self._image.seek(index)
+            self._image.seek(index + self._first)
             self._image.load()
             delay = self._image.info.get("duration") or DEFAULT_DELAY_MS
             self._in_a_row = 0

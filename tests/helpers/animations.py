@@ -34,7 +34,7 @@ def write_animation(
     clear: bool = False,
     soft: bool = False,
 ) -> Path:
-    """Write a GIF or WebP.
+    """Write a GIF, WebP, PNG or AVIF; an AVIF is played for ever.
 
     Args:
         path: The file.
@@ -47,7 +47,11 @@ def write_animation(
     first, *others = [
         Image.fromarray(pixels if clear or soft else pixels[..., :3]) for pixels in made
     ]
-    how: dict[str, Any] = {"lossless": True} if path.suffix == ".webp" else {"disposal": 2}
+    formats: dict[str, dict[str, Any]] = {
+        ".webp": {"lossless": True},
+        ".avif": {"quality": 100, "subsampling": "4:4:4"},
+    }
+    how = formats.get(path.suffix, {"disposal": 1 if path.suffix == ".png" else 2})
     if loop is not None:
         how["loop"] = loop
     first.save(path, save_all=True, append_images=others, duration=list(delays), **how)

@@ -1,4 +1,7 @@
-"""Reads how a GIF or WebP file moves, its delays and how often it is played, without its pixels."""
+"""Reads how an animation moves, its delays and how often it is played, without its pixels.
+
+Animations are GIF, WebP, PNG and AVIF files with several frames.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,19 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 
+from PIL import Image
+
 from utils.files.bounded import BoundedFile, TooManyPiecesError
+from utils.files.boxes import Place, box, content, whole
 
 GIF_UNIT, WEBP_UNIT = Fraction(1, 100), Fraction(1, 1000)  # seconds
+PNG_UNIT = WEBP_UNIT  # to which delays of any fraction of a second are rounded
+_PNG = b"\x89PNG\r\n\x1a\n"
+_MOST_FRAMES = 100_000  # of an AVIF, which may state any number
+_FOREVER = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF  # durations that are not known
 _GIF_HEAD, _GIF_IMAGE = 13, 9  # bytes of the screen's descriptor, and of that of an image
 _EXTENSION, _IMAGE, _CONTROL, _APPLICATION = 0x21, 0x2C, 0xF9, 0xFF
 _LOOPING = (b"NETSCAPE2.0", b"ANIMEXTS1.0")
@@ -39,7 +50,7 @@ def read_animation(path: Path) -> Animation | None:
         path: Any file.
 
     Returns:
-        None of a file that is no GIF or WebP, and of one with a single frame.
+        None of a file that is no GIF, WebP, PNG or AVIF, and of one with a single frame.
 
     Raises:
         OSError: It cannot be read.
@@ -48,8 +59,14 @@ def read_animation(path: Path) -> Animation | None:
 
 
 def is_animation(path: Path) -> bool:
-    """Whether a file is a GIF or WebP with several frames. Raises OSError."""
+    """Whether a file is a GIF, WebP, PNG or AVIF with several frames. Raises OSError."""
     return _read(path, 2) is not None
+
+
+def first_frame(image: Image.Image) -> int:
+    """Return the number that Pillow gives the first frame of an animation: the picture of a PNG for
+    programs that play none comes before it."""
+    return int(bool(getattr(image, "default_image", False)))
 
 
 def _read(path: Path, most: int | None) -> Animation | None:
@@ -64,6 +81,10 @@ def _read(path: Path, most: int | None) -> Animation | None:
                 found = _gif_delays(file, plays)
             elif head[:4] == b"RIFF" and head[8:12] == b"WEBP":
                 unit, found = WEBP_UNIT, _webp_delays(file, plays)
+            elif head[:8] == _PNG:
+                unit, found = PNG_UNIT, _png_delays(file, plays)
+            elif head[4:12] == b"ftypavis":
+                unit, found = _avif_delays(file, plays)
             else:
                 return None
             for delay in found:
@@ -132,3 +153,58 @@ def _webp_delays(file: BoundedFile, plays: list[int]) -> Iterator[int]:
         elif name in (b"VP8 ", b"VP8L"):
             return
         file.seek(begun + length + length % 2)
+
+
+def _png_delays(file: BoundedFile, plays: list[int]) -> Iterator[int]:
+    """The delay of each frame of a PNG (third edition, 11.3.6)."""
+    file.seek(len(_PNG))
+    moves = False
+    while head := file.read(8):
+        length, name = struct.unpack(">I4s", head)
+        begun = file.tell()
+        if name == b"acTL":
+            count, plays[0] = struct.unpack(">II", file.read(8))
+            moves = count > 1
+        elif name == b"IEND" or (name == b"IDAT" and not moves):
+            return
+        elif name == b"fcTL" and moves:
+            delay, of_second = struct.unpack(">20xHH", file.read(24))
+            yield round(delay / (of_second or 100) / PNG_UNIT)
+        file.seek(begun + length + 4)
+
+
+def _avif_delays(file: BoundedFile, plays: list[int]) -> tuple[Fraction, Iterator[int]]:
+    """The unit and the delay of each frame of an AVIF (ISO/IEC 14496-12)."""
+    track = box(file, whole(file), b"moov", b"trak")
+    header = box(file, track, b"mdia", b"mdhd")
+    table = box(file, track, b"mdia", b"minf", b"stbl", b"stts")
+    if header is None or table is None:
+        return WEBP_UNIT, iter(())
+    timed, listed = content(file, header), content(file, table)
+    (scale,) = struct.unpack_from(">I", timed, 20 if timed[0] else 12)
+    if not scale:
+        return WEBP_UNIT, iter(())
+    plays[0] = _avif_plays(file, track)
+    (entries,) = struct.unpack_from(">I", listed, 4)
+    delays = (
+        delta
+        for n in range(entries)
+        for count, delta in (struct.unpack_from(">II", listed, 8 + 8 * n),)
+        for _ in range(count)
+    )
+    return Fraction(1, scale), islice(delays, _MOST_FRAMES)
+
+
+def _avif_plays(file: BoundedFile, track: Place | None) -> int:
+    """How often an AVIF is played, by its edit list; 0 for ever, as where it does not tell."""
+    header, edits = box(file, track, b"tkhd"), box(file, track, b"edts", b"elst")
+    if header is None or edits is None:
+        return 0
+    track_header, listed = content(file, header), content(file, edits)
+    (whole_time,) = struct.unpack_from(
+        ">Q" if track_header[0] else ">I", track_header, 28 if track_header[0] else 20
+    )
+    (once,) = struct.unpack_from(">Q" if listed[0] else ">I", listed, 8)
+    if not listed[3] & 1:  # it does not repeat
+        return 1
+    return 0 if whole_time in _FOREVER or not once else max(1, -(-whole_time // once))

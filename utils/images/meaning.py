@@ -10,6 +10,7 @@ from typing import BinaryIO, cast
 
 from PIL import Image
 
+from utils.files.boxes import box, boxes, content, whole
 from utils.images.color_spaces import (
     ADOBE_RGB,
     HLG,
@@ -196,67 +197,33 @@ def _by_exif(image: Image.Image) -> ColorSpace | None:
 
 def _nclx(file: BinaryIO) -> tuple[int, int] | None:
     """Read the code points of the primary picture of an AVIF file (ISO/IEC 23008-12)."""
-    file.seek(0, 2)
-    meta = _box(_boxes(file, 0, file.tell()), b"meta")
-    if meta is None:
+    meta = box(file, whole(file), b"meta")
+    primary = box(file, meta, b"pitm", skip=4)
+    container = box(file, meta, b"iprp", b"ipco", skip=4)
+    association = box(file, meta, b"iprp", b"ipma", skip=4)
+    if primary is None or container is None or association is None:
         return None
-    inside = list(_boxes(file, meta[0] + 4, meta[1]))
-    properties = _box(inside, b"iprp")
-    primary = _box(inside, b"pitm")
-    if properties is None or primary is None:
-        return None
-    within = list(_boxes(file, *properties))
-    container, association = _box(within, b"ipco"), _box(within, b"ipma")
-    if container is None or association is None:
-        return None
-    content = _content(file, primary)
-    item = int.from_bytes(content[4:6] if content[0] == 0 else content[4:8])
-    known = list(_boxes(file, *container))
-    for number in _properties_of(_content(file, association), item):
-        kind, *place = known[number - 1]
-        content = _content(file, (place[0], place[1]))
-        if kind == b"colr" and content[:4] == b"nclx":
-            return cast("tuple[int, int]", struct.unpack_from(">HH", content, 4))
+    named = content(file, primary)
+    item = int.from_bytes(named[4:6] if named[0] == 0 else named[4:8])
+    known = list(boxes(file, container))
+    for number in _properties_of(content(file, association), item):
+        kind, place = known[number - 1]
+        stated = content(file, place)
+        if kind == b"colr" and stated[:4] == b"nclx":
+            return cast("tuple[int, int]", struct.unpack_from(">HH", stated, 4))
     return None
 
 
-def _properties_of(content: bytes, item: int) -> Iterator[int]:
+def _properties_of(listed: bytes, item: int) -> Iterator[int]:
     """Yield the numbers of the properties of an item, from the content of `ipma`."""
-    version, wide = content[0], content[3] & 1
-    (entries,) = struct.unpack_from(">I", content, 4)
+    version, wide = listed[0], listed[3] & 1
+    (entries,) = struct.unpack_from(">I", listed, 4)
     at = 8
     for _ in range(entries):
-        (found,) = struct.unpack_from(">H" if version == 0 else ">I", content, at)
+        (found,) = struct.unpack_from(">H" if version == 0 else ">I", listed, at)
         at += 2 if version == 0 else 4
-        count = content[at]
-        numbers = struct.unpack_from(f">{count}{'H' if wide else 'B'}", content, at + 1)
+        count = listed[at]
+        numbers = struct.unpack_from(f">{count}{'H' if wide else 'B'}", listed, at + 1)
         at += 1 + count * (2 if wide else 1)
         if found == item:
             yield from (number & (0x7FFF if wide else 0x7F) for number in numbers)
-
-
-_Box = tuple[bytes, int, int]  # its kind, where its content starts, and where it ends
-
-
-def _boxes(file: BinaryIO, start: int, end: int) -> Iterator[_Box]:
-    """Yield the boxes between two places of a file."""
-    while start + 8 <= end:
-        file.seek(start)
-        length, kind = struct.unpack(">I4s", file.read(8))
-        head = 8
-        if length == 1:
-            (length,), head = struct.unpack(">Q", file.read(8)), 16
-        length = length or end - start
-        if length < head:
-            return
-        yield kind, start + head, min(start + length, end)
-        start += length
-
-
-def _box(boxes: Iterator[_Box] | list[_Box], kind: bytes) -> tuple[int, int] | None:
-    return next(((start, end) for found, start, end in boxes if found == kind), None)
-
-
-def _content(file: BinaryIO, place: tuple[int, int]) -> bytes:
-    file.seek(place[0])
-    return file.read(place[1] - place[0])

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from utils.files.regular import check_regular
-from utils.files.signatures import JPEG, holds_pictures_in_motion, what_is
+from utils.files.signatures import AVIF, JPEG, WEBP, holds_pictures_in_motion, what_is
 from utils.images.animation import is_animation
 from utils.images.opening import kind_of, picture_endings
 
@@ -27,8 +27,8 @@ _UNTOLD = (
 )
 _MOTION_JPEG = (".mjpeg", ".mjpg")  # pictures one after another, which begin as one does
 _HEAD = 512  # bytes that tell what a file is
-_MAY_MOVE = ("a GIF picture", "a WebP picture")
-_MAY_MOVE_ENDINGS = (".gif", ".webp")
+_MAY_MOVE = ("a GIF picture", WEBP, "a PNG picture", AVIF)
+_MAY_MOVE_ENDINGS = (".gif", ".webp", ".png", ".apng", ".avif", ".avifs")
 # Sound in files as films have.
 _SOUNDS = (".m4a", ".m4b", ".m4r", ".aac", ".mka", ".oga", ".ogg", ".opus", ".spx", ".weba", ".wma")
 

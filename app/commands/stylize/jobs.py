@@ -71,7 +71,7 @@ def plan_jobs(
     taken: dict[Path, Path] = {}
     sources = {identity(path) for path, _, _ in found}
     for number, (path, name, film) in enumerate(found, 1):
-        endings = film_endings(codec) if film else SAVED
+        endings = film_endings(codec, name) if film else SAVED
         named = (
             pattern.name(name, style, number, endings) if pattern else result_name(name, endings)
         )

@@ -11,6 +11,7 @@ from string import Formatter
 
 from app.errors import MAX_MESSAGE_LENGTH
 from app.export.film.codecs import CODECS, CONTAINERS
+from utils.images.opening import picture_endings
 from utils.images.writing import SAVED
 from utils.text import printable
 
@@ -89,9 +90,19 @@ def result_name(relative: Path, endings: Sequence[str]) -> Path:
     return relative.with_name(f"{relative.name}{endings[0]}")
 
 
-def film_endings(codec: str | None) -> tuple[str, ...]:
-    """The endings of files that hold a codec, the usual one first; None for any codec."""
-    return tuple(CONTAINERS) if codec is None else CODECS[codec].containers
+def film_endings(codec: str | None, source: Path) -> tuple[str, ...]:
+    """Return the endings of files that hold a film.
+
+    Args:
+        codec: The codec; None for any.
+        source: The film or the animation.
+
+    Returns:
+        The usual ending first, which is WebP's for an animation.
+    """
+    endings = tuple(CONTAINERS) if codec is None else CODECS[codec].containers
+    first = ".webp" if source.suffix.lower() in picture_endings() else ""
+    return tuple(sorted(endings, key=lambda ending: ending != first))
 
 
 def _shown(text: str) -> str:

@@ -12,6 +12,7 @@ from app.engine.config import EngineConfig
 from app.export.film.codecs import CONTAINERS
 from app.parameters import PARAMETERS, AmountParameter, FractionParameter, SwitchParameter
 from utils.images.moving import FILM_ENDINGS, likely_kind, moves_in_folder
+from utils.images.opening import picture_endings
 from utils.images.writing import SAVED
 
 _DEFAULT = EngineConfig()
@@ -117,5 +118,6 @@ def _usable(path: Path) -> bool:
 def _ending(path: Path) -> str:
     ending = path.suffix.lower()
     if ending in FILM_ENDINGS or moves_in_folder(path):
-        return path.suffix if ending in CONTAINERS else ".mp4"
+        usual = ".webp" if ending in picture_endings() else ".mp4"
+        return path.suffix if ending in CONTAINERS else usual
     return path.suffix if ending in SAVED else ".png"

@@ -74,6 +74,15 @@ def test_a_folder_of_pictures_and_films_is_stylized(style, album, tmp_path, caps
         assert told in capsys.readouterr().err
 
 
+def test_an_animated_png_and_avif_are_painted_whole(style, tmp_path):
+    for name in ("dance.png", "wave.avif"):
+        write_animation(tmp_path / name, DELAYS[:2])
+    assert stylized(tmp_path / "dance.png", tmp_path / "wave.avif", "-o", tmp_path / "out") == 0
+    assert names(tmp_path / "out") == ["dance.png.webp", "wave.avif.webp"]
+    for name in names(tmp_path / "out"):
+        assert there(read_animation(tmp_path / "out" / name)).delays == DELAYS[:2]
+
+
 def test_what_is_missing_of_films_and_pictures_is_made(style, album, tmp_path, capsys):
     out = tmp_path / "out"
     out.mkdir()

@@ -16,7 +16,7 @@ from utils.images.animation import is_animation, read_animation
 from utils.images.moving import file_kind, likely_kind, moves_in_folder, moving_kind
 
 
-@pytest.mark.parametrize(("ending", "unit"), [(".gif", 100), (".webp", 1000)])
+@pytest.mark.parametrize(("ending", "unit"), [(".gif", 100), (".webp", 1000), (".png", 1000)])
 def test_delays_and_plays_are_read(tmp_path, ending, unit):
     path = write_animation(tmp_path / f"a{ending}", loop=3)
     animation = there(read_animation(path))
@@ -25,7 +25,17 @@ def test_delays_and_plays_are_read(tmp_path, ending, unit):
     assert animation.plays == (4 if ending == ".gif" else 3)
 
 
-@pytest.mark.parametrize("ending", [".gif", ".webp"])
+def test_an_animated_avif_has_its_delays_and_a_still_one_has_none(tmp_path):
+    path = write_animation(tmp_path / "a.avif", loop=None)
+    animation = there(read_animation(path))
+    delays = [round(delay * animation.unit * 1000) for delay in animation.delays]
+    assert (delays, animation.plays) == (list(DELAYS), 0)
+    assert moving_kind(path) == "animation"
+    Image.fromarray(picture(20, 16)).save(path)
+    assert file_kind(path) == "picture"
+
+
+@pytest.mark.parametrize("ending", [".gif", ".webp", ".png"])
 def test_an_animation_is_read_up_to_where_it_is_damaged(tmp_path, ending):
     path = write_animation(tmp_path / f"a{ending}")
     whole = there(read_animation(path)).delays
@@ -58,9 +68,10 @@ def test_what_moves_is_told_by_its_bytes(tmp_path):
     film = write_film(tmp_path / "film.mp4")
     kinds = {
         "still.gif": "", "still.webp": "", "still.png": "", "film.mp4": "film",
-        "a.gif": "animation", "a.webp": "animation", "walk": "film", "code.ts": "", "b.ts": "film",
+        "a.gif": "animation", "a.webp": "animation", "a.png": "animation",
+        "walk": "film", "code.ts": "", "b.ts": "film",
     }  # fmt: skip
-    for name in ("a.gif", "a.webp"):
+    for name in ("a.gif", "a.webp", "a.png"):
         write_animation(tmp_path / name)
     film.with_name("walk").write_bytes(film.read_bytes())
     (tmp_path / "code.ts").write_text("export const one = 1;\n")

@@ -13,7 +13,7 @@ from app.film_frames.color import RGB, Colors
 from app.film_frames.extent import MOST_RATE
 from app.film_frames.orientation import AS_STORED
 from app.frame import Frame
-from utils.images.animation import Animation
+from utils.images.animation import Animation, first_frame
 from utils.images.conversion import alpha_of, to_rgb
 from utils.images.opening import MALFORMED, ImageError, opened
 from utils.translation.texts import tr
@@ -84,7 +84,7 @@ def animation_frames(
     pts = 0
     try:
         with opened(info.path, played=True) as image:
-            for number, duration in enumerate(_durations(animation)):
+            for number, duration in enumerate(_durations(animation), first_frame(image)):
                 begun = time.perf_counter()
                 try:
                     image.seek(number)  # composed of those before, so none can be passed over

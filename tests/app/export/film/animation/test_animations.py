@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from app.export.film.animation import webp
 from app.export.film.animation.timing import frame_delays
@@ -14,6 +15,7 @@ from app.export.film.info import FilmReading
 from app.export.film.job import FilmJob
 from app.export.film.reader import film_info, read_frames
 from app.export.film.store import store_folder
+from app.sources.video_decoder import AnimationReader
 from tests.app.export.film.conftest import Plain, request
 from tests.app.export.film.test_film_job import stopped
 from tests.helpers.animations import DELAYS, flat, frames_of, write_animation
@@ -50,6 +52,37 @@ def test_an_animation_keeps_its_delays_and_how_often_it_is_played(
     assert milliseconds(out) == list(DELAYS)
     assert there(read_animation(out)).plays == plays
     assert [path.name for path in sorted(tmp_path.iterdir())] == [film.name, out.name]
+
+
+@pytest.mark.parametrize("ending", [".png", ".avif"])
+def test_an_animated_png_or_avif_becomes_an_animation(tmp_path, ending):
+    film = write_animation(tmp_path / f"a{ending}", loop=0, clear=True)
+    report = made(film, out := tmp_path / "out.webp")
+    assert (report.frames, report.remarks, report.faults) == (6, (), ())
+    assert milliseconds(out) == list(DELAYS)
+    assert there(read_animation(out)).plays == 0
+    for found, number in zip(frames_of(out), range(6), strict=True):
+        wanted = flat(number, clear=True)
+        assert np.abs(found[40, 32, :3].astype(int) - wanted[40, 32, :3]).max() <= 8
+        assert found[24, 24 + 4 * number, 3] == 0
+
+
+def test_the_picture_of_a_png_for_programs_without_animations_is_left_out(tmp_path):
+    frames = [Image.fromarray(flat(number)[..., :3]) for number in range(4)]
+    path, how = tmp_path / "a.png", {"duration": [40, 50, 60], "default_image": True}
+    frames[0].save(path, save_all=True, append_images=frames[1:], **how)
+    read = list(read_frames(film_info(path), FilmReading()))
+    assert [frame.frame.pixels[40, 32].tolist() for frame in read] == [
+        flat(number)[40, 32, :3].tolist() for number in (1, 2, 3)
+    ]
+    assert [frame.duration for frame in read] == [40, 50, 60]
+    reader = AnimationReader(path)
+    assert [reader.grab(), there(reader.decode())[40, 32].tolist()] == [
+        0,
+        list(flat(1)[40, 32, :3]),
+    ]
+    assert [reader.grab(), reader.grab(), reader.grab()] == [pytest.approx(0.04), 0.09, None]
+    reader.close()
 
 
 @pytest.mark.parametrize("source", KINDS)

@@ -1,0 +1,60 @@
+"""Finds boxes in files of the ISO base media file format: AVIF, HEIC, MP4."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import BinaryIO
+
+Place = tuple[int, int]  # where the content of a box starts, and where it ends
+
+
+def boxes(file: BinaryIO, place: Place) -> Iterator[tuple[bytes, Place]]:
+    """Yield the kind and the place of each box between two places of a file.
+
+    Raises:
+        struct.error: The file ends within a box's head.
+    """
+    start, end = place
+    while start + 8 <= end:
+        file.seek(start)
+        length, kind = struct.unpack(">I4s", file.read(8))
+        head = 8
+        if length == 1:
+            (length,), head = struct.unpack(">Q", file.read(8)), 16
+        length = length or end - start
+        if length < head:
+            return
+        yield kind, (start + head, min(start + length, end))
+        start += length
+
+
+def box(file: BinaryIO, place: Place | None, *kinds: bytes, skip: int = 0) -> Place | None:
+    """Find a box by the kinds of the boxes around it.
+
+    Args:
+        file: The file.
+        place: Where to look; None is passed on.
+        kinds: The kinds from the outermost to the box itself; the first box of each is entered.
+        skip: Bytes of `place` before its first box.
+
+    Returns:
+        The place of its content; None where there is none.
+    """
+    for kind in kinds:
+        if place is None:
+            return None
+        inside = boxes(file, (place[0] + skip, place[1]))
+        place, skip = next((found for name, found in inside if name == kind), None), 0
+    return place
+
+
+def whole(file: BinaryIO) -> Place:
+    """Return the place of everything in a file."""
+    return 0, file.seek(0, 2)
+
+
+def content(file: BinaryIO, place: Place) -> bytes:
+    """Read the content of a box."""
+    file.seek(place[0])
+    return file.read(place[1] - place[0])
