@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -141,7 +142,7 @@ def test_a_dropped_film_of_a_camera_opens(window, session, tmp_path, qtbot, name
     coded = {"MOV001.MOD": ("mpeg", "mpeg2video"), "pi.h264": ("h264", "libx264")}
     container, codec = coded.get(name, ("mpegts", "libx264"))
     with av.open(str(tmp_path / name), "w", format=container) as film:
-        stream = film.add_stream(codec, rate=25)
+        stream = cast("av.VideoStream", film.add_stream(codec, rate=25))
         stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
         for number in range(5):
             frame = av.VideoFrame.from_ndarray(np.full((48, 64, 3), 40 * number, np.uint8))
