@@ -230,7 +230,8 @@ def about_stream(stream: av.stream.Stream, target: av.stream.Stream) -> None:
 def _is_hidden(packet: av.Packet[Any], begins: int, copied: Copied) -> bool:
     """Check whether a packet is not to be played, though the result would play it.
 
-    Decoders need such packets before the first time, where an edit list can hide them.
+    Decoders need such packets before the first time, where an edit list can hide them. Elsewhere
+    the last one before it stays if the source does not discard it: decoders of sound begin with it.
 
     Args:
         packet: Of the film.
@@ -239,7 +240,7 @@ def _is_hidden(packet: av.Packet[Any], begins: int, copied: Copied) -> bool:
     """
     if begins < 0 and copied.hides:
         return False
-    return packet.is_discard or (begins < 0 and begins + (packet.duration or 0) <= 0)
+    return packet.is_discard or (begins < 0 and begins + 2 * (packet.duration or 0) <= 0)
 
 
 def _added(
