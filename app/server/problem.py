@@ -29,4 +29,7 @@ def problem(
         "status": status.value,
         "detail": printable(sentence, MAX_MESSAGE_LENGTH),
     }
-    return JSONResponse(content, status.value, dict(headers or {}), MEDIA_TYPE)
+    told = dict(headers or {})
+    if status is HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        told["Connection"] = "close"  # its body may be unread, so no request can follow it
+    return JSONResponse(content, status.value, told, MEDIA_TYPE)
