@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
-import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QFileInfo, QMimeData, QUrl
+from PySide6.QtCore import QFileInfo, QMimeData, QSysInfo, QUrl
 
 from utils.text import printable
 
@@ -61,7 +60,7 @@ def _local(url: QUrl) -> Path | None:
     """Return the path of a file address (RFC 8089); None for another machine's or none at all."""
     if url.scheme() != "file":
         return None
-    host, here = url.host().lower(), socket.gethostname().lower()
+    host, here = url.host().lower(), QSysInfo.machineHostName().lower()
     if host in (*_THIS_MACHINE, here, here.partition(".")[0]):
         url = QUrl(url)
         url.setHost("")

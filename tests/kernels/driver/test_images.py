@@ -31,9 +31,9 @@ EVERY = listed(*(name for names in ARCHITECTURES.values() for name in names))
     [
         ((7, 5), "sm_75"),
         ((8, 0), "sm_80"),
-        ((8, 6), "sm_86"),
-        ((8, 7), "sm_86"),
-        ((8, 9), "sm_86"),
+        ((8, 6), "sm_80"),
+        ((8, 7), "sm_80"),
+        ((8, 9), "sm_80"),
         ((9, 0), "sm_90a"),
         ((10, 0), "sm_100"),
         ((10, 3), "sm_100"),
@@ -79,7 +79,6 @@ def test_a_source_is_compiled_for_what_it_runs_on():
     assert [name for name in names if runs_on("90a", name)] == ["sm_90a"]
     assert [name for name in names if runs_on("80", name)] == [
         "sm_80",
-        "sm_86",
         "sm_90",
         "compute_90",
         "sm_100",

@@ -198,7 +198,7 @@ def test_an_animation_that_states_billions_of_frames_ends_with_its_last(tmp_path
         frames_read.append(reader.decode())
         assert len(frames_read) < 100
     reader.close()
-    assert [frame is not None for frame in frames_read[:4]] == [True, True, True, False]
+    assert [frame is not None for frame in frames_read] == [True, True, True]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes in folders")

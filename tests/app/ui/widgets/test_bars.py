@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
 from app.errors import Problem
 from app.ui.widgets.message_bars import NoticeBar, ProblemBar
@@ -61,8 +61,12 @@ def test_a_notice_goes_by_itself_and_a_state_stays(qtbot, monkeypatch):
     monkeypatch.setattr("app.ui.widgets.message_bars.NOTICE_MS", 30)
     parent = QWidget()
     qtbot.addWidget(parent)
+    parent.resize(400, 200)
+    field = QLineEdit(parent)
     parent.show()
+    field.setFocus()
     bar = NoticeBar(parent)
+    bar.move(0, 100)  # away from the pointer, which would hold the notice
     bar.show_state("The camera was unplugged")
     bar.show_notice("Saved it")
     assert bar.text == "Saved it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -260,7 +261,7 @@ def test_a_bad_picture_is_one_sentence_and_changes_nothing(
 
 
 def test_a_long_job_is_told_and_can_be_canceled(
-    window, session, network, painting, qtbot, monkeypatch
+    window, session, network, painting, tmp_path, qtbot, monkeypatch
 ):
     going, encode = threading.Event(), AnyStyleNetwork.encode
 
@@ -270,7 +271,8 @@ def test_a_long_job_is_told_and_can_be_canceled(
 
     monkeypatch.setattr(AnyStyleNetwork, "encode", slow)
     before = session.config
-    drop(window.gallery, files(painting, painting))
+    other = Path(shutil.copy(painting, tmp_path / "other.png"))
+    drop(window.gallery, files(painting, other))
     qtbot.waitUntil(window.job.isVisible, timeout=5000)
     said = "Making a style of 'red_sea.png': finding its style (1 more)"
     qtbot.waitUntil(lambda: window.job.text == said)
@@ -379,7 +381,9 @@ def test_what_is_built_in_says_that_it_cannot_be_renamed(window, session):
     assert rename.toolTip() == "Candy is built in and cannot be renamed"
 
 
-def test_a_style_is_exported_and_installed_elsewhere(window, session, red_sea, tmp_path, qtbot):
+def test_a_style_is_exported_and_installed_elsewhere(
+    window, session, red_sea, painting, tmp_path, qtbot
+):
     file = tmp_path / "red_sea.styleforge"
     menu(window, red_sea)["&Export..."].trigger()
     dialog = window.file_dialogs._made["Export the style"]
@@ -394,7 +398,7 @@ def test_a_style_is_exported_and_installed_elsewhere(window, session, red_sea, t
     assert again.picture is not None
     np.testing.assert_array_equal(read_pixels(again.picture), read_pixels(kept))
     press(window, "export_style")
-    dialog.filesSelected.emit([str(tmp_path / "nowhere" / "style")])
+    dialog.filesSelected.emit([str(painting / "style")])
     dialog.close()
     assert "'Red Sea' could not be exported" in only_problem(window, qtbot).summary
 

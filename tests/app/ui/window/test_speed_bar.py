@@ -108,6 +108,6 @@ def test_other_kernels_make_what_was_measured_worthless(moving, session, qtbot):
     session.paused = True
     qtbot.wait(100)
     session.kernels_changed.emit(())
-    assert bar.left.text() == "Smooth"
+    assert bar.left.text().split() == ["Smooth"]
     kind = Kind(False, Precision.fp32)
     assert moving.panel.speed_control._machine.times.of(kind, 3072) is None
