@@ -36,6 +36,7 @@ PARTS = {
     "every size": ["large_fonts", "small_screens"],
     "states of the window": ["window_states", "lifetime"],
 }
+MANAGED = {"accessibility", "states of the window"}  # a manager decides on focus and states
 ELSEWHERE = {"window_benchmark"}  # opens no window of the program's
 
 
@@ -45,7 +46,9 @@ def path_of(name: str) -> str:
     return f"tests/app/{folder or WINDOW}/test_{module}.py"
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize(
+    "part", [pytest.param(p, marks=[] if p in MANAGED else pytest.mark.full) for p in PARTS]
+)
 def test_the_window_keeps_its_promises_under_a_window_manager(openbox, tmp_path, part):
     report = tmp_path / "report.xml"
     files = [path_of(name) for name in PARTS[part]]

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, Qt, QUrl
+from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 
 from app.engine.result import StyledFrame
@@ -52,7 +53,7 @@ def wait_for_stored(qtbot, *names: str) -> None:
 def drop(window: MainWindow, path) -> None:
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(path))])
-    window.drop_handler._open(parse_drop(data))
+    window.drop_handler._open(parse_drop(data), QImage())
 
 
 def test_a_look_is_saved_and_used_again(window, looks, session, qtbot):
