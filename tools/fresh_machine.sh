@@ -16,7 +16,7 @@ suite=${1:?usage: sudo $0 SUITE [FOLDER]}
 root=$(realpath -m "${2:-$(mktemp -d)/$suite}")
 checkout=$(git -C "$(dirname "$0")/.." rev-parse --show-toplevel)
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
-home=/root/styleforge
+home=/opt/styleforge
 
 [ "$(id -u)" = 0 ] || { echo "$0 needs root: debootstrap and chroot do" >&2; exit 1; }
 # The mounts below go with the process.

@@ -37,7 +37,15 @@ PACKAGES = app, models, kernels, kernel_fusion, utils
 OPTIONAL = {"fastapi", "ray", "openvino", "onnxruntime", "pyvirtualcam", "onnx", "uvicorn"}
 
 # They are caught where they are made, and never shown.
-INTERNAL = {"_AbandonedError", "Interrupted", "JobCanceled", "NotExported", "TooManyPiecesError"}
+INTERNAL = {
+    "_AbandonedError",
+    "Interrupted",
+    "JobCanceled",
+    "NotExported",
+    "RatesError",
+    "SmallJsonError",
+    "TooManyPiecesError",
+}
 
 
 @cache

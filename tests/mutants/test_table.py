@@ -35,7 +35,7 @@ def test_a_mutant_applies_and_its_tests_exist(mutant):
         path, _, name = test.partition("::")
         tree = ast.parse((ROOT / path).read_text("utf-8"))
         tests = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-        assert not name or name in tests
+        assert not name or name.partition("[")[0] in tests
 
 
 def test_no_two_mutants_have_one_name():

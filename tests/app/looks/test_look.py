@@ -60,7 +60,7 @@ def test_a_look_of_several_styles_and_automatic_texture_comes_back():
         ('{"styles": {}}', "it has 0 styles, not 1 to 4"),
         ('{"styles": {"a": "1"}}', "the share of a style is no number"),
         ('{"styles": {"a": 0.5}}', "the shares of its styles do not add up to 1"),
-        ('{"styles": {"a": NaN}}', "the shares of its styles do not add up to 1"),
+        ('{"styles": {"a": NaN}}', "it has a number that is not finite or too large"),
         ('{"styles": {"a": 1}, "strength": 2.5}', "its strength cannot be 2.5"),
         ('{"styles": {"a": 1}, "strokes": "wild"}', "its strokes cannot be 'wild'"),
         ('{"styles": {"a": 1}, "texture": "some"}', "its texture cannot be 'some'"),

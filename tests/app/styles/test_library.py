@@ -44,7 +44,10 @@ from utils.files import toml
             "'stream_texture' should be a number of 0 to 1, not 'much'",
         ),
         ('title = "C"\nweights = "w"\ntexture = true', "'texture' should be a number"),
-        ('title = "C"\nweights = "w"\ntexture = nan', "'texture' should be a number"),
+        (
+            'title = "C"\nweights = "w"\ntexture = nan',
+            "it has a number that is not finite or too large",
+        ),
     ],
 )
 def test_a_broken_pack_says_what_is_wrong(tmp_path, spec, complaint):

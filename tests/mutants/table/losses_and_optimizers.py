@@ -128,8 +128,8 @@ MUTANTS = (
     Mutant(
         "the first gradient of a momentum is dampened",
         "kernel_fusion/optim.py",
-        '        if not group["dampening"]:',
-        "        if True:",
+        'if momentum and group["dampening"]:',
+        "if False:",
         (f"{OPTIM}::test_steps_are_pytorchs",),
     ),
     Mutant(
