@@ -6,7 +6,8 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -44,19 +45,29 @@ class Jobs(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._callbacks: dict[int, tuple[Callable[[Any], None], Callable[[Exception], None]]] = {}
+        self._writing: set[int] = set()  # numbers of jobs that write files of the user
         self._threads: list[BackgroundThread] = []
         self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
         self._idle = threading.Semaphore(0)  # counts the idle threads
         self._next = 0
         self._lock = threading.Lock()
-        self._closed = False
+        self._closed = threading.Event()
         self._finished.connect(self._deliver)
+        # Deleted without `close`, as with a window, this object would leave its threads waiting.
+        self.destroyed.connect(partial(_end, self._lock, self._closed, self._work, self._threads))
+
+    @property
+    def writing(self) -> bool:
+        """Whether a job that writes a file of the user is under way."""
+        return bool(self._writing)
 
     def run(
         self,
         work: Callable[[], T],
         done: Callable[[T], None],
         failed: Callable[[Exception], None],
+        *,
+        writes: bool = False,
     ) -> None:
         """Run `work` on a background thread.
 
@@ -64,10 +75,13 @@ class Jobs(QObject):
             work: called without arguments on a background thread.
             done: called with the result of `work`.
             failed: called with the exception instead, if `work` raises one.
+            writes: whether `work` writes a file of the user, see `writing`.
         """
         self._next += 1
         key = self._next
         self._callbacks[key] = (done, failed)
+        if writes:
+            self._writing.add(key)
 
         self._work.put((key, work))
         if not self._idle.acquire(blocking=False):
@@ -89,11 +103,12 @@ class Jobs(QObject):
             outcome, fault = None, exc
             format_details(exc)  # on this thread: formatting reads source files
         with self._lock:  # signals of a closed window cannot be emitted
-            if not self._closed:
+            if not self._closed.is_set():
                 self._finished.emit(key, outcome, fault)
 
     @Slot(int, object, object)
     def _deliver(self, key: int, outcome: object, fault: Exception | None) -> None:
+        self._writing.discard(key)
         callbacks = self._callbacks.pop(key, None)
         if callbacks is None:
             return
@@ -112,12 +127,23 @@ class Jobs(QObject):
         Returns:
             True if every job has ended.
         """
-        with self._lock:
-            self._closed = True
+        _end(self._lock, self._closed, self._work, self._threads)
         self._callbacks.clear()
-        for _ in self._threads:
-            self._work.put(None)
         deadline = time.monotonic() + timeout
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
         return not any(thread.is_alive() for thread in self._threads)
+
+
+def _end(
+    lock: threading.Lock,
+    closed: threading.Event,
+    work: queue.SimpleQueue[_Work | None],
+    threads: Sequence[threading.Thread],
+    *_: object,
+) -> None:
+    """Let the threads end, and deliver nothing any more."""
+    with lock:
+        closed.set()
+    for _thread in threads:
+        work.put(None)

@@ -99,6 +99,12 @@ class Recording:
             while heard.at - self._heard[0].at > MOST_HEARD_S:
                 self._heard.popleft()
 
+    def end(self) -> None:
+        """Let the thread complete the video, without waiting for it."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
     def finish(self) -> Path:
         """Wait until everything is written.
 
@@ -108,9 +114,7 @@ class Recording:
         Raises:
             RecordingError: the video could not be written, or not to its end.
         """
-        with self._changed:
-            self._ended = True
-            self._changed.notify_all()
+        self.end()
         self._thread.join()
         if self._fault:
             raise RecordingError(self._fault)

@@ -46,6 +46,7 @@ class _Task:
         done: Called with the result.
         failed: Called when it failed or was canceled.
         canceled: Set to cancel it.
+        makes: Whether it makes a style that the user asked for.
     """
 
     title: str
@@ -54,6 +55,7 @@ class _Task:
     done: Callable[[Any], object]
     failed: Callable[[], object]
     canceled: threading.Event
+    makes: bool = False
 
 
 class StyleJobs(QObject):
@@ -84,6 +86,12 @@ class StyleJobs(QObject):
         """Whether something is being done."""
         return self._current is not None
 
+    @property
+    def making(self) -> str:
+        """The title of the work on a style that the user asked for; "" while there is none."""
+        tasks = [*([] if self._current is None else [self._current]), *self._waiting]
+        return next((task.title for task in tasks if task.makes), "")
+
     def install_picture(self, path: Path, title: str, done: Callable[[Style], object]) -> None:
         """Make a style of a picture.
 
@@ -108,6 +116,7 @@ class StyleJobs(QObject):
                 done,
                 lambda: None,
                 threading.Event(),
+                makes=True,
             )
         )
 
@@ -165,7 +174,7 @@ class StyleJobs(QObject):
     def cancel(self) -> None:
         """Cancel what is being done and what waits. What is under way ends with its next step."""
         canceled, self._waiting = [*self._waiting], deque()
-        if self._current is not None:
+        if self._current is not None and not self._current.canceled.is_set():
             self._current.canceled.set()
             self.progress.emit(tr("{task}: canceling", task=self._current.title))
         for task in canceled:

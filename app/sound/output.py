@@ -10,7 +10,7 @@ import numpy as np
 
 from app.sound import portaudio
 from app.sound.device import Fill, Output, SoundError
-from utils.leaving import BackgroundThread
+from utils.leaving import WAIT_S, BackgroundThread
 
 RATE = 48_000
 BLOCK = 1024  # samples
@@ -36,7 +36,7 @@ class SilentOutput:
     def close(self) -> None:
         """End it."""
         self._closed.set()
-        self._thread.join()
+        self._thread.join(WAIT_S)
 
     def _run(self) -> None:
         out = np.zeros((BLOCK, self.channels), np.float32)

@@ -14,7 +14,7 @@ from app.sound.clock import PlaybackClock
 from app.sound.device import Fill, Heard, Listener, Output, Samples, SoundError
 from app.sound.film_sound import FilmSound
 from app.sound.output import RATE, SilentOutput, open_output
-from utils.leaving import BackgroundThread
+from utils.leaving import WAIT_S, BackgroundThread
 from utils.translation.texts import mark, tr
 
 AHEAD_S = 0.5  # of sound that is decoded before it is heard
@@ -116,7 +116,7 @@ class Soundtrack:
         with self._changed:
             self._playing, self._closed = False, True
             self._changed.notify_all()
-        self._thread.join()
+        self._thread.join(WAIT_S)
 
     # The decoding thread
 

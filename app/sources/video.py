@@ -14,7 +14,7 @@ from app.sound.clock import PlaybackClock, RealTime
 from app.sound.device import Listener
 from app.sound.soundtrack import Soundtrack
 from app.sources.video_decoder import SAME_S, FrameReader, VideoReader
-from utils.leaving import BackgroundThread
+from utils.leaving import WAIT_S, BackgroundThread
 from utils.translation.texts import tr
 
 MAX_SKIPS = 8  # frames skipped in a row to catch up, before playback slows down instead
@@ -113,7 +113,7 @@ class Video(FrameSource):
             self._closed = True
             self._changed.notify_all()
         if self._thread is not threading.current_thread():
-            self._thread.join()
+            self._thread.join(WAIT_S)
         if self._sound is not None:
             self._sound.close()
 

@@ -185,6 +185,13 @@ class TrainingController(QObject):
             self._process.stop(KILL_AFTER_MS)
             self._set_state(Phase.STOPPING, doing="Cancelling...")
 
+    def leave(self) -> None:
+        """End what is under way, since the program ends; what was learned can be resumed."""
+        if self._state.phase is Phase.TRAINING:
+            self.pause()
+        elif self._state.phase in (Phase.PREPARING, Phase.MEASURING):
+            self.cancel()
+
     def delete(self, run: RunDirectory) -> None:
         """Delete an unfinished run that is not the current one."""
         self._job(lambda: self._runs.delete(run), lambda _: self.look_for_unfinished(), run.title)

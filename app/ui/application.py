@@ -28,7 +28,6 @@ from utils.translation.texts import mark, said, tr
 
 if TYPE_CHECKING:
     from app.live.session import Session
-    from app.ui.main_window import MainWindow
 
 DAMAGE_ADVICE = mark("`styleforge doctor` lists the folders and whether they can be written.")
 
@@ -113,7 +112,7 @@ def _open_window(options: Namespace, damage: list[str]) -> int:
         freeze_garbage_collector(session)
         # Python handles signals only while it runs code, which the window's timers ensure.
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: _close_on_signal(window))
+            signal.signal(number, lambda *_: window.closing.leave())
         return app.exec()
     finally:
         build.stop()  # a running build would keep the process alive
@@ -128,14 +127,6 @@ def freeze_garbage_collector(session: Session) -> None:
     once = Qt.ConnectionType.SingleShotConnection
     for loaded in (session.painted, session.kernels_changed):
         loaded.connect(lambda _: gc.freeze(), once)
-
-
-def _close_on_signal(window: MainWindow) -> None:
-    """Close the window and complete a recording without asking, since nobody may be there to
-    answer.
-    """
-    window.exporter.finish()
-    window.close()
 
 
 def _close_after(window: QWidget, session: Session, pictures: int) -> None:

@@ -14,7 +14,7 @@ from app.virtual_camera.choice import CameraChoice
 from app.virtual_camera.device import open_camera, readers_of
 from app.virtual_camera.fitting import Pixels, fitted, fitting_text
 from app.virtual_camera.formats import FORMATS
-from utils.leaving import BackgroundThread
+from utils.leaving import WAIT_S, BackgroundThread
 from utils.translation.texts import tr
 
 GRACE_S = 2.0  # that nobody has to read before sending pauses; a program may open a camera twice
@@ -114,7 +114,7 @@ class VirtualCamera:
     def close(self) -> None:
         """Stop and release the camera; may be called twice."""
         self._stopped.set()
-        self._thread.join()
+        self._thread.join(WAIT_S)
 
     def _run(self) -> None:
         interval = 1 / self.choice.rate

@@ -34,7 +34,7 @@ PARTS = {
     "help": ["reports", "messages", "questions"],
     "accessibility": ["screen_readers", "targets", "keyboard_alone", "keys", "motion"],
     "every size": ["large_fonts", "small_screens"],
-    "states of the window": ["window_states", "lifetime"],
+    "states of the window": ["window_states", "lifetime", "closing"],
 }
 MANAGED = {"accessibility", "states of the window"}  # a manager decides on focus and states
 ELSEWHERE = {"window_benchmark"}  # opens no window of the program's

@@ -179,8 +179,9 @@ class Player:
 
     def close(self) -> None:
         """End what was begun."""
-        self.window.exporter.finish()
-        self.window.close()
+        self.window.closing.leave()
+        while self.window.isVisible():  # until everything that runs has ended
+            QApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
         self.session.shutdown()
         self.window.deleteLater()
         gc.unfreeze()

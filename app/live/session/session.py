@@ -33,6 +33,7 @@ from app.styles.library import Library
 from app.styles.pack import Style
 from app.training.controller import TrainingController
 from kernels.ops.registry import STYLE, TRANSFORMER
+from utils.leaving import WAIT_S, leave_behind
 from utils.translation.texts import tr
 
 T = TypeVar("T")
@@ -87,6 +88,7 @@ class Session(QObject):
     picture_styled = Signal(object)  # Style, made of a picture and chosen
     trained = Signal(object)  # Style; it is in the library already
     cameras_found = Signal(object)  # tuple[CameraName, ...]
+    ending = Signal()  # `shutdown` begins: whoever writes a file has to complete it
 
     def __init__(
         self,
@@ -123,7 +125,7 @@ class Session(QObject):
         self._commands = WorkerCommands(self._worker, self)
         self.choice = Choice(config, library, self.style_jobs, self._worker.loop, self)
         self.delivery = Delivery(latest, self.choice, self)
-        self.user_styles = UserStyles(library, self.style_jobs, self.run, self.choice, self)
+        self.user_styles = UserStyles(library, self.style_jobs, self.write, self.choice, self)
         self._opening = Opening(self._jobs, self._worker.loop.pending, self)
         self._kernels = KernelPreparation(library, self._jobs, self)
         self._connect_parts(self._worker)
@@ -398,6 +400,23 @@ class Session(QObject):
         """
         self._jobs.run(work, done, lambda exc: self.problem.emit(Problem.of(exc, doing=doing)))
 
+    @property
+    def writing(self) -> bool:
+        """Whether a job of `write` is under way."""
+        return self._jobs.writing
+
+    def write(self, work: Callable[[], T], done: Callable[[T], None], *, doing: str) -> None:
+        """Run a background job that writes a file of the user; closing the window waits for it.
+
+        Args:
+            work: As for `run`.
+            done: As for `run`.
+            doing: As for `run`.
+        """
+        self._jobs.run(
+            work, done, lambda exc: self.problem.emit(Problem.of(exc, doing=doing)), writes=True
+        )
+
     def prepare_kernels(self, families: Sequence[str] = (STYLE, TRANSFORMER)) -> None:
         """Prepare the kernels for the device in use, see `KernelPreparation`; `kernels_changed`
         follows for each family."""
@@ -418,11 +437,16 @@ class Session(QObject):
         self.trained.emit(style)  # not chosen: hours later, the stream may be in use otherwise
 
     def shutdown(self) -> None:
-        """End every thread and close every source; call once, before the application quits."""
+        """End every thread and close every source; call once, before the application quits.
+
+        The end of the process leaves an engine behind that hangs in a driver.
+        """
+        self.ending.emit()
         self.studio.close()
         self.style_jobs.close()
         self._jobs.close()
         self._worker.loop.interrupted.set()
         self._thread.quit()
-        self._thread.wait()
+        if not self._thread.wait(round(WAIT_S * 1e3)):
+            leave_behind(self, "engine")
         self._worker.loop.pending.close()

@@ -25,7 +25,6 @@ from app.training.request import OWN_RESULTS
 from app.ui.file_dialogs import SAVE_PICTURE as SAVED_AS
 from app.ui.file_dialogs import FileDialogs, suggested_name
 from app.ui.viewport.frame_painter import as_image
-from app.ui.widgets.prompt_bar import PromptBar
 from utils.images.writing import SAVED
 from utils.translation.joints import clauses
 from utils.translation.texts import mark, tr, trn
@@ -42,7 +41,6 @@ RECORDED = {  # what recordings can have, in the order of the key
     mark("film", "sound"): mark("Recordings have the sound of the film"),
     mark("microphone", "sound"): mark("Recordings have the sound of the microphone"),
 }
-QUIT_QUESTION = mark("A recording is in progress. Stop, save it and quit?")
 
 
 def pictures_folder() -> Path:
@@ -97,6 +95,7 @@ class Exporter:
         self._moved = False  # whether another one followed
         self._began_with: tuple[int, EngineConfig] | None = None  # the picture that was there
         session.styled.connect(self._record)
+        session.ending.connect(self._end)
 
     def snapshot(self) -> None:
         """Save the picture at once, named after the style and the time."""
@@ -170,7 +169,7 @@ class Exporter:
                 self._session.run(microphone.close, lambda _: None, doing="close the microphone")
             if recording is not None and moved:
                 dropped = recording.dropped
-                self._session.run(
+                self._session.write(
                     recording.finish,
                     lambda written: self._saved(written, _saved_words(written, dropped)),
                     doing="record",
@@ -180,40 +179,12 @@ class Exporter:
                 self._say(tr(NOTHING_MOVED))
         self._on_recording(self.recording)
 
-    def finish(self) -> None:
-        """Finish a recording and wait for it; errors are shown."""
-        recording, moved = self._recording, self._moved
-        microphone = self._stop()
-        self._on_recording(False)
-        if microphone is not None:
-            microphone.close()
-        if recording is not None and not moved:
-            recording.discard()
-        elif recording is not None:
-            try:
-                recording.finish()
-            except RecordingError as exc:
-                self._session.problem.emit(Problem.of(exc, doing="record"))
-
-    def may_quit(self, questions: PromptBar, quit: Callable[[], object]) -> bool:
-        """Whether the program may quit.
-
-        During a recording it asks first; a second request to quit counts as yes.
-
-        Args:
-            questions: asks the user.
-            quit: called once the user agreed and the recording is complete.
-        """
-        asked = questions.isVisible() and questions.accessibleDescription() == tr(QUIT_QUESTION)
-        if not self.recording or asked:
-            return True
-
-        def quit_now(_: str) -> None:
-            self.finish()
-            quit()
-
-        questions.ask(tr(QUIT_QUESTION), tr("&Save and quit"), quit_now, no=tr("&Keep recording"))
-        return False
+    def _end(self) -> None:
+        """End a recording whose window was not closed; its thread completes the file."""
+        if self._recording is not None:
+            self._recording.end()
+        if self._microphone is not None:
+            self._microphone.close()
 
     def _begin(self) -> None:
         styled = self._current_or_notice()
@@ -300,7 +271,7 @@ class Exporter:
                 self._first = None
             recording.add(styled.frame.pixels, styled.source.moment)
         except RecordingError:
-            self.finish()
+            self.record()
 
     def _current_or_notice(self) -> StyledFrame | None:
         styled = self._current()
@@ -316,7 +287,7 @@ class Exporter:
         def done(lost: list[str]) -> None:
             self._saved(path, clauses([tr("Saved {path}", path=path), *lost]))
 
-        self._session.run(work, done, doing=tr("save {name}", name=path.name))
+        self._session.write(work, done, doing=tr("save {name}", name=path.name))
 
 
 def _shows(styled: StyledFrame) -> tuple[int, EngineConfig]:

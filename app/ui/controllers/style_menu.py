@@ -157,7 +157,7 @@ class StyleMenu:
 
     def export(self, style: Style, path: Path) -> None:
         """Write a style as one file and tell where it is."""
-        self._session.run(
+        self._session.write(
             lambda: self._session.library.export_file(style.key, path),
             lambda target: self._session.notice.emit(
                 tr("Exported {title} to {target}", title=style.title, target=target)

@@ -89,12 +89,18 @@ class FilmExporter(QObject):
         self._under_way = self._cancelled = self._discards = self._closed = False
         self._was_paused = False
         self._shown_at = 0.0
+        self._target = Path()
         self.ended.connect(self._end)
 
     @property
     def under_way(self) -> bool:
         """Whether a film is being exported."""
         return self._under_way
+
+    @property
+    def name(self) -> str:
+        """The name of the film that is made."""
+        return printable(self._target.name)
 
     def ask(self, parent: QWidget, folder: Path) -> None:
         """Ask how the open film is to be exported and into which file, and export it."""
@@ -165,6 +171,7 @@ class FilmExporter(QObject):
                 )
             )
             return
+        self._target = target
         self._under_way, self._cancelled, self._discards = True, False, False
         self._was_paused, self._session.paused = self._session.paused, True
         config, library = replace(self._session.config, compare=False), self._session.library
@@ -190,6 +197,10 @@ class FilmExporter(QObject):
     def cancel(self) -> None:
         """End the export soon, and keep nothing of it."""
         self._end_soon(keep=False)
+
+    def leave(self) -> None:
+        """End the export soon, and keep its finished parts."""
+        self._end_soon(keep=True)
 
     def close(self) -> None:
         """End the export, keep its finished parts, and show nothing any more."""

@@ -206,7 +206,7 @@ class LookController(QObject):
         self._changes += 1
         number = self._changes
         self._show()
-        self._session.run(
+        self._session.write(
             lambda: self._file.write(number, looks), lambda _: None, doing="save the looks"
         )
 

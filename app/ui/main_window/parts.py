@@ -191,7 +191,6 @@ class WindowParts(QMainWindow):
             lambda: self.viewport.styled,
             self.settings.update,
             self.file_dialogs,
-            self.questions,
             self.actions_by_key["train"].shortcut(),
             self,
         )

@@ -11,6 +11,7 @@ from app.errors import ADVICE, Problem
 from app.live.session import Session
 from app.settings import Settings
 from app.ui import actions
+from app.ui.main_window.closing import Closing
 from app.ui.main_window.commands import Commands
 from app.ui.main_window.parts import WindowParts
 from app.ui.main_window.session_display import SessionDisplay
@@ -37,6 +38,7 @@ class MainWindow(WindowParts):
         commands = Commands(self, views, visibility)
         super().__init__(session, settings, save_settings, commands.slots())
         self.views, self.visibility, self.commands = views, visibility, commands
+        self.closing = Closing(self)
         self._display = SessionDisplay(self, views)
         self._connect()
         self._restore()
@@ -70,10 +72,8 @@ class MainWindow(WindowParts):
         self.panel.mix_picked.connect(self.mixer.pick)
         self.panel.address_left.connect(self.viewport.setFocus)
         self.training_launcher.progress_text_changed.connect(self.toolbar.show_training)
-        self.training_launcher.ready_to_close.connect(self.close)
         self.queue.words_changed.connect(self.toolbar.show_queue)
         self.queue.shown_changed.connect(self.visibility.update)
-        self.queue.ready_to_close.connect(self.close)
         session.opening_changed.connect(lambda opening: opening and self.queue.hide())
         for follow in (session.set_display_size, self._follow_screen):
             self.viewport.resized.connect(follow)
@@ -144,15 +144,10 @@ class MainWindow(WindowParts):
     # Closing
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Close unless the user has to confirm; completes a recording and saves the settings."""
-        if not (
-            self.exporter.may_quit(self.questions, self.close)
-            and self.training_launcher.may_quit()
-            and self.queue.may_quit()
-        ):
+        """Close once everything that runs has ended, and save the settings."""
+        if not self.closing.may_close():
             event.ignore()
             return
-        self.exporter.finish()
         self.virtual_camera.close()
         self.showing.close()
         self.film_strip.close()

@@ -39,7 +39,7 @@ class QueueController(QObject):
     """Shows the page in place of the picture, and runs the queue whether it is shown or not.
 
     `shown_changed()` follows a change of what is shown, `words_changed(str)` how far the queue is
-    while it runs. The window is asked to close by `ready_to_close()`.
+    while it runs.
 
     Args:
         session: The live session; its config is the look on screen.
@@ -56,7 +56,6 @@ class QueueController(QObject):
 
     shown_changed = Signal()
     words_changed = Signal(str)
-    ready_to_close = Signal()
 
     def __init__(
         self,
@@ -86,7 +85,7 @@ class QueueController(QObject):
         self.model = RowModel(Thumbnails(session.run, self), self)
         self._entries = QueueEntries(session, self.store, lambda: self.rows, self._chosen)
         self._finished: set[int] = set()  # jobs that ended since the queue was idle
-        self._quit_asked = self._looked = False
+        self._looked = False
         self._timer = QTimer(self, interval=LOOK_MS)
         self._timer.timeout.connect(self.store.refresh)
         self._connect()
@@ -229,10 +228,6 @@ class QueueController(QObject):
         (self.runner.stop if self.runner.running else self.runner.start)()
 
     def _on_ended(self, all_run: bool) -> None:
-        if self._quit_asked:
-            self.ready_to_close.emit()
-            return
-
         def again(_: object) -> None:
             # What was added while the process was ending is run by another one.
             if all_run and any(row.state.waits for row in self.rows) and not self.runner.running:
@@ -334,21 +329,15 @@ class QueueController(QObject):
 
     # The end
 
-    def may_quit(self) -> bool:
-        """Whether the program may quit; while the queue runs it asks first, and a second request
-        counts as yes."""
-        if self._quit_asked or not self.runner.running:
-            return True
-        question = tr("The queue is running. Stop it, quit, and go on with it the next time?")
-        if self._questions.isVisible() and self._questions.accessibleDescription() == question:
-            return True  # asked to close twice; what was made is kept anyway
+    @property
+    def busy(self) -> bool:
+        """Whether the queue runs or a change of it is being written."""
+        return self.runner.running or self.store.changing
 
-        def quit_soon(_: str) -> None:
-            self._quit_asked = True
-            self.runner.stop()
-
-        self._questions.ask(question, tr("&Quit"), quit_soon, no=tr("&Keep running"))
-        return False
+    def leave(self) -> None:
+        """Stop the queue, since the program ends; it can be continued later."""
+        self.watching.watch(None)
+        self.runner.stop()
 
     def close(self) -> None:
         """Stop the process, and complete what is being written."""

@@ -25,6 +25,14 @@ class _Change:
     done: Callable[[Any], object]
     failed: Callable[[], object]
     doing: str
+    writes: bool
+
+
+def _nothing(*_: object) -> None:
+    pass
+
+
+_READ = _Change(_nothing, _nothing, _nothing, "read the queue", writes=False)
 
 
 class QueueStore(QObject):
@@ -42,18 +50,24 @@ class QueueStore(QObject):
         self._overview = Overview(queue)
         self._jobs = Jobs(self)
         self._coming: deque[_Change] = deque()
-        self._busy = False
+        self._under_way: _Change | None = None
         self._told: set[str] = set()  # damaged files are told once
 
     @property
     def busy(self) -> bool:
         """Whether something is under way."""
-        return self._busy
+        return self._under_way is not None
+
+    @property
+    def changing(self) -> bool:
+        """Whether a change is under way or waits."""
+        under_way = () if self._under_way is None else (self._under_way,)
+        return any(change.writes for change in (*under_way, *self._coming))
 
     def refresh(self) -> None:
         """Read the queue, unless it is about to be read in any case."""
-        if not self._busy:
-            self.change(lambda queue: None, doing="read the queue")
+        if not self.busy:
+            self._add(_READ)
 
     def change(
         self,
@@ -71,18 +85,20 @@ class QueueStore(QObject):
             failed: Called instead, after the problem was told.
             doing: Completes the problem "Could not ..." that is told if `work` raises.
         """
-        self._coming.append(_Change(work, done, failed, doing))
-        if not self._busy:
-            self._begin()
+        self._add(_Change(work, done, failed, doing, writes=True))
 
     def close(self) -> None:
         """Complete the change under way, and begin no other."""
         self._coming.clear()
         self._jobs.close(CLOSE_S)
 
+    def _add(self, change: _Change) -> None:
+        self._coming.append(change)
+        if not self.busy:
+            self._begin()
+
     def _begin(self) -> None:
-        change = self._coming.popleft()
-        self._busy = True
+        change = self._under_way = self._coming.popleft()
 
         def work() -> tuple[Any, list[JobView], list[str]]:
             result = change.work(self.queue)
@@ -107,6 +123,6 @@ class QueueStore(QObject):
         self._jobs.run(work, done, failed)
 
     def _end(self) -> None:
-        self._busy = False
+        self._under_way = None
         if self._coming:
             self._begin()

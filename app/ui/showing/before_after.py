@@ -70,7 +70,7 @@ class BeforeAfter:
         def done(lost: list[str]) -> None:
             self._saved.tell(path, clauses([tr("Saved {path}", path=path), *lost]))
 
-        self._session.run(work, done, doing=tr("save {name}", name=path.name))
+        self._session.write(work, done, doing=tr("save {name}", name=path.name))
 
     def ask_wipe(self, parent: QWidget) -> None:
         """Ask for the file of a wipe; it is of the picture that is on screen now."""
@@ -109,7 +109,7 @@ class BeforeAfter:
 
         self._say(tr(MAKING))
         doing = tr("save {name}", name=path.name)
-        self._session.run(
+        self._session.write(
             work, lambda _: self._saved.tell(path, tr("Saved {path}", path=path)), doing=doing
         )
 

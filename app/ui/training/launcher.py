@@ -22,7 +22,6 @@ from app.ui.file_dialogs import FileDialogs
 from app.ui.training.notification import Notification
 from app.ui.training.window import TrainingWindow
 from app.ui.widgets.message_bars import NoticeBar
-from app.ui.widgets.prompt_bar import PromptBar
 from utils.translation.texts import tr
 
 
@@ -34,14 +33,12 @@ class TrainingLauncher(QObject):
         current: returns the result on screen.
         keep: `keep(photographs=, vgg=)` stores the user's choices.
         picker: makes file dialogs.
-        questions: asks the user in the main window.
         key: shortcut that opens the studio.
         parent: owns the studio's window.
     """
 
     progress_text_changed = Signal(str)  # progress as text; empty if nothing is trained
     report_requested = Signal()  # on a problem of the studio
-    ready_to_close = Signal()  # the user asked to quit, and the checkpoint is written
 
     def __init__(
         self,
@@ -49,15 +46,13 @@ class TrainingLauncher(QObject):
         current: Callable[[], StyledFrame | None],
         keep: Callable[..., None],
         picker: FileDialogs,
-        questions: PromptBar,
         key: QKeySequence,
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self._session, self._current, self._keep = session, current, keep
-        self._picker, self._questions, self._key, self._parent = picker, questions, key, parent
+        self._picker, self._key, self._parent = picker, key, parent
         self.window: TrainingWindow | None = None
-        self._quit_asked = False  # during training
         self._unfinished_announced = False
         self.notification = Notification(parent)
         session.studio.finished.connect(self._notify)
@@ -106,25 +101,6 @@ class TrainingLauncher(QObject):
         if self.window is not None:
             self.window.close()
 
-    def may_quit(self) -> bool:
-        """Whether the program may quit; during training it asks first, and a second request counts
-        as yes."""
-        studio = self._session.studio
-        if self._quit_asked or studio.state.phase not in (Phase.TRAINING, Phase.STOPPING):
-            return True
-        title = studio.state.run.title if studio.state.run else ""
-        question = tr("'{title}' is being trained. Quit and resume it next time?", title=title)
-        if self._questions.isVisible() and self._questions.accessibleDescription() == question:
-            return True  # asked to close twice; a checkpoint is written anyway
-
-        def quit_soon() -> None:
-            self._quit_asked = True
-            self._session.notice.emit(tr("Saving a checkpoint, then closing"))
-            studio.pause()
-
-        self._questions.ask(question, tr("&Quit"), lambda _text: quit_soon())
-        return False
-
     def _notify(self, style: Style) -> None:
         said = tr("'{title}' is ready", title=style.title)
         self.notification.show(said, tr("It is the last style in the gallery"))
@@ -143,8 +119,6 @@ class TrainingLauncher(QObject):
         seen = self.window is not None and self.window.isVisible()
         if state.problem is not None and not seen:
             self._session.problem.emit(state.problem)
-        if self._quit_asked and not state.phase.busy:
-            self.ready_to_close.emit()
 
     def _show_unfinished(self, runs: tuple[RunDirectory, ...]) -> None:
         if runs and not self._unfinished_announced:

@@ -159,4 +159,4 @@ def test_of_a_source_without_sound_a_recording_says_that_it_has_none(playing, fi
     qtbot.waitUntil(lambda: playing.session.silence is None, timeout=20_000)
     press(playing, "record")
     assert playing.notices.text.endswith("without sound, since the source has none")
-    playing.exporter.finish()
+    press(playing, "record")

@@ -130,43 +130,6 @@ def test_a_recording_that_fails_is_a_problem_and_ends(moving, tmp_path, monkeypa
     assert not moving.actions_by_key["record"].isChecked()
 
 
-# Quitting while a film is recorded
-
-
-@pytest.mark.parametrize("way", ["Q", "the window's button"])
-def test_quitting_while_recording_asks_and_keeps_the_film(moving, films, qtbot, way):
-    record(moving, qtbot)
-    press(moving, "quit") if way == "Q" else moving.close()
-    assert moving.isVisible()
-    assert moving.questions.isVisible()
-    assert moving.actions_by_key["record"].isChecked()
-    moving.questions.accept.click()
-    assert not moving.isVisible()
-    [path] = films.iterdir()
-    assert frames(path) >= 2
-
-
-def test_who_keeps_recording_keeps_the_window(moving, films, qtbot):
-    record(moving, qtbot)
-    press(moving, "quit")
-    moving.questions.cancel.click()
-    assert moving.isVisible()
-    assert moving.actions_by_key["record"].isChecked()
-    press(moving, "record")
-    qtbot.waitUntil(lambda: moving.notices.text.startswith("Saved "), timeout=5000)
-    moving.close()
-    assert not moving.isVisible()
-
-
-def test_who_closes_twice_means_it_and_the_film_is_kept(moving, films, qtbot):
-    record(moving, qtbot)
-    moving.close()
-    moving.close()
-    assert not moving.isVisible()
-    [path] = films.iterdir()
-    assert frames(path) >= 2
-
-
 def test_there_is_nothing_to_record_before_the_first_picture(window):
     press(window, "record")
     assert window.notices.text == "There is no picture yet"

@@ -282,7 +282,7 @@ def test_the_open_film_is_not_written_over(playing, film, held):
 def test_closing_the_window_ends_an_export(playing, film, held, tmp_path, qtbot):
     playing.film_exporter.export(film, tmp_path / "out.mp4")
     qtbot.waitUntil(lambda: len(held.seen) == 4, timeout=5000)
-    playing.close()
+    playing.closing.leave()
     held.allow()
-    qtbot.waitUntil(lambda: playing.film_exporter._job is None, timeout=5000)
+    qtbot.waitUntil(lambda: not playing.isVisible(), timeout=5000)
     assert not (tmp_path / "out.mp4").exists()

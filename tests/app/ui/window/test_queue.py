@@ -327,7 +327,7 @@ def test_quitting_asks_and_the_next_start_offers_to_go_on(queue, window, session
     qtbot.waitUntil(lambda: queue.runner.number is not None, timeout=LONG)
     window.close()
     assert window.isVisible()
-    assert "The queue is running" in window.questions.accessibleDescription()
+    assert "the queue stops and can be continued" in window.questions.accessibleDescription()
     window.questions.accept.click()
     qtbot.waitUntil(lambda: not window.isVisible(), timeout=LONG)
     jobs = JobQueue.default()
