@@ -28,7 +28,7 @@ PARTS = {
     "the camera": ["camera_mode", "virtual_camera"],
     "the folder as a film strip": ["film_strip", "queue"],
     "made to be shown": ["before_after", "projector", "slideshow", "export", "saved_files"],
-    "films": ["film_export", "ui/player/bar", "ui/player/recording"],
+    "films": ["film_export", "interrupted_exports", "ui/player/bar", "ui/player/recording"],
     "training in one click": ["training/window", "training/own_pictures"],
     "languages": ["languages", "right_to_left"],
     "help": ["reports", "messages", "questions"],

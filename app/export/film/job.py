@@ -69,7 +69,7 @@ class FilmJob:
 
         Raises:
             FilmCancelled: It was cancelled.
-            StyleForgeError: It cannot be made. What is finished is kept in either case.
+            StyleForgeError: It cannot be made; the finished parts are kept.
         """
         request = self._request
         try:

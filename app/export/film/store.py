@@ -73,6 +73,51 @@ def store_folder(target: Path) -> Path:
     return target.with_name(f".{target.name[:LETTERS]}.{digest}.film")
 
 
+def are_abandoned(target: Path) -> bool:
+    """Whether parts of a film are kept that no process works on."""
+    if not store_folder(target).is_dir():
+        return False
+    lock = _lock_of(target)
+    try:
+        lock.acquire()
+    except (Timeout, OSError):  # another process works on them, or the disk cannot be written
+        return False
+    _release(lock)
+    return True
+
+
+def delete_parts(target: Path) -> None:
+    """Delete the parts of a film.
+
+    Raises:
+        FilmError: Another process works on them.
+        OSError: They cannot be deleted.
+    """
+    lock = _lock_of(target)
+    _acquire(lock, target)
+    try:
+        shutil.rmtree(store_folder(target))
+    finally:
+        _release(lock)
+
+
+def _lock_of(target: Path) -> FileLock:
+    folder = store_folder(target)
+    return FileLock(folder.with_name(f"{folder.name}.lock"), timeout=0, thread_local=False)
+
+
+def _acquire(lock: FileLock, target: Path) -> None:
+    try:
+        lock.acquire()
+    except Timeout:
+        raise FilmError(tr("{file} is being made by another process", file=named(target))) from None
+
+
+def _release(lock: FileLock) -> None:
+    lock.release()
+    Path(lock.lock_file).unlink(missing_ok=True)
+
+
 class SegmentStore:
     """The finished parts of one film, in order. To be used as a context, which keeps other
     processes out. Parts of a film that was made otherwise are deleted.
@@ -93,24 +138,16 @@ class SegmentStore:
         self._gaps = gaps
         self.finished: dict[int, Segment] = {}
         self.history: History | None = None
-        self._lock = FileLock(
-            self.folder.with_name(f"{self.folder.name}.lock"), timeout=0, thread_local=False
-        )
+        self._lock = _lock_of(target)
 
     def __enter__(self) -> SegmentStore:
         self._target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            self._lock.acquire()
-        except Timeout:
-            raise FilmError(
-                tr("{file} is being made by another process", file=named(self._target))
-            ) from None
+        _acquire(self._lock, self._target)
         self._read()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._lock.release()
-        Path(self._lock.lock_file).unlink(missing_ok=True)
+        _release(self._lock)
 
     @property
     def segments(self) -> list[Segment]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from app.export.film.job import FilmCancelled, FilmJob, FilmProgress, Styling
 from app.export.film.plan import film_request
 from app.export.film.reader import FilmInfo, film_info
 from app.export.film.report import FilmReport
+from app.export.film.store import store_folder
 from app.export.film.styling import FilmStyling
 from app.live.display_copy import with_previews
 from app.live.session import Session
@@ -27,6 +29,7 @@ from app.styles.library import Library
 from app.ui.file_dialogs import SAVE_FILM, FileDialogs, name_filter, suggested_name
 from app.ui.film.dialog import FilmDialog
 from app.ui.film.options import DEFAULTS, FilmOptions, find_hardware
+from app.ui.film.order import ExportOrder
 from app.version import styleforge_version
 from utils.text import printable
 from utils.translation.joints import clauses
@@ -38,6 +41,8 @@ NO_FILM = mark(
 )
 UNDER_WAY = mark("A film is being exported already")
 SHOWN_EVERY_S = 0.5  # progress, and the newest frame
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,6 +106,11 @@ class FilmExporter(QObject):
     def name(self) -> str:
         """The name of the film that is made."""
         return printable(self._target.name)
+
+    @property
+    def folder(self) -> Path:
+        """The folder that keeps exports as long as they run; it may not exist."""
+        return self._session.library.user.parent / "exports"
 
     def ask(self, parent: QWidget, folder: Path) -> None:
         """Ask how the open film is to be exported and into which file, and export it."""
@@ -171,23 +181,39 @@ class FilmExporter(QObject):
                 )
             )
             return
-        self._target = target
+        config = replace(self._session.config, compare=False)
+        self._begin(ExportOrder(source.absolute(), target.absolute(), config, options))
+
+    def resume(self, order: ExportOrder) -> None:
+        """Go on with an export behind its finished parts."""
+        if self._under_way:
+            self._say(tr(UNDER_WAY))
+        else:
+            self._begin(order)
+
+    def _begin(self, order: ExportOrder) -> None:
         self._under_way, self._cancelled, self._discards = True, False, False
         self._was_paused, self._session.paused = self._session.paused, True
-        config, library = replace(self._session.config, compare=False), self._session.library
+        library, folder = self._session.library, self.folder
+        self._target = order.target
 
         def work() -> FilmReport | str:
             try:
-                return self._make(source, target, config, library, options)
+                _keep(order, folder)
+                return self._make(order, library)
             except FilmCancelled as exc:
                 return str(exc)
             finally:
                 self._job = None
+                if not store_folder(order.target).exists():  # nothing is left to go on with
+                    order.file(folder).unlink(missing_ok=True)
                 with self._lock:
                     if not self._closed:
                         self.ended.emit()
 
-        self._session.run(work, lambda made: self._tell(target, made), doing="export the film")
+        self._session.run(
+            work, lambda made: self._tell(order.target, made), doing="export the film"
+        )
 
     def pause(self, paused: bool) -> None:
         """Pause the export, or go on."""
@@ -216,13 +242,11 @@ class FilmExporter(QObject):
 
     def _make(
         self,
-        source: Path,
-        target: Path,
-        config: EngineConfig,
+        order: ExportOrder,
         library: Library,
-        options: FilmOptions,
     ) -> FilmReport:
-        info = film_info(source)
+        target, config, options = order.target, order.config, order.options
+        info = film_info(order.source)
         sized = replace(config, size=unhurried_size(config, info.width, info.height, MAX_SIZE))
         styles = {key: library.get(key).weights.stat() for key in sized.styles}
         identity = {
@@ -271,6 +295,14 @@ class FilmExporter(QObject):
             return
         said = [tr("Saved {path}", path=target), *made.faults, *made.remarks]
         self._saved(target, clauses(said))
+
+
+def _keep(order: ExportOrder, folder: Path) -> None:
+    """Keep an export as long as it runs; one that cannot be kept is made all the same."""
+    try:
+        order.write(folder)
+    except OSError as exc:
+        log.warning("an export cannot be offered at the next start: %s", exc)
 
 
 def progress_text(target: Path, progress: FilmProgress) -> str:

@@ -27,6 +27,7 @@ from app.ui.controllers.style_installer import StyleInstaller
 from app.ui.controllers.style_mixer import StyleMixer
 from app.ui.file_dialogs import FileDialogs
 from app.ui.film.exporter import FilmExporter
+from app.ui.film.interrupted import InterruptedExports
 from app.ui.film.options import FilmOptions
 from app.ui.film_strip.controller import FilmStripController
 from app.ui.gallery.style_gallery import StyleGallery
@@ -185,6 +186,9 @@ class WindowParts(QMainWindow):
             self.settings.update,
             saved=saved.tell,
             parent=self,
+        )
+        self.interrupted_exports = InterruptedExports(
+            self.session, self.film_exporter, self.questions, self
         )
         self.training_launcher = TrainingLauncher(
             self.session,

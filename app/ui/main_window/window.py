@@ -112,6 +112,7 @@ class MainWindow(WindowParts):
                 )
             )
         self.session.studio.look_for_unfinished()
+        self.interrupted_exports.look()
         self.viewport.setFocus()
 
     def _follow_screen(self) -> None:

@@ -32,7 +32,7 @@ def _nothing(*_: object) -> None:
     pass
 
 
-_READ = _Change(_nothing, _nothing, _nothing, "read the queue", writes=False)
+_READ = _Change(_nothing, _nothing, _nothing, doing="read the queue", writes=False)
 
 
 class QueueStore(QObject):

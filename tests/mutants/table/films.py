@@ -212,8 +212,8 @@ MUTANTS = (
     Mutant(
         "two processes make one film",
         "app/export/film/store.py",
-        "            self._lock.acquire()\n",
-        "            pass\n",
+        "        _acquire(self._lock, self._target)\n",
+        "",
         (f"{_JOB}::test_a_second_process_is_kept_out",),
     ),
     Mutant(
@@ -239,9 +239,9 @@ MUTANTS = (
     ),
     Mutant(
         "an export goes on behind a closed window",
-        "app/ui/main_window/window.py",
-        "        self.film_exporter.close()\n",
-        "",
+        "app/ui/main_window/closing.py",
+        "            film.leave,\n",
+        "            lambda: None,\n",
         (f"{_WINDOW}::test_closing_the_window_ends_an_export",),
     ),
     Mutant(

@@ -87,9 +87,9 @@ MUTANTS = (
     ),
     Mutant(
         "the queue's process is left behind when the program quits unasked",
-        "app/ui/queue/controller.py",
-        "        if self._quit_asked or not self.runner.running:\n",
-        "        if True:\n",
+        "app/ui/main_window/closing.py",
+        "            lambda: queue.busy,\n",
+        "            lambda: False,\n",
         (f"{_WINDOW}::test_quitting_asks_and_the_next_start_offers_to_go_on",),
     ),
 )

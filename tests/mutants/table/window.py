@@ -4,7 +4,52 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
+_CLOSING = "tests/app/ui/window/test_closing.py"
+_INTERRUPTED = "tests/app/ui/window/test_interrupted_exports.py"
+
 MUTANTS = (
+    Mutant(
+        "the window closes without asking about what runs",
+        "app/ui/main_window/closing.py",
+        "        if said and not self._asks():\n",
+        "        if False:\n",
+        (f"{_CLOSING}::test_everything_that_runs_is_in_one_question",),
+    ),
+    Mutant(
+        "the window closes before a picture is saved",
+        "app/ui/main_window/closing.py",
+        "        Work(lambda: session.writing),\n",
+        "",
+        (f"{_CLOSING}::test_a_picture_that_is_being_saved_is_saved_before_the_window_closes",),
+    ),
+    Mutant(
+        "a recording outlives a window that was deleted",
+        "app/ui/controllers/exporter.py",
+        "        session.ending.connect(self._end)\n",
+        "",
+        (f"{_CLOSING}::test_a_recording_whose_window_is_gone_ends_with_the_session",),
+    ),
+    Mutant(
+        "an interrupted export is not offered",
+        "app/ui/main_window/window.py",
+        "        self.interrupted_exports.look()\n",
+        "",
+        (f"{_INTERRUPTED}::test_it_is_resumed_behind_its_finished_parts",),
+    ),
+    Mutant(
+        "an export that another window makes is offered",
+        "app/export/film/store.py",
+        "be written\n        return False\n",
+        "be written\n        return True\n",
+        (f"{_INTERRUPTED}::test_nothing_is_offered_of_an_export_that_another_window_makes",),
+    ),
+    Mutant(
+        "the record of a canceled export is kept",
+        "app/ui/film/exporter.py",
+        "                if not store_folder(order.target).exists():",
+        "                if False:",
+        (f"{_INTERRUPTED}::test_a_canceled_export_is_not_offered",),
+    ),
     Mutant(
         "a picture beside a dead address is forgotten",
         "app/live/session/opening.py",

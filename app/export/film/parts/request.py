@@ -17,7 +17,7 @@ SHORT = 0.98  # of the frames or seconds that a file says to have; with fewer it
 
 
 class FilmCancelled(StyleForgeError):
-    """The film was cancelled; its finished parts are kept."""
+    """Raised when a film was cancelled; the message says whether finished parts are kept."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

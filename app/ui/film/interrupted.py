@@ -1,0 +1,105 @@
+"""Offers at the start to resume exports that ended with the program, or to delete their parts."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QObject
+
+from app.errors import Problem
+from app.export.film.store import are_abandoned, delete_parts
+from app.live.session import Session
+from app.ui.film.exporter import FilmExporter
+from app.ui.film.order import ExportOrder, read_order
+from app.ui.widgets.prompt_bar import PromptBar
+from utils.text import printable
+from utils.translation.texts import mark, tr
+
+DAMAGED_ADVICE = mark(
+    "Delete the file. An export to the same name goes on behind the parts that are finished."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The result of a search.
+
+    Attributes:
+        orders: Exports that can be resumed.
+        damaged: Files that hold none.
+    """
+
+    orders: tuple[ExportOrder, ...]
+    damaged: tuple[Path, ...]
+
+
+def find_interrupted(folder: Path) -> Found:
+    """Find the exports in `folder` whose parts are kept and that no process works on."""
+    orders, damaged = [], []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            order = read_order(path)
+        except ValueError:
+            damaged.append(path)
+            continue
+        if are_abandoned(order.target):
+            orders.append(order)
+    return Found(tuple(orders), tuple(damaged))
+
+
+class InterruptedExports(QObject):
+    """Asks about one interrupted export after the other.
+
+    Args:
+        session: The live session.
+        exporter: Resumes them.
+        questions: Asks the user.
+        parent: The window.
+    """
+
+    def __init__(
+        self, session: Session, exporter: FilmExporter, questions: PromptBar, parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._session, self._exporter, self._questions = session, exporter, questions
+        self._waiting: deque[ExportOrder] = deque()
+
+    def look(self) -> None:
+        """Search in the background, then ask."""
+        folder = self._exporter.folder
+
+        def done(found: Found) -> None:
+            for path in found.damaged:
+                said = tr("The record of an export, {path}, is damaged", path=path)
+                self._session.problem.emit(Problem(said, advice=tr(DAMAGED_ADVICE)))
+            self._waiting.extend(found.orders)
+            self._ask_next()
+
+        self._session.run(
+            lambda: find_interrupted(folder), done, doing="look for interrupted exports"
+        )
+
+    def _ask_next(self) -> None:
+        if not self._waiting or self._exporter.under_way:
+            return
+        order = self._waiting.popleft()
+        self._questions.ask(
+            tr("The export of {name} was interrupted", name=printable(order.target.name)),
+            tr("&Resume"),
+            lambda _: self._exporter.resume(order),
+            no=tr("&Not now"),
+            other=tr("&Delete"),
+            on_other=lambda: self._delete(order),
+        )
+
+    def _delete(self, order: ExportOrder) -> None:
+        folder = self._exporter.folder
+
+        def work() -> None:
+            delete_parts(order.target)
+            order.file(folder).unlink(missing_ok=True)
+
+        doing = tr("delete the parts of {name}", name=printable(order.target.name))
+        self._session.write(work, lambda _: self._ask_next(), doing=doing)

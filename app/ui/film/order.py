@@ -1,0 +1,100 @@
+"""An export as a value: kept in a file while it runs, so that the next start can offer it again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from app.engine.config import EngineConfig
+from app.parameters import PARAMETERS, parameter_values
+from app.ui.film.options import DEFAULTS, FilmOptions
+from models.precision import Precision
+from utils.files import small_json
+from utils.files.atomic import atomic_write
+
+MAX_BYTES = 1 << 16  # bytes of a file
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOrder:
+    """What to export.
+
+    Attributes:
+        source: The film, an absolute path.
+        target: The file of the result, an absolute path.
+        config: How every frame is painted.
+        options: How the film is encoded.
+    """
+
+    source: Path
+    target: Path
+    config: EngineConfig
+    options: FilmOptions = DEFAULTS
+
+    def file(self, folder: Path) -> Path:
+        """Return the file in `folder` that keeps the export."""
+        digest = hashlib.sha256(os.fsencode(self.target)).hexdigest()
+        return folder / f"{digest[:16]}.json"
+
+    def write(self, folder: Path) -> None:
+        """Keep the export in `folder`. Raises OSError."""
+        config = self.config
+        about = {
+            "source": str(self.source),
+            "target": str(self.target),
+            "options": asdict(self.options),
+            "config": {
+                **parameter_values(config),
+                "precision": config.precision.name,
+                "size": config.size,
+                "mix": config.mix,
+                "mix_more": config.mix_more,
+            },
+        }
+        atomic_write(self.file(folder), json.dumps(about, indent=2).encode())
+
+
+def read_order(path: Path) -> ExportOrder:
+    """Read the file of an export.
+
+    Raises:
+        ValueError: The file holds none.
+        OSError: The file cannot be read.
+    """
+    try:
+        stored = small_json.load(path, MAX_BYTES)
+        given = stored["options"]
+        options = FilmOptions(
+            **{each.name: _text(given[each.name]) for each in fields(FilmOptions)}
+        )
+        source, target = Path(_text(stored["source"])), Path(_text(stored["target"]))
+        return ExportOrder(source, target, _config(stored["config"]), options)
+    except (KeyError, TypeError) as exc:
+        raise ValueError(str(exc)) from exc
+
+
+def _config(stored: dict[str, Any]) -> EngineConfig:
+    values: dict[str, Any] = {}
+    for name, usual in parameter_values(EngineConfig()).items():
+        value, row = stored[name], PARAMETERS.get(name)
+        if not (type(value) is type(usual) if row is None else row.valid(value)):
+            raise ValueError(name)
+        values[name] = value
+    size, mix = stored["size"], stored["mix"]
+    return EngineConfig(
+        **values,
+        precision=Precision[_text(stored["precision"])],
+        size=None if size is None else int(size),
+        mix=None if mix is None else _text(mix),
+        mix_more=tuple((_text(key), float(share)) for key, share in stored["mix_more"]),
+    )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
