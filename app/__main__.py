@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 from app import cli
@@ -9,7 +10,11 @@ from utils.leaving import limit_end
 
 
 def main() -> int:
-    """Run the program, and limit how long its process may take to end."""
+    """Run the program, and limit how long its process may take to end.
+
+    SIGTERM ends it as Ctrl+C does: what is being written is completed or removed.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     return limit_end(cli.main())
 
 

@@ -11,5 +11,5 @@ EXIT_STATUSES = {
     DONE: "everything was done",
     FAILED: "something failed, as a message on stderr says; what could be done was done",
     WRONG_USAGE: "the command line is wrong, and nothing was done",
-    INTERRUPTED: "stopped by Ctrl+C; files that were written are complete",
+    INTERRUPTED: "stopped by Ctrl+C or SIGTERM; files that were written are complete",
 }

@@ -96,10 +96,10 @@ class FilmJob:
         line.run(self._frames(store, after), _StoredParts(request, store, self._styling), told)
         if line.cancelled:
             cancelled = tr("{file} was cancelled", file=named(request.target))
-            if self._discards:
+            kept = "" if self._discards else kept_of(store)
+            if self._discards or not store.finished:
                 store.remove()
-                raise FilmCancelled(cancelled)
-            raise FilmCancelled(clauses((cancelled, kept_of(store))))
+            raise FilmCancelled(clauses((cancelled, kept)))
         seconds = time.perf_counter() - begun - line.paused_s
         shares = line.clock.shares(seconds)
         return finished(request, store, self._reading, resumed, seconds, shares, line.running)

@@ -73,30 +73,31 @@ def store_folder(target: Path) -> Path:
     return target.with_name(f".{target.name[:LETTERS]}.{digest}.film")
 
 
-def are_abandoned(target: Path) -> bool:
-    """Whether parts of a film are kept that no process works on."""
-    if not store_folder(target).is_dir():
+def is_idle(target: Path) -> bool:
+    """Whether a film could be made and no process makes it."""
+    if not target.parent.is_dir():  # a disk may be missing
         return False
     lock = _lock_of(target)
     try:
         lock.acquire()
-    except (Timeout, OSError):  # another process works on them, or the disk cannot be written
+    except (Timeout, OSError):  # another process makes it, or the disk cannot be written
         return False
     _release(lock)
     return True
 
 
 def delete_parts(target: Path) -> None:
-    """Delete the parts of a film.
+    """Delete the parts of a film, if there are any.
 
     Raises:
-        FilmError: Another process works on them.
+        FilmError: Another process makes it.
         OSError: They cannot be deleted.
     """
     lock = _lock_of(target)
     _acquire(lock, target)
     try:
-        shutil.rmtree(store_folder(target))
+        if (folder := store_folder(target)).is_dir():
+            shutil.rmtree(folder)
     finally:
         _release(lock)
 

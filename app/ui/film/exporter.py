@@ -205,7 +205,8 @@ class FilmExporter(QObject):
                 return str(exc)
             finally:
                 self._job = None
-                if not store_folder(order.target).exists():  # nothing is left to go on with
+                quits = self._cancelled and not self._discards
+                if not quits and not store_folder(order.target).exists():
                     order.file(folder).unlink(missing_ok=True)
                 with self._lock:
                     if not self._closed:

@@ -9,7 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject
 
 from app.errors import Problem
-from app.export.film.store import are_abandoned, delete_parts
+from app.export.film.store import delete_parts, is_idle
 from app.live.session import Session
 from app.ui.film.exporter import FilmExporter
 from app.ui.film.order import ExportOrder, read_order
@@ -36,7 +36,7 @@ class Found:
 
 
 def find_interrupted(folder: Path) -> Found:
-    """Find the exports in `folder` whose parts are kept and that no process works on."""
+    """Find the exports in `folder` that no process works on."""
     orders, damaged = [], []
     for path in sorted(folder.glob("*.json")):
         try:
@@ -44,7 +44,7 @@ def find_interrupted(folder: Path) -> Found:
         except ValueError:
             damaged.append(path)
             continue
-        if are_abandoned(order.target):
+        if is_idle(order.target):
             orders.append(order)
     return Found(tuple(orders), tuple(damaged))
 

@@ -168,8 +168,9 @@ def test_a_folder_that_cannot_be_written_is_named(style, photo, tmp_path, capsys
     assert "wall" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT as a POSIX shell does")
-def test_ctrl_c_leaves_whole_files_and_status_130(style, tmp_path):
+@pytest.mark.skipif(os.name == "nt", reason="sends signals as a POSIX shell does")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_leaves_whole_files_and_status_130(style, tmp_path, number):
     album, out = tmp_path / "album", tmp_path / "out"
     album.mkdir()
     for n in range(400):
@@ -190,7 +191,7 @@ def test_ctrl_c_leaves_whole_files_and_status_130(style, tmp_path):
             assert process.poll() is None, process.communicate()[1]
             assert time.monotonic() < deadline
             time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         _, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert err.count("Stopped") == 1

@@ -44,9 +44,19 @@ MUTANTS = (
         (f"{_INTERRUPTED}::test_nothing_is_offered_of_an_export_that_another_window_makes",),
     ),
     Mutant(
+        "SIGTERM kills a command while it writes",
+        "app/__main__.py",
+        "    signal.signal(signal.SIGTERM, signal.default_int_handler)\n",
+        "",
+        (
+            "tests/app/commands/test_stylize_files.py::"
+            "test_ctrl_c_leaves_whole_files_and_status_130",
+        ),
+    ),
+    Mutant(
         "the record of a canceled export is kept",
         "app/ui/film/exporter.py",
-        "                if not store_folder(order.target).exists():",
+        "                if not quits and not store_folder(order.target).exists():",
         "                if False:",
         (f"{_INTERRUPTED}::test_a_canceled_export_is_not_offered",),
     ),

@@ -85,7 +85,10 @@ class SharedFilm:
                 store.add(part.number, made.path, made.start, made.times, made.duration)
         if answered < len(left):
             cancelled = tr("{file} was cancelled", file=named(request.target))
-            raise FilmCancelled(clauses((cancelled, kept_of(store))))
+            kept = kept_of(store)
+            if not store.finished:
+                store.remove()
+            raise FilmCancelled(clauses((cancelled, kept)))
         seconds = time.perf_counter() - begun
         busy: Counter[str] = Counter()
         for end in ends:
