@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from kernels.ops.attention_parts.attend import attend
 from kernels.ops.cuda.attention_choice import faster_reason
 from kernels.ops.transformer.attention import fused_attention
 from kernels.ops.transformer.ffn import output_projection_forward
@@ -154,6 +155,8 @@ class FusedAttention(nn.MultiheadAttention):
         if causal and mask is not None:
             hidden = torch.ones(q.shape[2], k.shape[2], dtype=torch.bool, device=q.device).triu(1)
             mask, causal = mask.masked_fill(hidden, -torch.inf), False
+        if not dropout:
+            return attend(q, k, v, mask, causal, scale)
         return F.scaled_dot_product_attention(
             q, k, v, attn_mask=mask, dropout_p=dropout, is_causal=causal, scale=scale
         )

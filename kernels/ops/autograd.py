@@ -146,6 +146,30 @@ def inference_only(
     return autograd
 
 
+def batched(
+    name: str, overload: Any, reference: Callable[..., Any], mutates: tuple[str, ...]
+) -> Callable[..., Any] | None:
+    """Return the kernel under vmap; None where PyTorch calls the operation for each item.
+
+    PyTorch does so for tensors alone. The reference runs in place of an operation of lists.
+
+    Args:
+        name: Of the operation, for the message.
+        overload: The operation as PyTorch knows it.
+        reference: Its meaning, in operations that vmap knows.
+        mutates: The arguments that are written to.
+    """
+    if mutates:
+
+        def refused(*_args: Any) -> None:
+            raise RuntimeError(f"{name} writes into its arguments and has no vmap")
+
+        return refused
+    values = (*overload._schema.arguments, *overload._schema.returns)
+    has_lists = any("List[" in str(each.type) and "Tensor" in str(each.type) for each in values)
+    return reference if has_lists else None
+
+
 def places_of(overload: Any, names: Sequence[str]) -> list[int]:
     """The numbers of the arguments of an operation that have these names."""
     order = {argument.name: at for at, argument in enumerate(overload._schema.arguments)}

@@ -168,6 +168,7 @@ def fused(
         recording = autograd.handed_over(recording, recorded)
         if composed is None:
             _fragment.impl(name, recording, "Autograd", with_keyset=True)  # pyright: ignore[reportUnknownMemberType]
+        _implement_vmap(name, autograd.batched(name, overload, plain, mutates))
 
         arguments = inspect.signature(signature, eval_str=True)
         whole: Callable[..., tuple[Any, ...]] = complete or in_order(signature)
@@ -230,6 +231,11 @@ def fused(
         return OPS[name].operation
 
     return register
+
+
+def _implement_vmap(name: str, kernel: Callable[..., Any] | None) -> None:
+    if kernel is not None:
+        _fragment.impl(name, kernel, "FuncTorchBatched")  # pyright: ignore[reportUnknownMemberType]
 
 
 def _declare(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from kernels.ops.attention_parts import blocks, rope, scores, sparse
+from kernels.ops.attention_parts.attend import attend
 from kernels.ops.cuda.attention_choice import faster_reason
 from kernels.ops.direct import is_watched
 from kernels.ops.transformer.attention import fused_attention
@@ -37,7 +37,7 @@ def _attend(
     if faster_reason(q.device, q.dtype, size, length, causal=causal, plain=plain, gradients=wanted):
         # PyTorch reads two dimensions.
         whole = mask if mask is None or mask.dim() > 1 else mask.reshape(1, -1)
-        return F.scaled_dot_product_attention(q, k, v, whole, 0.0, causal, scale=factor)
+        return attend(q, k, v, whole, causal, factor)
     return fused_attention(q, k, v, None, factor, causal)[0]
 
 
@@ -132,8 +132,8 @@ def block_sparse(
     n, heads, rows, columns = seen.shape
     queries, keys = q.shape[2] // rows, k.shape[2] // columns
     if not sparse.slower_reason(q, k, v, block_mask):
-        attend: Any = torch.ops.styleforge.block_sparse_forward
-        return attend(q, k, v, block_mask, scale)
+        by_kernel: Any = torch.ops.styleforge.block_sparse_forward
+        return by_kernel(q, k, v, block_mask, scale)
     most = columns if most_blocks is None else min(most_blocks, columns)
     if blocks.slower_reason(q, block_mask, most):
         return sparse.with_whole_mask(q, k, v, block_mask, scale)
@@ -150,7 +150,7 @@ def block_sparse(
         return found.view(n, heads * rows, most * keys, x.shape[-1])
 
     by_block = q.reshape(n, heads * rows, queries, q.shape[-1])
-    out = F.scaled_dot_product_attention(by_block, chosen(k), chosen(v), layout.mask, scale=scale)
+    out = attend(by_block, chosen(k), chosen(v), layout.mask, scale=scale)
     out = out.view(n, heads, rows, queries, v.shape[-1])
     return sparse.zeroed(out, layout.any_seen[..., None]).reshape(*q.shape[:3], v.shape[-1])
 

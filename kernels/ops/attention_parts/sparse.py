@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from kernels.ops.attention_parts.attend import attend
 from kernels.ops.cuda.calls import TYPES
 from kernels.ops.launcher import CudaLauncher
 
@@ -130,7 +131,7 @@ def with_whole_mask(
     any_seen, added = _of_blocks(block_mask, q.dtype)
     mask = added[..., :, None, :, None].expand(*leading, rows, queries, columns, keys)
     mask = mask.reshape(*leading, rows * queries, columns * keys)
-    out = F.scaled_dot_product_attention(q, k, v, mask, scale=scale)
+    out = attend(q, k, v, mask, scale=scale)
     by_row = out.view(*out.shape[:2], rows, queries, out.shape[-1])
     return zeroed(by_row, any_seen[..., None]).flatten(2, 3)
 

@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from kernels.ops.attention_parts.attend import attend
 from kernels.ops.library.elementwise import add_relu, add_sigmoid, bias_gelu
 from kernels.ops.library.fusion import add_norm
 from kernels.ops.library.timed import TIMED
@@ -182,7 +183,7 @@ def _attention(
         k, v = F.linear(memory, in_weight[width:], in_bias[width:]).chunk(2, -1)
     heads = (*x.shape[:1], -1, num_heads, width // num_heads)
     q, k, v = (each.view(heads).transpose(1, 2) for each in (q, k, v))
-    found = F.scaled_dot_product_attention(q, k, v, mask, is_causal=causal)
+    found = attend(q, k, v, mask, causal)
     del q, k, v  # three times what follows
     return F.linear(found.transpose(1, 2).flatten(2), out_weight, out_bias)
 

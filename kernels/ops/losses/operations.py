@@ -48,7 +48,14 @@ def cross_entropy_backward(
             f"cross_entropy_backward: grad has the shape {list(grad.shape)}; expected [] or "
             f"{list(labels.shape)}"
         )
+    for name, x, count in (("lse", lse, labels.numel()), ("divisor", divisor, 1)):
+        if x.dtype != rows.wide(logits.dtype) or x.numel() != count:
+            raise ValueError(
+                f"cross_entropy_backward: {name} is {x.dtype} {list(x.shape)}; expected "
+                f"{rows.wide(logits.dtype)} of {count} elements"
+            )
     into = logits.new_empty(logits.shape)
+    lse = lse.contiguous()
     found = rows.computed(kernels, logits, given, grad.reshape(-1), divisor, lse, into).gradient
     return into if found is None else found
 

@@ -19,9 +19,13 @@ THREADS, ROWS, VECTOR = 256, 4, 16  # of a block; of a thread; bytes of a load
 
 def _reference(x: Tensor, weight: Tensor) -> Tensor:
     _check(x, weight)
-    padded = F.pad(x, (1, 1, 1, 1), mode="reflect").contiguous(memory_format=torch.channels_last)
-    y = F.conv2d(padded, weight, groups=weight.shape[0])
-    return y.contiguous(memory_format=torch.channels_last)
+    padded = _channels_last(F.pad(x, (1, 1, 1, 1), mode="reflect"))
+    return _channels_last(F.conv2d(padded, weight, groups=weight.shape[0]))
+
+
+def _channels_last(x: Tensor) -> Tensor:
+    """Lay x out channels last, by steps that vmap knows."""
+    return x.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
 
 
 def _check(x: Tensor, weight: Tensor) -> None:

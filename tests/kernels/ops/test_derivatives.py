@@ -25,16 +25,23 @@ Scalar = Callable[..., Tensor]
 Tensors = tuple[Tensor, ...]
 
 
+def dtype_of(sample: tuple[Any, ...]) -> torch.dtype | None:
+    return next((x.dtype for x in tensors_of(sample) if x.is_floating_point()), None)
+
+
 class Case:
     """One operation or its reference, as functions of the tensors that are differentiated.
 
     Attributes:
-        inputs: These tensors, in FP64.
+        inputs: These tensors, in `dtype`.
         directions: A tangent for each.
     """
 
-    def __init__(self, op: Op) -> None:
-        given = min(op.samples(), key=lambda sample: sum(x.numel() for x in tensors_of(sample)))
+    def __init__(self, op: Op, dtype: torch.dtype = torch.float64) -> None:
+        given = min(
+            (each for each in op.samples() if dtype in (torch.float64, dtype_of(each))),
+            key=lambda sample: sum(x.numel() for x in tensors_of(sample)),
+        )
         names = [argument.name for argument in op.overload._schema.arguments]
         self._packing, self._tensors = packed(given)
         owners = [
@@ -42,10 +49,11 @@ class Case:
             for name, count in zip(names, self._packing.counts, strict=False)
             for _ in range(0 if count is None else abs(count))
         ]
-        self._tensors = [
-            x.double() if isinstance(x, Tensor) and x.is_floating_point() else x
-            for x in self._tensors
-        ]
+        if dtype == torch.float64:  # of which there are no samples
+            self._tensors = [
+                x.double() if isinstance(x, Tensor) and x.is_floating_point() else x
+                for x in self._tensors
+            ]
         self._places = [
             at
             for at, (x, owner) in enumerate(zip(self._tensors, owners, strict=True))
@@ -59,16 +67,16 @@ class Case:
             for at in self._places
         )
         self.directions: Tensors = tuple(
-            torch.randn(x.shape, generator=generator, dtype=x.dtype) for x in self.inputs
+            torch.randn(x.shape, generator=generator).to(x.dtype) for x in self.inputs
         )
         self._counts = self._followed(op.operation)
 
     def _followed(self, run: Callable[..., Any]) -> list[bool]:
         """Return which results autograd follows: the others only serve a backward."""
-        results = self._run(run, tuple(x.clone().requires_grad_() for x in self.inputs))
+        results = self.results(run, tuple(x.clone().requires_grad_() for x in self.inputs))
         return [x.requires_grad for x in results]
 
-    def _run(self, run: Callable[..., Any], inputs: Tensors) -> Tensors:
+    def results(self, run: Callable[..., Any], inputs: Tensors) -> Tensors:
         tensors = list(self._tensors)
         for at, x in zip(self._places, inputs, strict=True):
             tensors[at] = x
@@ -80,9 +88,9 @@ class Case:
 
         def total(*inputs: Tensor) -> Tensor:
             terms: list[Tensor] = []
-            followed = zip(self._run(run, inputs), self._counts, strict=False)
+            followed = zip(self.results(run, inputs), self._counts, strict=False)
             for each in [x for x, counts in followed if counts]:
-                steps = torch.linspace(0.5, 1.5, each.numel(), dtype=each.dtype)
+                steps = torch.linspace(0.5, 1.5, each.numel(), dtype=torch.float64)
                 terms.append((each * steps.view(each.shape)).sin().sum())
             return torch.stack(terms).sum()
 
@@ -166,18 +174,11 @@ TRANSFORMS = [
 ]
 
 
-# PyTorch's fused attention has no second derivative, and its vmap no copy to channels last.
-REFUSED = {
-    **{
-        (name, double_backward): "derivative for aten::_scaled_dot_product"
-        for name in (
-            *("flash_attention", "multihead_attention", "block_sparse_attention"),
-            *("rope_attention", "block_sparse_forward", "transformer_layer"),
-        )
-    },
-    ("fused_depthwise_conv", hessian_times_directions): "inside vmap .* ChannelsLast",
-    ("fused_depthwise_conv", gradients_of_a_batch): "inside vmap .* ChannelsLast",
-}
+# Made of others, of lists, with a backward of its own, recomputed, with random numbers or indices.
+OF_EACH_KIND = (
+    *("linear_activation", "flash_attention", "transformer_layer", "total_norm", "add_relu"),
+    *("layer_norm_relu", "fused_instance_norm", "gelu_dropout", "cross_entropy"),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -191,15 +192,10 @@ def one_thread() -> Iterator[None]:
 @pytest.mark.filterwarnings("ignore:There is a performance drop")  # vmap calls an operation by item
 @pytest.mark.filterwarnings(r"ignore:`torch.jit")  # PyTorch scripts its own forward derivatives
 @pytest.mark.parametrize("op", FUNCTIONS, ids=lambda op: op.name)
-def test_every_transform_has_the_derivatives_of_the_reference_or_says_what_is_missing(op):
+def test_every_transform_has_the_derivatives_of_the_reference(op):
     case = Case(op)
     ours, theirs = case.scalar(op.operation), case.scalar(op.reference)
     for transform in TRANSFORMS:
-        refusal = REFUSED.get((op.name, transform))
-        if refusal is not None:
-            with pytest.raises(RuntimeError, match=refusal):
-                transform(ours, case)
-            continue
         found = transform(ours, case)
         with sdpa_kernel(SDPBackend.MATH):
             expected = transform(theirs, case)
@@ -208,6 +204,43 @@ def test_every_transform_has_the_derivatives_of_the_reference_or_says_what_is_mi
             torch.testing.assert_close(
                 mine, right, rtol=1e-5, atol=1e-6, msg=lambda m, t=transform: f"{t.__name__}: {m}"
             )
+
+
+@pytest.mark.filterwarnings(r"ignore:`torch.jit")  # PyTorch scripts its own forward derivatives
+@pytest.mark.parametrize(
+    ("dtype", "rounding"), [(torch.float32, 1e-4), (torch.float16, 2e-2)], ids=["FP32", "FP16"]
+)
+@pytest.mark.parametrize("op", FUNCTIONS, ids=lambda op: op.name)
+def test_derivatives_in_other_dtypes_are_close(op, dtype, rounding):
+    if dtype not in {dtype_of(sample) for sample in op.samples()}:
+        pytest.skip(f"the operation has no sample in {dtype}")
+    case = Case(op, dtype)
+    ours, theirs = case.scalar(op.operation), case.scalar(op.reference)
+    for transform in (backward, double_backward, func_jvp):
+        found = transform(ours, case)
+        with sdpa_kernel(SDPBackend.MATH):
+            expected = transform(theirs, case)
+        largest = max(float(x.abs().max()) for x in expected if x.numel())
+        torch.testing.assert_close(
+            found, expected, rtol=0, atol=rounding * max(1, largest),
+            msg=lambda m, t=transform: f"{t.__name__}: {m}",
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("op", [OPS[name] for name in OF_EACH_KIND], ids=lambda op: op.name)
+def test_a_compiler_and_export_keep_results_and_gradients(op):
+    case = Case(op)
+
+    class Layer(torch.nn.Module):
+        def forward(self, *inputs: Tensor) -> Tensors:
+            return case.results(op.operation, inputs)
+
+    total = case.scalar(op.operation)
+    torch._dynamo.reset()
+    compiled = torch.compile(total, backend="aot_eager", fullgraph=True, dynamic=False)
+    torch.testing.assert_close(backward(compiled, case), backward(total, case))
+    exported = torch.export.export(Layer(), case.inputs).module()
+    torch.testing.assert_close(exported(*case.inputs), Layer()(*case.inputs))
 
 
 @pytest.mark.parametrize("op", WRITING, ids=lambda op: op.name)
@@ -228,10 +261,27 @@ def test_an_operation_that_writes_refuses_transforms_by_name(op):
         jvp(first, given, given)
     with pytest.raises(RuntimeError, match=refusal):
         grad(first)(*given)
+    with pytest.raises(RuntimeError, match=f"{op.name} writes into its arguments and has no vmap"):
+        vmap(first)(*(torch.stack([x, x]) for x in given))
     with forward_ad.dual_level():
         with pytest.raises(RuntimeError, match=refusal):
             first(*(forward_ad.make_dual(x, torch.ones_like(x)) for x in given))
         first(*given)  # nothing here has a tangent
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")  # vmap calls an operation by item
+@pytest.mark.parametrize("op", FUNCTIONS, ids=lambda op: op.name)
+def test_vmap_has_the_results_of_each_item(op):
+    case = Case(op)
+
+    def run(*inputs: Tensor) -> Tensors:
+        return case.results(op.operation, inputs)
+
+    factor = 1.0 if op.derived else 0.75  # what follows from other arguments must still do so
+    stacked = [torch.stack([x, x * factor]) for x in case.inputs]
+    items = [run(*inputs) for inputs in zip(*stacked, strict=True)]
+    for mine, *each in zip(vmap(run)(*stacked), *items, strict=True):
+        torch.testing.assert_close(mine, torch.stack(each), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("affine", [False, True], ids=["plain", "affine"])
@@ -253,16 +303,6 @@ def test_a_wgan_gp_step_through_an_instance_norm_has_pytorchs_gradient(affine):
     found = gradients(kf.ops.fused_instance_norm)
     expected = gradients(lambda x, w, b: F.instance_norm(x, weight=w, bias=b))
     torch.testing.assert_close(found, expected)
-
-
-def test_export_keeps_an_operation_and_its_result():
-    class Layers(torch.nn.Module):
-        def forward(self, x: Tensor, y: Tensor) -> Tensor:
-            return kf.ops.linear_activation(kf.ops.add_relu(x, y), y)
-
-    x, y = torch.randn(4, 4), torch.randn(4, 4)
-    exported = torch.export.export(Layers(), (x, y)).module()
-    torch.testing.assert_close(exported(x, y), Layers()(x, y))
 
 
 @pytest.mark.parametrize(

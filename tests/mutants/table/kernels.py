@@ -11,8 +11,24 @@ MUTANTS = (
         "        if has_tangents(args):\n            return transformed",
         "        if False:\n            return transformed",
         (
-            "tests/kernels/ops/test_derivatives.py::test_every_transform_has_the_derivatives_of_the_reference_or_says_what_is_missing[add_relu]",
+            "tests/kernels/ops/test_derivatives.py::test_every_transform_has_the_derivatives_of_the_reference[add_relu]",
         ),
+    ),
+    Mutant(
+        "the second derivative of attention is that of a kernel that has none",
+        "kernels/ops/attention_parts/attend.py",
+        "        if torch.is_grad_enabled():\n            # Aliases",
+        "        if False:\n            # Aliases",
+        (
+            "tests/kernels/ops/test_derivatives.py::test_every_transform_has_the_derivatives_of_the_reference[flash_attention]",
+        ),
+    ),
+    Mutant(
+        "an operation of lists has no vmap",
+        "kernels/ops/autograd.py",
+        "    return reference if has_lists else None",
+        "    return None",
+        ("tests/kernels/ops/test_derivatives.py::test_vmap_has_the_results_of_each_item",),
     ),
     Mutant(
         "a gradient penalty through an instance norm has no graph",

@@ -428,6 +428,14 @@ def test_what_does_not_fit_is_named():
             r"grad is torch\.float32 \[4\] on cpu; expected one floating element",
             lambda: kf.ops.linear_cross_entropy_scaled_backward([x], x[0], x[0, 0]),
         ),
+        (
+            r"lse is torch\.float16 \[3\]; expected torch\.float32 of 3 elements",
+            lambda: kf.ops.cross_entropy_backward(x[0, 0], x, labels, x[:, 0].half(), x[0, 0]),
+        ),
+        (
+            r"divisor is torch\.float32 \[3\]; expected torch\.float32 of 1 elements",
+            lambda: kf.ops.cross_entropy_backward(x[0, 0], x, labels, x[:, 0], x[:, 0]),
+        ),
         ("chunk_size is -1", lambda: kf.ops.linear_cross_entropy(x, weight, labels, chunk_size=-1)),
         (
             r"target is torch\.float32 \[3\]; expected torch\.float32 \[3, 4\]",
