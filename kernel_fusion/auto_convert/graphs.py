@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -60,6 +61,7 @@ def exported(model: nn.Module, inputs: Inputs) -> Exported:
     try:
         with (
             warnings.catch_warnings(),
+            _same_attributes(model),
             torch.inference_mode(False),
             torch.no_grad(),
             tf32_allowed(False),  # the exporter reads the flags, and raises where they disagree
@@ -85,6 +87,18 @@ def exported(model: nn.Module, inputs: Inputs) -> Exported:
     spec = program.call_spec.out_spec
     assert spec is not None
     return Exported(root, graph, spec, expected, watched)
+
+
+@contextlib.contextmanager
+def _same_attributes(model: nn.Module) -> Generator[None]:
+    """Give modules their attributes back, of which torch.export puts copies of containers."""
+    kept = [(vars(each), dict(vars(each))) for each in model.modules()]
+    try:
+        yield
+    finally:
+        for attributes, before in kept:
+            attributes.clear()
+            attributes.update(before)
 
 
 def copied(graph: fx.Graph) -> fx.Graph:

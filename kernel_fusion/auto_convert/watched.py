@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from enum import Enum
 from itertools import chain
-from operator import attrgetter, is_
+from operator import attrgetter
 from typing import Any, cast
 
 import numpy as np
@@ -95,11 +95,7 @@ class Watched:
             return ""
         if any(GLOBAL_HOOKS):
             return "hooks on all modules want to see their calls"
-        if not (
-            [*map(len, self._views)] == self._lengths
-            and all(map(is_, self._values(), self._kept))
-            and all(map(is_, self._keys(), self._names))
-        ):
+        if not self._is_as_kept():
             changed = self._first_change()
             if changed is not None:
                 return changed
@@ -121,17 +117,28 @@ class Watched:
         return "all modules" if any(GLOBAL_HOOKS) else None
 
     def _take(self) -> None:
-        self._before, self._kept = [*self._named()], [*self._values()]
-        self._lengths, self._names = [*map(len, self._views)], [*self._keys()]
+        self._before, self._lengths = [*self._named()], [*map(len, self._views)]
+        # Most are empty, hooks above all; their lengths are compared.
+        self._filled = [found for found in self._views if found]
+        self._keyed = [found for _, found in self._dicts if found]
+        self._kept, self._names = self._identities(), [*chain.from_iterable(self._keyed)]
 
-    def _values(self) -> Iterator[Any]:
-        return chain.from_iterable(self._views)
+    def _is_as_kept(self) -> bool:
+        """Whether every value is the same object, under a key that is equal."""
+        return (
+            [*map(len, self._views)] == self._lengths
+            and self._identities() == self._kept
+            and [*chain.from_iterable(self._keyed)] == self._names
+        )
 
-    def _keys(self) -> Iterator[Any]:
-        return chain.from_iterable(found for _, found in self._dicts)
+    def _identities(self) -> bytes:
+        """Return the addresses of all values, which `_before` keeps from being used again."""
+        count = sum(self._lengths)
+        found: Any = np.fromiter(chain.from_iterable(self._filled), object, count)
+        return found.tobytes()
 
     def _named(self) -> Iterator[tuple[str, Any]]:
-        """Name the values, in the order of `_values`."""
+        """Name the values, in the order of the views."""
         for place, found in self._dicts:
             yield from ((_join(place, key), value) for key, value in found.items())
         for place, each in self._lists:

@@ -33,14 +33,16 @@ def attend(
     upper: list[Tensor] = []
     # A mask that needs no gradient stays as it is: with one, a slower kernel would run.
     followed = given if mask is not None and mask.requires_grad else given[:3]
-    passed = _Followed.apply(upper, causal, scale, mask, *followed)
-    found = _attention(*passed, *given[len(followed) :], causal, scale)
+    function: Any = _Followed
+    passed: list[Any] = [*function.apply(upper, causal, scale, mask, *followed)]
+    rest: list[Any] = [*given[len(followed) :], causal, scale]
+    found: Tensor = _attention(*passed, *rest)
 
     def keep(grad: Tensor) -> None:
         if torch.is_grad_enabled():
             upper.append(grad)
 
-    found.register_hook(keep)
+    found.register_hook(keep)  # pyright: ignore[reportUnknownMemberType]
     return found
 
 

@@ -141,6 +141,12 @@ def fault_of(seed: int) -> str:
     converter = ModelConverter(keep_slower=True, timed_runs=1)
     converted: Any = converter.convert_model(original, x.clone())
     told = f"seed {seed}, {sorted(traits)}"
+    if not traits & REFUSED:
+        with torch.no_grad():
+            converted(x.clone())
+        skipped = {each.what: each.reason for each in converted.conversion_stats.skipped}
+        if "the whole model" in skipped:
+            return f"{told}: {skipped['the whole model']}"
     for _ in range(rng.randint(2, 5)):
         name = rng.choice(list(CHANGES))
         told += f", {name}"

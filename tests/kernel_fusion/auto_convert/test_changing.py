@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -103,6 +104,32 @@ def test_an_output_shares_memory_where_the_original_s_does(x):
         assert not row.any()
         assert torch.equal(given, torch.full_like(x, 2))
         assert table is converted.table
+
+
+def test_a_renamed_key_and_an_equal_value_of_another_type_are_seen(x):
+    class Reading(Layers):
+        def __init__(self) -> None:
+            super().__init__()
+            self.names, self.factor = {"add": True}, 2
+
+        def forward(self, x: Tensor) -> Any:
+            y = self.net(x) + ("add" in self.names)
+            return y * 3 if isinstance(self.factor, float) else y
+
+    original = Reading()
+    converted, stats = converted_of(copy.deepcopy(original), x)
+    with torch.no_grad():
+        assert difference(converted(x), original(x)) <= 1e-6
+    assert stats.found_by == "torch.export"
+    assert not stats.skipped  # a model with containers runs its program
+    with torch.no_grad():
+        for model in (original, converted):
+            model.names["subtract"] = model.names.pop("add")
+        assert difference(converted(x), original(x)) <= 1e-6
+        for model in (original, converted):
+            model.names["add"] = model.names.pop("subtract")
+            model.factor = 2.0
+        assert difference(converted(x), original(x)) <= 1e-6
 
 
 def test_an_output_has_the_strides_of_the_original_s():

@@ -62,9 +62,23 @@ MUTANTS = (
     Mutant(
         "a converted model runs the program of a layer that was exchanged",
         f"{HERE}/watched.py",
-        "            and all(map(is_, self._values(), self._kept))\n",
+        "            and self._identities() == self._kept\n",
         "",
         (f"{TESTS}::test_a_layer_that_is_exchanged_is_used",),
+    ),
+    Mutant(
+        "a model with lists and dictionaries never runs its program",
+        f"{HERE}/graphs.py",
+        "            _same_attributes(model),\n",
+        "",
+        (f"{CHANGING}::test_a_renamed_key_and_an_equal_value_of_another_type_are_seen",),
+    ),
+    Mutant(
+        "a converted model reads a dictionary whose key was renamed by its old name",
+        f"{HERE}/watched.py",
+        "            and [*chain.from_iterable(self._keyed)] == self._names\n",
+        "",
+        (f"{CHANGING}::test_a_renamed_key_and_an_equal_value_of_another_type_are_seen",),
     ),
     Mutant(
         "a result is memory that the next call reads",
