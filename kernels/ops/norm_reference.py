@@ -26,9 +26,9 @@ def instance_norm_reference(
     y = interleaved(x) if interleave else x
     y = y.to(torch.promote_types(x.dtype, torch.float32))
     weight, bias = (None if p is None else p.to(y.dtype) for p in (weight, bias))
-    if last:
+    if last or not y.numel():  # PyTorch's refuses an empty batch
         y = _normalize_channels_last(y, weight, bias, eps)
-    elif y.numel():
+    else:
         y = F.instance_norm(y, None, None, weight, bias, True, 0.0, eps)
     if residual is not None:
         y = y + residual

@@ -227,6 +227,14 @@ def test_derivatives_in_other_dtypes_are_close(op, dtype, rounding):
         )  # fmt: skip
 
 
+def test_an_instance_norm_of_an_empty_batch_has_gradients_of_zeros():
+    x = torch.empty(0, 4, 5, 5, requires_grad=True)
+    weight, bias = (torch.ones(4, requires_grad=True) for _ in range(2))
+    y = kf.ops.fused_instance_norm(x, weight, bias)
+    grads = torch.autograd.grad(y.sum(), (x, weight, bias))
+    torch.testing.assert_close(grads, (torch.empty_like(x), torch.zeros(4), torch.zeros(4)))
+
+
 @pytest.mark.parametrize("op", [OPS[name] for name in OF_EACH_KIND], ids=lambda op: op.name)
 def test_a_compiler_and_export_keep_results_and_gradients(op):
     case = Case(op)
