@@ -7,9 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from app.commands.queue.command import INTERVAL_S
+from app.commands.stylize.cluster.pictures import TOGETHER
 from app.diagnostics import log_file
+from app.export.film.parts import split
 from app.export.film.parts.request import PART
+from app.export.video_recorder import MAX_GAP_S
+from app.live.previews.painter import RENEW_S
+from app.server import connections
+from app.settings import Settings
 from app.sources.web import MAX_PART_BYTES
+from app.ui.main_window.commands import SEEK_S
+from app.ui.showing.slideshow import FADE_S
 from models import checkpoints
 from tools.build_wheels import MAX_BYTES as MOST_OF_A_WHEEL
 from utils import opencv
@@ -18,6 +27,7 @@ from utils.images import opening
 
 ROOT = Path(__file__).resolve().parents[2]
 MIB = 1 << 20
+WORDS = {"two": 2, "ten": 10}
 
 # The page, the words around the number, and the number.
 BOUNDS = {
@@ -41,6 +51,29 @@ BOUNDS = {
     ),
     "wheel": ("docs/installing.md", r"refused above (\d+) MB", MOST_OF_A_WHEEL // 10**6),
     "part of a film": ("CONTRIBUTING.md", r"Each part of (\d+) frames", PART),
+    "part of a film on one device": ("docs/films.md", r"is made in parts of (\d+) frames", PART),
+    "part of a film on several": (
+        "docs/films.md",
+        r"parts of (\d+) frames or more",
+        split.SHORTEST,
+    ),
+    "pause": ("docs/manual.md", r"Pauses of more than (\w+) seconds are cut out", MAX_GAP_S),
+    "step in a video": ("docs/manual.md", r"picture; (\d+) seconds in a video", SEEK_S),
+    "preview": ("docs/manual.md", r"are painted again after (\d+) seconds", RENEW_S),
+    "slideshow": (
+        "docs/manual.md",
+        r"shows every style for (\w+) seconds",
+        Settings().slideshow_seconds,
+    ),
+    "fade": ("docs/manual.md", r"as the machine computes in (\w+) seconds", FADE_S),
+    "header": ("docs/serve.md", r"has (\d+) s for the header", connections.HEADER_S),
+    "connections": ("docs/serve.md", r"keeps at most (\d+) connections", connections.MOST),
+    "look at a folder": (
+        "docs/command-line.md",
+        r"from one look to the next, (\w+) seconds later",
+        INTERVAL_S,
+    ),
+    "task of a cluster": ("docs/command-line.md", r"gives tasks of (\d+) pictures", TOGETHER),
 }
 
 
@@ -48,4 +81,4 @@ BOUNDS = {
 def test_a_page_states_the_bound_of_the_code(name):
     page, words, bound = BOUNDS[name]
     text = " ".join((ROOT / page).read_text("utf-8").split())
-    assert [int(found) for found in re.findall(words, text)] == [bound]
+    assert [WORDS.get(n) or int(n) for n in re.findall(words, text)] == [bound]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import socket
 import stat
 
@@ -81,6 +82,23 @@ def test_a_token_is_compared_as_a_whole():
     assert is_allowed(f"bearer {TOKEN}", TOKEN)
     for wrong in (None, "", "Bearer", "Bearer ", f"Bearer {TOKEN[:-1]}", f"Bearer é{TOKEN}"):
         assert not is_allowed(wrong, TOKEN)
+
+
+def test_the_token_of_a_request_is_compared_in_the_same_time_wherever_it_differs(
+    start, paper, monkeypatch
+):
+    compared: list[tuple[bytes, bytes]] = []
+    compare = secrets.compare_digest
+
+    def watched(given: bytes, right: bytes) -> bool:
+        compared.append((given, right))
+        return compare(given, right)
+
+    client = start(paper)
+    monkeypatch.setattr(secrets, "compare_digest", watched)
+    answer = client.get("/api/status", headers={"Authorization": "Bearer wrong"})
+    assert answer.status_code == 401
+    assert compared == [(b"wrong", TOKEN.encode())]
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1.evil.example:{port}"])

@@ -7,11 +7,13 @@ import socket
 import sys
 import threading
 from pathlib import Path
+from urllib.error import URLError
 
 import pytest
 
 from app.errors import StyleForgeError
-from app.sources import network, open_source
+from app.sources import network, open_source, web
+from app.sources.deadline import Deadline
 from tests.helpers.fakes import NetworkCamera, no_thread_left, numbered, write_video
 from tests.helpers.limited import limited
 from tests.helpers.raw_server import sending
@@ -169,6 +171,20 @@ def test_a_redirection_leads_nowhere_but_to_the_web() -> None:
         pytest.raises(StyleForgeError, match="did not send an HTTP response"),
     ):
         open_source(url)
+
+
+def test_a_request_reads_no_file_of_this_machine(tmp_path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("secret")
+    with (
+        sending(
+            b"HTTP/1.1 302 Found\r\nLocation: " + secret.as_uri().encode() + b"\r\n\r\n"
+        ) as url,
+        pytest.raises(StyleForgeError, match="/live answered"),
+    ):
+        open_source(url)
+    with pytest.raises(URLError, match="unknown url type: file"):
+        web.http_get(secret.as_uri(), "", "", Deadline(5), 5)
 
 
 def test_a_host_cannot_write_over_the_terminal() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import time
 from pathlib import Path
 
 import psutil
@@ -70,6 +71,16 @@ def test_cancelling_while_measuring_leaves_nothing(studio, order, qtbot, runs):
     studio.cancel()
     assert until(qtbot, studio, Phase.IDLE).problem is None
     assert not list(runs.iterdir())
+
+
+def test_a_folder_that_is_being_made_is_deleted_only_after_a_day(tmp_path):
+    new, old, discarded = (tmp_path / name for name in (".begun-new", ".begun-old", ".discarded-a"))
+    for folder in (new, old, discarded):
+        folder.mkdir()
+    a_day_ago = time.time() - 86_500
+    os.utime(old, (a_day_ago, a_day_ago))
+    RunStore(tmp_path).clear_leftovers()
+    assert [folder.exists() for folder in (new, old, discarded)] == [True, False, False]
 
 
 def test_a_run_that_is_no_run_is_left_alone(tmp_path, order):

@@ -24,6 +24,7 @@ from tests.mutants.table import (
     losses_and_optimizers,
     model_parts,
     packaging,
+    pages,
     picture_styles,
     queue_window,
     serve,
@@ -68,4 +69,5 @@ MUTANTS = (
     *library.MUTANTS,
     *losses_and_optimizers.MUTANTS,
     *support.MUTANTS,
+    *pages.MUTANTS,
 )
