@@ -1,4 +1,4 @@
-"""Bounds what connections may cost: their number, the time of a header, what follows an answer.
+"""Bounds what connections may cost: their number, the time of a request, what follows an answer.
 
 Programs without the token reach the server too. Whatever they open, room is left for requests with
 the token.
@@ -19,10 +19,14 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADER_S = 10.0  # for the header of a request, from its first byte or the start of the connection
+BODY_S = 65.0  # for the body behind it, however slowly its bytes come
 LINGER_S = 1.0  # in which a client can read an answer that came before the end of its request
 PROVE = "styleforge.prove"  # in the state of a request: what to call once the token was right
-MOST = 512  # connections; fewer where the system allows fewer files
+MOST = 1024  # connections; fewer where the system allows fewer files
+ACCEPTED = 16  # connections in a row, before the server turns to what the others have sent
+QUEUE = 128  # connections that the system holds until the server accepts them
 _OWN_FILES = 128  # descriptors left to everything else
+_UNCOUNTED = 3 * ACCEPTED  # accepted and not counted yet, or closed a moment ago
 _DEFAULT_FILES = 1024  # where the system does not say
 
 log = logging.getLogger("styleforge.server")
@@ -36,8 +40,7 @@ def most_connections() -> int:
 
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         files = _DEFAULT_FILES if files == resource.RLIM_INFINITY else files
-    # Half as many again may have been accepted and not be counted yet.
-    return max(8, min(MOST, (files - _OWN_FILES) * 2 // 3))
+    return max(8, min(MOST, files - _OWN_FILES - _UNCOUNTED))
 
 
 @dataclass(slots=True)
@@ -54,11 +57,6 @@ class Crowd:
     most: int
     _strangers: dict[Connection, None] = field(default_factory=dict)  # in the order they came
     _friends: set[Connection] = field(default_factory=set)
-
-    @property
-    def backlog(self) -> int:
-        """How many connections the server accepts before it counts them."""
-        return max(4, self.most // 4)
 
     def join(self, connection: Connection) -> None:
         """Count a new connection, and close another one where there are too many."""
@@ -82,7 +80,9 @@ class Crowd:
 
 
 class Connection(H11Protocol):
-    """A connection with a deadline for headers, which ends where an answer ends its request early.
+    """A connection with deadlines for headers and bodies.
+
+    It ends where an answer ends its request early.
 
     Args:
         crowd: Counts it.
@@ -94,6 +94,7 @@ class Connection(H11Protocol):
         super().__init__(app_state={**app_state, PROVE: lambda: crowd.prove(self)}, **others)
         self._crowd = crowd
         self._deadline: asyncio.TimerHandle | None = None
+        self._owed: float | None = None  # HEADER_S, BODY_S, or None where the client owes nothing
 
     @property
     def awaits_header(self) -> bool:
@@ -113,13 +114,13 @@ class Connection(H11Protocol):
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Pass on what came, and see whether it completes a header."""
+        """Pass on what came, and see whether it completes a header or a body."""
         super().data_received(data)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget it."""
-        self._disarm()
+        self._expect(None)
         self._crowd.leave(self)
         super().connection_lost(exc)
 
@@ -136,15 +137,22 @@ class Connection(H11Protocol):
             self.loop.call_later(LINGER_S, self.transport.abort)
 
     def _watch(self) -> None:
-        if not self.awaits_header or self.transport.is_closing():
-            self._disarm()
-        elif self._deadline is None:
-            self._deadline = self.loop.call_later(HEADER_S, self.transport.abort)
+        if self.transport.is_closing():
+            self._expect(None)
+        elif self.awaits_header:
+            self._expect(HEADER_S)
+        else:
+            self._expect(BODY_S if self.conn.their_state is h11.SEND_BODY else None)
 
-    def _disarm(self) -> None:
+    def _expect(self, seconds: float | None) -> None:
+        """Set the deadline, unless it is set for the same already: more bytes do not move it."""
+        if seconds == self._owed:
+            return
         if self._deadline is not None:
             self._deadline.cancel()
-            self._deadline = None
+        self._owed, self._deadline = seconds, None
+        if seconds is not None:
+            self._deadline = self.loop.call_later(seconds, self.transport.abort)
 
 
 class Server(uvicorn.Server):
@@ -154,6 +162,8 @@ class Server(uvicorn.Server):
         """Start to listen."""
         asyncio.get_running_loop().set_exception_handler(_Quiet())
         await super().startup(sockets)
+        for each in sockets or ():
+            each.listen(QUEUE)  # asyncio has made it as short as the row that it accepts
 
 
 class _Quiet:

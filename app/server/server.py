@@ -13,7 +13,7 @@ import uvicorn
 
 from app.server.address import hosts, listen, url
 from app.server.application import application
-from app.server.connections import Crowd, Server, connection_class, most_connections
+from app.server.connections import ACCEPTED, Crowd, Server, connection_class, most_connections
 from app.server.gate import Gate
 from app.server.jobs import Jobs
 from app.server.limits import Limits, Rate
@@ -74,7 +74,7 @@ def serving(
         config = uvicorn.Config(
             gate,
             http=connection_class(crowd),  # type: ignore[arg-type]  (it is called as one)
-            backlog=crowd.backlog,
+            backlog=ACCEPTED,
             ws="none",
             lifespan="off",
             proxy_headers=False,  # nobody forwards requests to it

@@ -9,12 +9,13 @@ from pathlib import Path
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
+from app.server.connections import BODY_S
 from app.server.limits import Limits
 from app.server.look import FULL, Look
 from app.server.refusal import Refused
 from utils.images.reading import picture_size
 
-PATIENCE_S = 60.0  # for all bytes of a picture
+PATIENCE_S = BODY_S - 5.0  # for all bytes of a picture: answered before its connection is closed
 
 
 async def receive(request: Request, path: Path, limits: Limits, look: Look | None = None) -> None:

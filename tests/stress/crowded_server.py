@@ -1,31 +1,38 @@
 """Asks a real server many times while connections without a token are held half open beside it.
 
 `python -m tests.stress.crowded_server --requests 10000 --parallel 20 --halves 300` prints how many
-requests were lost and how long `/api/health` took. A connection that the server closes is opened
-again at once.
+requests were lost and how long `/api/health` took. Server, requests and half-open connections have
+a process each. A connection that the server closes is opened again at once.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import multiprocessing
+import os
+import re
 import selectors
+import signal
 import socket
 import statistics
+import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
-import httpx
-
+ROOT = Path(__file__).resolve().parents[2]
 HALF = b"GET / HTTP/1.1\r\nHost: "
+PATHS = "/api/styles", "/api/health"  # in turn; the first needs the token
 MOST_MS = 50.0
+PATIENCE_S = 60.0
+ERRORS = "errors.txt"
+_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)\r\n", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,57 +43,144 @@ class Told:
     median_ms: float
 
 
-def requests_beside(url: str, token: str, *, requests: int, parallel: int) -> Told:
-    """Ask for the styles, which needs the token, and for the health, in turn."""
+@contextmanager
+def served(folder: Path, *flags: str) -> Iterator[tuple[int, str]]:
+    """Run `styleforge serve`; give its port and its token. A signal ends it.
+
+    Args:
+        folder: For its jobs, and for the file ERRORS with what it writes to stderr.
+        flags: More flags of the command.
+
+    Raises:
+        subprocess.TimeoutExpired: It did not end.
+    """
+    command = [sys.executable, "-m", "app", "serve", "--port", "0", "--device", "cpu"]
+    command += ["--kernels", "baseline", "--queue", str(folder / "jobs"), *flags]
+    with (
+        (folder / ERRORS).open("wb") as errors,
+        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline().decode()
+            found = re.match(r"http://127\.0\.0\.1:(\d+)/#token=(\S+)", line)
+            assert found, (folder / ERRORS).read_text()
+            yield int(found[1]), found[2]
+            process.send_signal(signal.SIGTERM)
+            process.wait(PATIENCE_S)
+        finally:
+            process.kill()
+
+
+@dataclass(slots=True)
+class _Lane:
+    """A connection that stays open, on which one request after another is sent."""
+
+    left: int
+    connection: socket.socket = field(default_factory=socket.socket)
+    number: int = 0
+    begun: float = 0.0
+    answer: bytes = b""
+
+
+def requests_beside(
+    host: str, port: int, token: str, *, requests: int, parallel: int, patience_s: float = 30.0
+) -> Told:
+    """Ask for the styles, which needs the token, and for the health, in turn.
+
+    Args:
+        host: The server's address.
+        port: Its port.
+        token: Its token.
+        requests: How many.
+        parallel: On how many connections; one at a time on each.
+        patience_s: A request without an answer for so long is lost.
+    """
+    texts = [
+        f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: Bearer {token}\r\n\r\n"
+        for path in PATHS
+    ]
     times: list[float] = []
+    lost = 0
+    with selectors.DefaultSelector() as waiting:
 
-    def ask(count: int) -> int:
-        lost = 0
-        headers = {"Authorization": f"Bearer {token}"}
-        with httpx.Client(base_url=url, headers=headers, trust_env=False, timeout=30) as client:
-            for number in range(count):
-                begun = time.perf_counter()
-                try:
-                    path = "/api/health" if number % 2 else "/api/styles"
-                    lost += client.get(path).status_code != 200
-                except httpx.HTTPError:
-                    lost += 1
-                if number % 2:
-                    times.append((time.perf_counter() - begun) * 1e3)
-        return lost
+        def send(lane: _Lane, *, anew: bool) -> None:
+            if anew:
+                lane.connection.close()
+                lane.connection = socket.create_connection((host, port), timeout=patience_s)
+                waiting.register(lane.connection, selectors.EVENT_READ, lane)
+            lane.begun, lane.answer = time.perf_counter(), b""
+            lane.connection.sendall(texts[lane.number % 2].encode())
 
-    with ThreadPoolExecutor(parallel) as pool:
-        lost = sum(pool.map(ask, [requests // parallel] * parallel))
+        def leave(lane: _Lane) -> None:
+            waiting.unregister(lane.connection)
+            lane.connection.close()
+
+        def end(lane: _Lane, *, well: bool) -> None:
+            nonlocal lost
+            lost += not well
+            if lane.number % 2:
+                times.append((time.perf_counter() - lane.begun) * 1e3)
+            lane.number += 1
+            lane.left -= 1
+            if not well or not lane.left:
+                leave(lane)
+            if lane.left:
+                send(lane, anew=not well)
+
+        for _ in range(parallel):
+            send(_Lane(requests // parallel), anew=True)
+        while waiting.get_map():
+            for key, _ in waiting.select(1.0):
+                lane: _Lane = key.data
+                piece = b""
+                with contextlib.suppress(ConnectionError):
+                    piece = lane.connection.recv(1 << 20)
+                lane.answer += piece
+                if not piece:
+                    end(lane, well=False)
+                elif _is_whole(lane.answer):
+                    end(lane, well=lane.answer.startswith(b"HTTP/1.1 200 "))
+            late = time.perf_counter() - patience_s
+            for key in list(waiting.get_map().values()):
+                if key.data.begun < late:
+                    end(key.data, well=False)
     return Told(lost, statistics.median(times))
+
+
+def _is_whole(answer: bytes) -> bool:
+    head, found, body = answer.partition(b"\r\n\r\n")
+    length = _LENGTH.search(head + b"\r\n")
+    return bool(found) and length is not None and len(body) >= int(length[1])
 
 
 @contextmanager
 def crowd_of_halves(host: str, port: int, count: int) -> Iterator[None]:
     """Hold connections with half a header during the block, and replace the ones that end."""
-    ended = threading.Event()
-    thread = threading.Thread(target=_hold, args=(host, port, count, ended), name="halves")
-    thread.start()
+    apart = multiprocessing.get_context("spawn")
+    begun, ended = apart.Event(), apart.Event()
+    process = apart.Process(target=_hold, args=(host, port, count, begun, ended), daemon=True)
+    process.start()
     try:
+        assert begun.wait(PATIENCE_S), "the crowd did not come"
         yield
     finally:
         ended.set()
-        thread.join()
+        process.join(PATIENCE_S)
+        process.kill()
 
 
-def _hold(host: str, port: int, count: int, ended: threading.Event) -> None:
+def _hold(host: str, port: int, count: int, begun: Event, ended: Event) -> None:
     with selectors.DefaultSelector() as held:
-        try:
-            while not ended.is_set():
-                while len(held.get_map()) < count and not ended.is_set():
-                    with contextlib.suppress(OSError):
-                        one = socket.create_connection((host, port), timeout=5)
-                        held.register(one, selectors.EVENT_READ)
-                        one.sendall(HALF)
-                for key, _ in held.select(0.05):  # closed by the server
-                    held.unregister(key.fileobj)
-                    key.fileobj.close()  # type: ignore[union-attr]
-        finally:
-            for key in list(held.get_map().values()):
+        while not ended.is_set():
+            while len(held.get_map()) < count and not ended.is_set():
+                with contextlib.suppress(OSError):
+                    one = socket.create_connection((host, port), timeout=5)
+                    held.register(one, selectors.EVENT_READ)
+                    one.sendall(HALF)
+            begun.set()
+            for key, _ in held.select(0.05):  # closed by the server
+                held.unregister(key.fileobj)
                 key.fileobj.close()  # type: ignore[union-attr]
 
 
@@ -97,29 +191,18 @@ def main() -> int:
     parser.add_argument("--parallel", type=int, default=20)
     parser.add_argument("--halves", type=int, default=300)
     args = parser.parse_args()
-    from app.server.limits import Limits
-    from app.server.server import serving
-    from app.styles.library import BUILTIN, Library
-    from tests.app.server.conftest import TOKEN, PaperPainter
-
-    with tempfile.TemporaryDirectory() as folder:
-        painter = PaperPainter(Library(BUILTIN, Path(folder, "styles")))
-        limits = Limits(per_minute=10 * args.requests)
-        with serving(
-            painter,
-            TOKEN,
-            addresses=("127.0.0.1",),
-            port=0,
-            limits=limits,
-            jobs=Path(folder, "jobs"),
-        ) as server:
-            url = server.urls[0]
-            where = httpx.URL(url)
-            with crowd_of_halves(where.host, where.port or 80, args.halves):
-                told = requests_beside(url, TOKEN, requests=args.requests, parallel=args.parallel)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        served(Path(folder), "--max-requests", str(10 * args.requests)) as (port, token),
+        crowd_of_halves("127.0.0.1", port, args.halves),
+    ):
+        told = requests_beside(
+            "127.0.0.1", port, token, requests=args.requests, parallel=args.parallel
+        )
+    load = f", at a load of {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
     sys.stdout.write(
         f"{args.requests} requests, {args.parallel} in parallel, beside {args.halves} half-open "
-        f"connections: {told.lost} lost, health {told.median_ms:.1f} ms at the median\n"
+        f"connections: {told.lost} lost, health {told.median_ms:.1f} ms at the median{load}\n"
     )
     return int(bool(told.lost) or told.median_ms > MOST_MS)
 

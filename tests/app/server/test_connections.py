@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import socket
+import sys
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import httpx
 import pytest
 
 from app.server import connections, server
-from app.server.connections import Crowd
-from tests.app.server.conftest import TOKEN, PaperPainter, Start
-from tests.stress.crowded_server import crowd_of_halves, requests_beside
+from tests.app.server.conftest import TOKEN, PaperPainter, Start, until
+from tests.stress.crowded_server import ERRORS, crowd_of_halves, requests_beside, served
 
 HALF = b"GET / HTTP/1.1\r\nHost: "
 
@@ -21,6 +23,19 @@ HALF = b"GET / HTTP/1.1\r\nHost: "
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that waits for a header for a moment only."""
     monkeypatch.setattr(connections, "HEADER_S", 0.2)
+
+
+@contextmanager
+def most_files(count: int) -> Iterator[None]:
+    """Let this process, and processes that it starts, open no file beyond a number."""
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (count, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def opened(client: httpx.Client) -> socket.socket:
@@ -96,17 +111,69 @@ def test_nothing_is_read_behind_the_answer_413(start: Start, paper: PaperPainter
 
 
 def test_requests_pass_beside_half_open_connections(start: Start, paper: PaperPainter):
-    client = start(paper, per_minute=10_000)
-    with crowd_of_halves(client.base_url.host, client.base_url.port or 80, 40):
-        told = requests_beside(str(client.base_url), TOKEN, requests=200, parallel=5)
+    where = start(paper, per_minute=10_000).base_url
+    assert where.port is not None
+    with crowd_of_halves(where.host, where.port, 40):
+        told = requests_beside(where.host, where.port, TOKEN, requests=200, parallel=5)
     assert told.lost == 0
 
 
 def test_a_small_limit_of_files_leaves_a_small_crowd(monkeypatch):
     resource = pytest.importorskip("resource")
     monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 256))
-    assert connections.most_connections() == 85
-    assert Crowd(85).backlog == 21
+    assert connections.most_connections() == 80
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit of files")
+def test_a_process_with_few_files_serves_beside_a_crowd_and_writes_nothing(tmp_path: Path):
+    with ExitStack() as running:
+        with most_files(256):
+            port, token = running.enter_context(served(tmp_path))
+        running.enter_context(crowd_of_halves("127.0.0.1", port, 300))
+        told = requests_beside("127.0.0.1", port, token, requests=40, parallel=4)
+    assert told.lost == 0
+    assert (tmp_path / ERRORS).read_text().strip() == "Stopped."
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit of files")
+def test_no_files_left_is_said_once_and_the_server_recovers(
+    start: Start, paper: PaperPainter, caplog: pytest.LogCaptureFixture
+):
+    where = start(paper).base_url
+    request = f"GET /api/health HTTP/1.0\r\nHost: {where.host}:{where.port}\r\n\r\n"
+    with socket.socket() as asking:
+        with most_files(0):  # a socket with a time limit could not connect
+            asking.connect((where.host, where.port))
+            asking.sendall(request.encode())
+            until(lambda: "cannot accept" in caplog.text)
+        asking.settimeout(20)
+        assert _rest(asking).startswith(b"HTTP/1.1 200")
+    assert caplog.text.count("cannot accept") == 1
+    caplog.clear()
+
+
+def test_a_body_that_trickles_is_ended_and_gives_its_place_back(
+    start: Start, paper: PaperPainter, monkeypatch
+):
+    monkeypatch.setattr(connections, "BODY_S", 0.3)
+    client = start(paper, waiting=1)
+    host = f"{client.base_url.host}:{client.base_url.port}"
+    head = (
+        f"POST /api/pictures?style=candy HTTP/1.1\r\nHost: {host}\r\n"
+        f"Authorization: Bearer {TOKEN}\r\nContent-Length: 1000\r\n\r\n"
+    )
+    with opened(client) as sender:
+        sender.sendall(head.encode())
+        with pytest.raises(OSError, match=r"reset|[Pp]ipe|abort"):
+            _trickle(sender)
+    until(lambda: client.get("/api/status").json()["waiting"] == 0)
+
+
+def _trickle(sender: socket.socket) -> None:
+    for _ in range(999):
+        sender.sendall(b"x")
+        time.sleep(0.02)
 
 
 def _send_without_end(sender: socket.socket, piece: bytes) -> None:
