@@ -28,7 +28,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 HALF = b"GET / HTTP/1.1\r\nHost: "
-PATHS = "/api/styles", "/api/health"  # in turn; the first needs the token
+PATHS = "/api/status", "/api/health"  # in turn; the first needs the token
 MOST_MS = 50.0
 PATIENCE_S = 60.0
 ERRORS = "errors.txt"
@@ -86,7 +86,7 @@ class _Lane:
 def requests_beside(
     host: str, port: int, token: str, *, requests: int, parallel: int, patience_s: float = 30.0
 ) -> Told:
-    """Ask for the styles, which needs the token, and for the health, in turn.
+    """Ask for the status, which needs the token, and for the health, in turn.
 
     Args:
         host: The server's address.
