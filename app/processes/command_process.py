@@ -5,7 +5,6 @@ A crash, or a lack of memory, affects only that process and becomes a ProcessExi
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signa
 
 import app
 from app.processes import language
+from utils.files import small_json
 from utils.translation.texts import tr
 
 log = logging.getLogger(__name__)
@@ -150,8 +150,8 @@ class CommandProcess(QObject):
 
     def _parse_line(self, line: bytes) -> None:
         try:
-            event: Any = json.loads(line)
-        except ValueError:
+            event: Any = small_json.loads(line)
+        except small_json.SmallJsonError:
             self._errors.append(line.decode(errors="replace").rstrip())
             return
         if isinstance(event, dict) and isinstance(event.get("event"), str):
