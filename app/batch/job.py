@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+import stat
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,7 @@ class QueuedJob:
         state: How far it is.
         attempts: How many processes have begun it since it was added or tried again.
         error: Why it failed; "" otherwise.
+        stamps: The `stamp_of` each input that was a file when the job was added.
     """
 
     number: int
@@ -50,12 +53,25 @@ class QueuedJob:
     state: JobState = JobState.WAITING
     attempts: int = 0
     error: str = ""
+    stamps: Mapping[str, str] = field(default_factory=dict)
 
     def write(self, path: Path) -> None:
         """Write its file, completely or not at all. Raises OSError."""
         values = {"format": FORMAT, **asdict(self)}
         del values["number"]
         atomic_write(path, (json.dumps(values, indent=1) + "\n").encode())
+
+
+def stamp_of(path: str | Path) -> str:
+    """Return size and time of change of a file, as a text; "" where there is no file.
+
+    A copy may keep the time of its original, so a changed file may be older than before.
+    """
+    try:
+        found = Path(path).stat()
+    except (OSError, ValueError):
+        return ""
+    return f"{found.st_size} {found.st_mtime_ns}" if stat.S_ISREG(found.st_mode) else ""
 
 
 def read_job(path: Path) -> QueuedJob:
@@ -73,15 +89,19 @@ def read_job(path: Path) -> QueuedJob:
         arguments, added_at = values["arguments"], values["added_at"]
         attempts, error = values["attempts"], values["error"]
         texts = isinstance(arguments, list) and all(isinstance(word, str) for word in arguments)
+        stamps = values.get("stamps", {})  # earlier versions wrote none
         if not (texts and type(attempts) is int and isinstance(error, str)):
             raise TypeError("arguments should be texts, attempts a number, error a text")
+        if not all(isinstance(stamp, str) for stamp in stamps.values()):
+            raise TypeError("stamps should be texts")
         if not math.isfinite(added_at):
             raise ValueError("there is no such time")
         state = JobState(values["state"])
-        return QueuedJob(int(path.stem), tuple(arguments), added_at, state, attempts, error)
+        number = int(path.stem)
+        return QueuedJob(number, tuple(arguments), added_at, state, attempts, error, stamps)
     except FileNotFoundError:
         raise
     except OSError as exc:
         raise QueueError(f"the job '{shown}' cannot be read: {exc.strerror or exc}") from exc
-    except (ValueError, KeyError, TypeError) as exc:
+    except (ValueError, KeyError, TypeError, AttributeError) as exc:
         raise QueueError(f"the file '{shown}' of a job is damaged; it can be deleted") from exc

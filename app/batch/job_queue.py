@@ -15,7 +15,8 @@ from pathlib import Path
 
 import platformdirs
 
-from app.batch.job import JobState, QueuedJob, QueueError, read_job
+from app.batch.description import inputs_of
+from app.batch.job import JobState, QueuedJob, QueueError, read_job, stamp_of
 from utils.files import small_json
 from utils.files.atomic import atomic_write, remove_leftovers
 from utils.files.locks import LockedError, locked
@@ -65,7 +66,8 @@ class JobQueue:
             # A number that was arranged is not given again, even if its job was removed.
             first = max((*self._numbers(), *self._arranged()[0]), default=0) + 1
             for number, arguments in enumerate(jobs, first):
-                added.append(QueuedJob(number, tuple(arguments), time.time()))
+                stamps = {name: stamp for name in inputs_of(arguments) if (stamp := stamp_of(name))}
+                added.append(QueuedJob(number, tuple(arguments), time.time(), stamps=stamps))
                 added[-1].write(self._path(number))
         return added
 

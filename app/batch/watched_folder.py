@@ -6,11 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from app.batch.description import inputs_of
-from app.batch.job import QueuedJob
+from app.batch.job import QueuedJob, stamp_of
 from app.errors import StyleForgeError
 from app.sources import pictures_in
-
-Stamp = tuple[int, int]  # size in bytes, time of change in nanoseconds
 
 
 class WatchedFolder:
@@ -22,23 +20,22 @@ class WatchedFolder:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._before: dict[Path, Stamp] = {}
-        self._told: set[tuple[Path, Stamp]] = set()
+        self._before: dict[Path, str] = {}
+        self._told: set[tuple[Path, str]] = set()
 
-    def settled(self) -> list[tuple[Path, float]]:
+    def settled(self) -> list[tuple[Path, str]]:
         """Look at the folder again.
 
         Returns:
             Each file that has not been returned as it is now, and has not changed since the look
-            before, with its time of change in seconds since 1970: one that is still being copied
-            or downloaded is left for later.
+            before, with its stamp: one that is still being copied or downloaded is left for later.
 
         Raises:
             StyleForgeError: The folder cannot be read.
         """
         if not self._folder.is_dir():
             raise StyleForgeError(f"the folder '{self._folder}' is not there")
-        now: dict[Path, Stamp] = {}
+        now: dict[Path, str] = {}
         try:
             found = pictures_in(self._folder, films=True)
         except StyleForgeError:
@@ -46,37 +43,37 @@ class WatchedFolder:
                 raise
             found = ()
         for path in found:
-            try:
-                status = path.stat()
-            except OSError:  # just moved away
-                continue
-            now[path] = status.st_size, status.st_mtime_ns
+            if stamp := stamp_of(path):  # "" if it was just moved away
+                now[path] = stamp
         settled = [
             path
             for path, stamp in now.items()
-            if stamp[0] and self._before.get(path) == stamp and (path, stamp) not in self._told
+            if not stamp.startswith("0 ")
+            and self._before.get(path) == stamp
+            and (path, stamp) not in self._told
         ]
         self._before = now
         self._told = {(path, stamp) for path, stamp in self._told if now.get(path) == stamp}
         self._told |= {(path, now[path]) for path in settled}
-        return [(path, now[path][1] / 1e9) for path in settled]
+        return [(path, now[path]) for path in settled]
 
 
-def not_queued(settled: Iterable[tuple[Path, float]], jobs: Iterable[QueuedJob]) -> list[Path]:
-    """The pictures that no job has as they are now.
+def not_queued(settled: Iterable[tuple[Path, str]], jobs: Iterable[QueuedJob]) -> list[Path]:
+    """Return the pictures that the last job with them does not have as they are now.
+
+    No clock is asked: a file may be dated in the future, or replaced by an older one.
 
     Args:
-        settled: Pictures with their times of change, as of `WatchedFolder.settled`.
+        settled: Pictures with their stamps, from `WatchedFolder.settled`.
         jobs: All of the queue, in whatever state.
     """
     found = list(settled)
     if not found:
         return []
-    queued: dict[str, float] = {}
-    for job in jobs:
-        for name in inputs_of(job.arguments):
-            queued[name] = max(job.added_at, queued.get(name, 0.0))
-    return [path for path, changed in found if queued.get(str(path), -1.0) < changed]
+    queued: dict[str, str | None] = {}  # None: a job of an earlier version, which has no stamps
+    for job in sorted(jobs, key=lambda job: job.number):
+        queued |= {name: job.stamps.get(name) for name in inputs_of(job.arguments)}
+    return [path for path, stamp in found if queued.get(str(path), "") not in (stamp, None)]
 
 
 def _is_readable(folder: Path) -> bool:

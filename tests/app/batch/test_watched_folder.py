@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
-from app.batch.watched_folder import WatchedFolder
+from app.batch.job import QueuedJob
+from app.batch.job_queue import JobQueue
+from app.batch.watched_folder import WatchedFolder, not_queued
 from app.errors import StyleForgeError
+
+FUTURE = 9_000_000_000  # seconds: in the year 2255
 
 
 def names(folder: WatchedFolder) -> list[str]:
@@ -26,7 +31,30 @@ def test_a_picture_is_given_once_and_again_when_it_has_changed(tmp_path):
     assert names(watched) == []
     os.utime(tmp_path / "a.png", ns=(5, 5_000_000_000))
     assert names(watched) == []
-    assert watched.settled() == [(tmp_path / "a.png", 5.0)]
+    assert watched.settled() == [(tmp_path / "a.png", "13 5000000000")]
+
+
+def test_a_file_is_queued_once_whatever_its_time_and_again_when_an_older_one_replaces_it(tmp_path):
+    path, queue = tmp_path / "a.png", JobQueue(tmp_path / "queue")
+
+    def look() -> list[Path]:
+        watched = WatchedFolder(tmp_path)
+        watched.settled()
+        new = not_queued(watched.settled(), queue.jobs()[0])
+        if new:
+            queue.add(["--style=candy", "--", *map(str, new)])
+        return new
+
+    for dated, size in ((FUTURE, 4), (5, 4), (FUTURE, 4), (5, 9)):
+        path.write_bytes(bytes(size))
+        os.utime(path, (dated, dated))
+        assert look() == [path]
+        assert look() == []
+
+
+def test_a_job_without_stamps_has_its_files_as_they_are(tmp_path):
+    old = QueuedJob(1, ("--style=candy", "--", "/a.png"), 0.0)
+    assert not_queued([(Path("/a.png"), "1 5"), (Path("/b.png"), "1 5")], [old]) == [Path("/b.png")]
 
 
 def test_an_empty_file_is_waited_for_and_one_that_goes_is_forgotten(tmp_path):
