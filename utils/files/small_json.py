@@ -52,7 +52,7 @@ def loads(text: str | bytes) -> Any:
 
     Raises:
         SmallJsonError: It is no JSON, nests more than DEPTH deep, or has a number that is not
-            finite or beyond LARGEST.
+            finite, or a whole number beyond LARGEST.
     """
     return _parsed(_decoded(text), _refuse_depth, _refuse_number)
 
@@ -103,7 +103,7 @@ def value_at(text: str, start: int) -> Any:
 
 
 def is_bounded(value: object) -> bool:
-    """Whether every number in a parsed document is finite and at most LARGEST."""
+    """Whether a parsed document has only numbers that `loads` accepts."""
     inside = [value]
     while inside:
         match inside.pop():
@@ -111,7 +111,9 @@ def is_bounded(value: object) -> bool:
                 inside += cast("dict[str, object]", table).values()
             case list() as row:
                 inside += cast("list[object]", row)
-            case int() | float() as number if not abs(number) <= LARGEST:
+            case int() as number if abs(number) > LARGEST:
+                return False
+            case float() as number if not math.isfinite(number):
                 return False
             case _:
                 pass

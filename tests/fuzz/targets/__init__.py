@@ -14,6 +14,7 @@ from tests.fuzz.targets.metadata import Metadata
 from tests.fuzz.targets.photographs import PhotographFolders
 from tests.fuzz.targets.pictures import PictureFiles
 from tests.fuzz.targets.queues import Queues
+from tests.fuzz.targets.records import Records
 from tests.fuzz.targets.reports import Reports
 from tests.fuzz.targets.resumes import Resumes
 from tests.fuzz.targets.runs import TrainingRuns
@@ -37,6 +38,7 @@ TARGETS: tuple[Target, ...] = (
     Addresses(),
     Drops(),
     SettingsFiles(),
+    Records(),
     TrainingRuns(),
     Queues(),
     Resumes(),

@@ -113,7 +113,6 @@ def test_no_reader_of_files_parses_json_or_toml_by_itself():
         "app/commands/gpu.py",
         "app/commands/stylize/cluster/rows.py",
         "app/export/network/scripts/run_pt2.py",
-        "app/processes/command_process.py",
         "kernels/driver/compiling.py",
         "kernels/time_model/cards.py",
         "kernels/time_model/prediction.py",
