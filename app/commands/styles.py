@@ -11,6 +11,7 @@ from app.exit_status import DONE
 from app.styles.library import Library
 from app.styles.pack import MAX_NAME_LENGTH, StyleError
 from app.styles.style_file import ENDING
+from utils.files.names import portable_name
 from utils.text import printable
 
 
@@ -85,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.write(f"Added {style.title} as '{style.key}'\n")
     elif args.action == "export":
         for key in args.keys:
-            written = library.export_file(key, args.output / f"{key}{ENDING}")
+            written = library.export_file(key, args.output / f"{portable_name(key)}{ENDING}")
             sys.stdout.write(f"Wrote {printable(str(written))}\n")
     elif args.action == "remove":
         for key in args.keys:

@@ -28,6 +28,7 @@ from app.styles.pack import (
 from app.styles.pack_files import copy_pack, make_staging, move, set_title
 from app.styles.style_file import ENDING, SPEC, unpacked, write_style_file
 from models.families.keys import ANY_STYLE
+from utils.files.names import is_device
 from utils.text import printable
 from utils.translation.joints import enumerated, labeled
 from utils.translation.lists import either
@@ -448,18 +449,11 @@ class Library:
     def _free_key(self, title: str) -> str:
         words = re.sub(r"[^a-z0-9]+", "_", title.casefold())
         base = words.strip("_")[:MAX_KEY_LENGTH].strip("_") or "style"
-        if base in _DEVICES:
+        if is_device(base):
             base = f"style_{base}"
         taken = {*self._styles, *(p.name for p in self._user.iterdir())}
         candidates = (base if n == 1 else f"{base}_{n}" for n in range(1, len(taken) + 2))
         return next(key for key in candidates if key not in taken)
-
-
-# Names that Windows gives to devices, so that no folder can have them.
-_DEVICES = {
-    *("con", "prn", "aux", "nul"),
-    *(f"{port}{number}" for port in ("com", "lpt") for number in range(10)),
-}
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from typing import BinaryIO
 from app.styles.pack import MAX_NAME_LENGTH, Style, StyleError
 from utils.files import toml
 from utils.files.atomic import replacing, sync
+from utils.files.names import portable_name
 from utils.files.regular import open_regular
 from utils.text import printable
 from utils.translation.lists import either
@@ -92,7 +93,7 @@ def unpacked(path: Path, parent: Path | None = None) -> Iterator[Path]:
     name = printable(path.name, MAX_NAME_LENGTH)
     words = re.sub(r"\W+", "_", path.stem, flags=re.ASCII).strip("_")[:40]
     with tempfile.TemporaryDirectory(prefix=".installing-", dir=parent) as temporary:
-        folder = Path(temporary) / (words or "style")
+        folder = Path(temporary) / (portable_name(words) or "style")
         folder.mkdir()
         with open_regular(path, MAX_BYTES) as file:
             _check_end(file, name)

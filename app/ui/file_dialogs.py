@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from shiboken6 import isValid
 
 from app.settings import Settings
 from app.ui.window_geometry import WindowGeometry
+from utils.files.names import portable_name
 from utils.images.moving import FILM_ENDINGS
 from utils.translation.texts import mark, tr
 
@@ -176,6 +176,5 @@ def suggested_name(source: str, style: str) -> str:
     ending = Path(source).suffix
     if ending.lower() in (*PICTURES, *VIDEOS):
         source = source.removesuffix(ending)
-    source, style = (re.sub(r'[\x00-\x1f\x7f/\\:*?"<>|]+', "_", text) for text in (source, style))
     words = f"{source[:MAX_NAME]}, {style[:MAX_NAME]}" if source else style[:MAX_NAME]
-    return f"{words.strip(' .')}.png"
+    return f"{portable_name(words)}.png"

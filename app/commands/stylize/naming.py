@@ -11,6 +11,7 @@ from string import Formatter
 
 from app.errors import MAX_MESSAGE_LENGTH
 from app.export.film.codecs import CODECS, CONTAINERS
+from utils.files.names import is_device
 from utils.images.opening import picture_endings
 from utils.images.writing import SAVED
 from utils.text import printable
@@ -69,6 +70,8 @@ def name_pattern(text: str) -> NamePattern:
             f"'{_shown(text)}' leaves the folder of the results, or has a character that names "
             "of files may not have"
         )
+    if reserved := next(filter(is_device, path.parts), None):
+        raise argparse.ArgumentTypeError(f"Windows takes '{_shown(reserved)}' for a device")
     endings = dict.fromkeys((*SAVED, *CONTAINERS))
     if path.suffix.lower() not in endings:
         raise argparse.ArgumentTypeError(

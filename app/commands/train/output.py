@@ -25,6 +25,7 @@ from models.training.style_pack import (
 )
 from utils.devices import title
 from utils.files.atomic import remove_leftovers
+from utils.files.names import is_device
 from utils.files.toml import Value
 
 NOT_RECORDED = {  # arguments that do not change the style
@@ -121,7 +122,8 @@ def output_from_args(args: argparse.Namespace) -> Output:
     key = args.name if args.name is not None else _pack_key(args.style_image.stem)
     if not key or key != _pack_key(key):
         raise TrainingError(
-            f"--name should be lower-case letters, digits and underscores, not '{args.name or ''}'"
+            "--name should be lower-case letters, digits and underscores, and no device of "
+            f"Windows, not '{args.name or ''}'"
         )
     if len(key) > NAME_LETTERS:
         raise TrainingError(
@@ -142,7 +144,8 @@ def output_from_args(args: argparse.Namespace) -> Output:
 
 
 def _pack_key(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "_", text.casefold()).strip("_")
+    key = re.sub(r"[^a-z0-9]+", "_", text.casefold()).strip("_")
+    return f"style_{key}" if is_device(key) else key
 
 
 def training_metadata(

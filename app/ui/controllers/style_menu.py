@@ -21,6 +21,7 @@ from app.ui.gallery.arranging import Arranging
 from app.ui.gallery.style_gallery import MenuEntry
 from app.ui.widgets.style_list import StyleModel
 from models.families.keys import ANY_STYLE
+from utils.files.names import portable_name
 from utils.translation.texts import mark, tr
 
 # By the keys of the actions: the titles in the context menu of a style.
@@ -152,7 +153,7 @@ class StyleMenu:
         )
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setDefaultSuffix(ENDING.removeprefix("."))
-        dialog.selectFile(f"{style.key}{ENDING}")
+        dialog.selectFile(f"{portable_name(style.key)}{ENDING}")
         dialog.open()
 
     def export(self, style: Style, path: Path) -> None:

@@ -97,6 +97,7 @@ def test_results_are_called_by_a_pattern(style, album, tmp_path, pattern, made):
         ("/{stem}{suffix}", "leaves the folder"),
         ("c:{stem}{suffix}", "leaves the folder"),
         ("..\\{stem}{suffix}", "leaves the folder"),
+        ("{stem}/nul{suffix}", "Windows takes 'nul.jpg' for a device"),
         ("", "must end in"),
     ],
 )

@@ -185,6 +185,7 @@ def test_save_as_suggests_the_sources_name_with_the_style(streaming, session, tm
         ("http://10.0.0.5:8080/a?b", "Candy", "http_10.0.0.5_8080_a_b, Candy.png"),
         ("a\nb.png", 'The "Wave"', "a_b, The _Wave_.png"),
         ("", "Candy", "Candy.png"),
+        ("", "CON", "_CON.png"),
     ],
 )
 def test_suggested_names_can_be_used_on_every_system(source, style, name):
