@@ -148,6 +148,7 @@ class SegmentStore:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._remove_unfinished()  # a full disk has room again
         _release(self._lock)
 
     @property
@@ -235,8 +236,7 @@ class SegmentStore:
             self.folder.mkdir()
             atomic_write(about, json.dumps(self._identity).encode())
             return
-        for left in self.folder.glob("*.part"):
-            left.unlink()
+        self._remove_unfinished()
         numbers = sorted(
             int(path.stem) for path in self.folder.glob("*.json") if path.stem.isdecimal()
         )
@@ -248,6 +248,10 @@ class SegmentStore:
             whole = next(n for n in range(len(numbers) + 1) if n not in self.finished)
             self.finished = {number: self.finished[number] for number in range(whole)}
             self._read_history()
+
+    def _remove_unfinished(self) -> None:
+        for left in self.folder.glob("*.part"):
+            left.unlink(missing_ok=True)
 
     def _read_history(self) -> None:
         """Take what the newest part leaves; without it the part does not count."""

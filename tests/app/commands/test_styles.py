@@ -35,6 +35,21 @@ def test_what_is_no_style_is_refused_in_one_sentence(tmp_path, capsys):
     assert "there is no style 'nothing_like_it'" in capsys.readouterr().err
 
 
+def test_styles_are_exported_into_a_folder_that_is_made(tmp_path, capsys):
+    folder = tmp_path / "usb" / "styles"
+    assert main(["styles", "export", "candy", "--output", str(folder)]) == 0
+    assert [path.name for path in folder.iterdir()] == ["candy.styleforge"]
+
+
+def test_a_long_title_widens_no_other_row(checkpoint, capsys):
+    assert main(["styles", "add", str(checkpoint), "--title", "long " * 16]) == 0
+    capsys.readouterr()
+    main(["styles", "list"])
+    rows = [line for line in capsys.readouterr().out.splitlines() if "built in" in line]
+    assert rows
+    assert {row.index("built in") for row in rows} == {40 + 2 + 40 + 2}
+
+
 def test_styles_are_exported_as_files_and_imported_from_them(tmp_path, capsys):
     assert main(["styles", "export", "candy", "mosaic", "--output", str(tmp_path)]) == 0
     files = [tmp_path / "candy.styleforge", tmp_path / "mosaic.styleforge"]

@@ -19,6 +19,7 @@ class Served:
         ranges: whether range requests are answered with ranges.
         headers: what names its version.
         before: called with the number of each answer, from 1, before it is sent.
+        total: the size that ranges declare; "" for the file's.
         cut: how many bytes of each answer are missing at its end.
         requests: the ranges that were asked for.
         sent: bytes of the file that were sent.
@@ -28,6 +29,7 @@ class Served:
     ranges: bool = True
     headers: dict[str, str] = field(default_factory=lambda: {"ETag": '"first"'})
     before: Callable[[int], None] = lambda number: None
+    total: str = ""
     cut: int = 0
     requests: list[str] = field(default_factory=list)
     sent: int = 0
@@ -55,7 +57,9 @@ def serving(served: Served) -> Iterator[Served]:
             self.send_response(206 if found else 200)
             if found:
                 first, last = int(found[1]), min(int(found[2]), len(body) - 1)
-                self.send_header("Content-Range", f"bytes {first}-{last}/{len(body)}")
+                self.send_header(
+                    "Content-Range", f"bytes {first}-{last}/{served.total or len(body)}"
+                )
                 body = body[first : last + 1]
             for name, value in served.headers.items():
                 self.send_header(name, value)

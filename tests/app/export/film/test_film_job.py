@@ -299,6 +299,7 @@ def test_a_full_disk_keeps_what_is_finished(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, handler)
     assert not out.exists()
+    assert not list(tmp_path.rglob("*.part"))
     report = copy(film, out)
     assert report.resumed == 8
     assert times_of(out) == times_of(film)
