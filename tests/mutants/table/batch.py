@@ -156,4 +156,14 @@ MUTANTS = (
         "    if False:\n",
         (f"{_COMPLETION}::test_commands_flags_choices_and_styles_are_completed",),
     ),
+    Mutant(
+        "a file that was queued once counts, whatever replaced it",
+        "app/batch/watched_folder.py",
+        'if queued.get(str(path), "") not in (stamp, None)]',
+        "if str(path) not in queued]",
+        (
+            "tests/app/batch/test_watched_folder.py::"
+            "test_a_file_is_queued_once_whatever_its_time_and_again_when_an_older_one_replaces_it",
+        ),
+    ),
 )

@@ -260,4 +260,14 @@ MUTANTS = (
             "tests/utils/files/test_atomic_order.py::test_the_old_file_stays_whole_until_the_new_one_is_flushed",
         ),
     ),
+    Mutant(
+        "a device of Windows has no ending",
+        "utils/files/names.py",
+        'name.partition(".")[0].rstrip(" ")',
+        "name",
+        (
+            "tests/utils/files/test_names.py::"
+            "test_a_portable_name_is_no_device_and_keeps_what_it_can",
+        ),
+    ),
 )

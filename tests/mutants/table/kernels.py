@@ -197,4 +197,21 @@ MUTANTS = (
         "    if False:",
         ("tests/kernels/jit/test_kept_builds.py::test_another_content_is_damaged",),
     ),
+    Mutant(
+        "where a link leads is not checked before a library is loaded",
+        "kernels/jit/permissions.py",
+        "        if part.is_symlink():",
+        "        if False:",
+        ("tests/kernels/jit/test_kept_builds.py::test_a_link_in_an_open_folder_is_refused",),
+    ),
+    Mutant(
+        "a library that every user can change is loaded",
+        "kernels/jit/permissions.py",
+        "if found.st_mode & stat.S_IWOTH:",
+        "if False:",
+        (
+            "tests/kernels/jit/test_kept_builds.py::"
+            "test_a_file_or_a_folder_that_others_can_write_is_refused",
+        ),
+    ),
 )

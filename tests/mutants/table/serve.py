@@ -189,4 +189,14 @@ MUTANTS = (
             "test_a_package_that_a_system_does_not_have_keeps_no_other_from_being_installed",
         ),
     ),
+    Mutant(
+        "a body may trickle for ever",
+        "app/server/connections.py",
+        "BODY_S if self.conn.their_state is h11.SEND_BODY else None",
+        "None",
+        (
+            "tests/app/server/test_connections.py::"
+            "test_a_body_that_trickles_is_ended_and_gives_its_place_back",
+        ),
+    ),
 )
