@@ -218,7 +218,7 @@ def test_the_figures_say_that_the_original_runs_while_it_has_hooks(x):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 def test_a_model_that_is_no_plain_module_is_copied_with_a_reason(x):
     plain = nn.Sequential(nn.Linear(4, 8), nn.ReLU()).eval()
-    models = {
+    models: dict[str, Any] = {
         "TorchScript": torch.jit.trace(plain, x),
         "torch.compile": torch.compile(plain, backend="eager"),
         "meta": nn.Linear(4, 8).to("meta"),
