@@ -79,7 +79,7 @@ class Closing(QObject):
         if self._has_ended():
             return True
         self._window.training_launcher.close()
-        self._window.notices.show_state(tr("Closing..."))
+        self._window.notices.show_only(tr("Closing..."))
         self._window.setEnabled(False)
         self._timer.start()
         return False

@@ -156,6 +156,11 @@ class NoticeBar(QFrame):
         self._state = text
         self._refresh()
 
+    def show_only(self, text: str) -> None:
+        """Show the state `text`, and drop the notice and the offer that would cover it."""
+        self._notice = self._offer = ""
+        self.show_state(text)
+
     def dismiss(self) -> None:
         """Remove what is shown: the notice, the offer or the state."""
         if self._notice:

@@ -112,6 +112,7 @@ def test_a_picture_that_is_being_saved_is_saved_before_the_window_closes(
 
     monkeypatch.setattr(picture_exporter, "write_result", slow)
     streaming.exporter.save(streaming.viewport.styled, tmp_path / "a.png")
+    streaming.notices.show_notice("Moved to b.png")  # does not cover what follows
     streaming.close()
     assert not asked(streaming)
     qtbot.wait(100)
