@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -110,7 +110,7 @@ def test_a_renamed_key_and_an_equal_value_of_another_type_are_seen(x):
     class Reading(Layers):
         def __init__(self) -> None:
             super().__init__()
-            self.names, self.factor = {"add": True}, 2
+            self.names, self.factor = {"add": True}, cast("float", 2)
 
         def forward(self, x: Tensor) -> Any:
             y = self.net(x) + ("add" in self.names)
@@ -250,7 +250,8 @@ def test_a_converted_model_is_exported_traced_and_scripted_as_the_original(x):
     with torch.no_grad():
         expected = Layers.forward(converted, x)
         assert torch.equal(torch.export.export(converted, (x,)).module()(x), expected)
-        assert torch.equal(torch.jit.trace(converted, x)(x), expected)
+        traced: Any = torch.jit.trace(converted, x)
+        assert torch.equal(traced(x), expected)
         scripted: Any = torch.jit.script(converted.net)
         assert torch.equal(scripted(x), expected)
         assert torch.equal(torch.vmap(converted)(x[None])[0], expected)

@@ -211,7 +211,7 @@ def test_every_transform_has_the_derivatives_of_the_reference(op):
     ("dtype", "rounding"), [(torch.float32, 1e-4), (torch.float16, 2e-2)], ids=["FP32", "FP16"]
 )
 @pytest.mark.parametrize("op", FUNCTIONS, ids=lambda op: op.name)
-def test_derivatives_in_other_dtypes_are_close(op, dtype, rounding):
+def test_derivatives_in_other_dtypes_are_close(op, dtype: torch.dtype, rounding):
     if dtype not in {dtype_of(sample) for sample in op.samples()}:
         pytest.skip(f"the operation has no sample in {dtype}")
     case = Case(op, dtype)
