@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import av
 from safetensors.torch import save_file
 
 from app.processes.command_process import ROOT
@@ -29,6 +28,7 @@ from tests.helpers.films import write_film
 from tests.stress.closing_window import CLOSING, KINDS, PICTURES
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
+from utils.pyav import av
 
 LATEST_S = 1.5  # between the beginning of a work and the end of its window
 MAX_SECONDS = 180.0  # of one process

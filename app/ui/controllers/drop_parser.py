@@ -9,7 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QFileInfo, QMimeData
 
 from app.ui.controllers.dropped_material import NAME, material_of
-from utils.images.moving import likely_kind
+from utils.images.moving import FILM_ENDINGS, likely_kind
 from utils.text import printable
 from utils.translation.joints import clauses
 from utils.translation.lists import listed
@@ -178,7 +178,12 @@ def _install(count: int) -> str:
 
 
 def _kind(path: Path) -> str:
-    """Return "image", "video" or ""; an animation is opened as pictures are."""
+    """Return "image", "video" or ""; an animation is opened as pictures are.
+
+    A name that tells is believed, since this runs on the GUI thread, and a disk may be slow.
+    """
+    if path.suffix.lower() in FILM_ENDINGS:
+        return "video"
     return {"picture": "image", "animation": "image", "film": "video"}.get(likely_kind(path), "")
 
 

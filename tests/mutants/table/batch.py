@@ -124,7 +124,7 @@ MUTANTS = (
     Mutant(
         "a picture is taken while it is still being copied",
         "app/batch/watched_folder.py",
-        "self._before.get(path) == stamp and",
+        "            and self._before.get(path) == stamp\n",
         "",
         (f"{_WATCHED}::test_a_picture_is_given_once_and_again_when_it_has_changed",),
     ),

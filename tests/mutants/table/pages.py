@@ -23,7 +23,7 @@ _OTHER_BOUNDS = (
     ("previews are older", "app/live/previews/painter.py", "RENEW_S = 10.0", "RENEW_S = 90.0"),
     ("a fade takes longer", "app/ui/showing/slideshow.py", "FADE_S = 2.0", "FADE_S = 3.0"),
     ("a header may take longer", "app/server/connections.py", "HEADER_S = 10.0", "HEADER_S = 60.0"),
-    ("more connections are there", "app/server/connections.py", "MOST = 512", "MOST = 1024"),
+    ("more connections are there", "app/server/connections.py", "MOST = 1024", "MOST = 2048"),
     ("a folder is looked at less", "app/commands/queue/command.py", "_S = 2.0", "_S = 20.0"),
 )
 
