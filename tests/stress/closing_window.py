@@ -141,7 +141,7 @@ def _step(steps: Iterator[None]) -> None:
     """Do what is next; a fault ends the process, which would wait for ever."""
     try:
         next(steps)
-    except Exception:  # noqa: BLE001  (the report has it)
+    except Exception:  # noqa: BLE001  (whatever it is, the status and the report tell)
         traceback.print_exc()
         os._exit(BROKEN)
 

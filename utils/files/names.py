@@ -13,15 +13,15 @@ _DEVICE = re.compile(
 
 
 def is_device(name: str) -> bool:
-    """Whether Windows takes a name, with any ending, for a device, as it does "con.png"."""
+    """Return whether Windows takes a name for a device, with any ending, as in "con.png"."""
     return _DEVICE.fullmatch(name.partition(".")[0].rstrip(" ")) is not None
 
 
 def portable_name(text: str) -> str:
     """Return `text` as the name of a file, which may still be empty.
 
-    Characters that no name may have become "_". Windows drops dots and spaces at the end, so they
-    go, and the name of a device gets a "_" in front.
+    A "_" replaces characters that no name may have and precedes the name of a device. Dots and
+    spaces at the end are removed, since Windows drops them.
     """
     name = _UNUSABLE.sub("_", text).strip(" .")
     return f"_{name}" if is_device(name) else name

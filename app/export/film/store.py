@@ -74,7 +74,7 @@ def store_folder(target: Path) -> Path:
 
 
 def is_idle(target: Path) -> bool:
-    """Whether a film could be made and no process makes it."""
+    """Return whether a film could be made and no process makes it."""
     if not target.parent.is_dir():  # a disk may be missing
         return False
     lock = _lock_of(target)

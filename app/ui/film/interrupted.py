@@ -28,7 +28,7 @@ class Found:
 
     Attributes:
         orders: Exports that can be resumed.
-        damaged: Files that hold none.
+        damaged: Files that hold none, or cannot be read.
     """
 
     orders: tuple[ExportOrder, ...]
@@ -41,7 +41,7 @@ def find_interrupted(folder: Path) -> Found:
     for path in sorted(folder.glob("*.json")):
         try:
             order = read_order(path)
-        except ValueError:
+        except (OSError, ValueError):
             damaged.append(path)
             continue
         if is_idle(order.target):

@@ -21,7 +21,7 @@ MAX_BYTES = 1 << 16  # bytes of a file
 
 @dataclass(frozen=True, slots=True)
 class ExportOrder:
-    """What to export.
+    """An export of a film: from where, into which file, and how.
 
     Attributes:
         source: The film, an absolute path.

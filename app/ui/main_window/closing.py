@@ -45,7 +45,7 @@ class Closing(QObject):
         self._timer.timeout.connect(self._look)
 
     def may_close(self) -> bool:
-        """Whether the window may close now.
+        """Return whether the window may close now.
 
         If work runs, the window asks first; a second request counts as yes. `leave` follows.
         """

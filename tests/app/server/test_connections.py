@@ -5,8 +5,7 @@ from __future__ import annotations
 import socket
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -14,6 +13,7 @@ import pytest
 
 from app.server import connections, server
 from tests.app.server.conftest import TOKEN, PaperPainter, Start, until
+from tests.helpers.resource_limits import resource_limit
 from tests.stress.crowded_server import ERRORS, crowd_of_halves, requests_beside, served
 
 HALF = b"GET / HTTP/1.1\r\nHost: "
@@ -23,19 +23,6 @@ HALF = b"GET / HTTP/1.1\r\nHost: "
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that waits for a header for a moment only."""
     monkeypatch.setattr(connections, "HEADER_S", 0.2)
-
-
-@contextmanager
-def most_files(count: int) -> Iterator[None]:
-    """Let this process, and processes that it starts, open no file beyond a number."""
-    import resource
-
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (count, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def opened(client: httpx.Client) -> socket.socket:
@@ -128,7 +115,7 @@ def test_a_small_limit_of_files_leaves_a_small_crowd(monkeypatch):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit of files")
 def test_a_process_with_few_files_serves_beside_a_crowd_and_writes_nothing(tmp_path: Path):
     with ExitStack() as running:
-        with most_files(256):
+        with resource_limit("RLIMIT_NOFILE", 256):
             port, token = running.enter_context(served(tmp_path))
         running.enter_context(crowd_of_halves("127.0.0.1", port, 300))
         told = requests_beside("127.0.0.1", port, token, requests=40, parallel=4)
@@ -143,7 +130,7 @@ def test_no_files_left_is_said_once_and_the_server_recovers(
     where = start(paper).base_url
     request = f"GET /api/health HTTP/1.0\r\nHost: {where.host}:{where.port}\r\n\r\n"
     with socket.socket() as asking:
-        with most_files(0):  # a socket with a time limit could not connect
+        with resource_limit("RLIMIT_NOFILE", 0):  # a socket with a time limit could not connect
             asking.connect((where.host, where.port))
             asking.sendall(request.encode())
             until(lambda: "cannot accept" in caplog.text)

@@ -16,6 +16,7 @@ from models.training.data import Photographs
 from models.training.features import Vgg19Features
 from models.training.run import Run
 from tests.conftest import picture
+from tests.helpers.resource_limits import resource_limit
 from utils.images.writing import write_pixels
 
 CPU = torch.device("cpu")
@@ -76,10 +77,5 @@ def command(folder: Path, style_file: Path, vgg: Path, out: Path, *more: str) ->
 @contextmanager
 def small_files(limit: int) -> Iterator[None]:
     """No file may grow beyond `limit` bytes, as on a disk that is almost full."""
-    resource = pytest.importorskip("resource")
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
-    try:
+    with resource_limit("RLIMIT_FSIZE", limit):
         yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)

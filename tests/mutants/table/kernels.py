@@ -15,7 +15,7 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "the second derivative of attention is that of a kernel that has none",
+        "attention loses its second derivative",
         "kernels/ops/attention_parts/attend.py",
         "        if torch.is_grad_enabled():\n            # Aliases",
         "        if False:\n            # Aliases",

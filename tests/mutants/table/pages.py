@@ -62,7 +62,7 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "colors are those of the photo with blue for red",
+        "kept colors swap red and blue",
         "app/engine/post/blending.py",
         "cv2.cvtColor(out, cv2.COLOR_RGB2YCrCb)",
         "cv2.cvtColor(out, cv2.COLOR_BGR2YCrCb)",

@@ -1,0 +1,26 @@
+"""Limits a resource of this process and of the processes that it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+
+@contextmanager
+def resource_limit(name: str, most: int) -> Iterator[None]:
+    """Lower a soft limit during the block; skip the test where the system has no such limits.
+
+    Args:
+        name: The limit, such as "RLIMIT_NOFILE" of the module `resource`.
+        most: Its value.
+    """
+    resource = pytest.importorskip("resource")
+    limit = getattr(resource, name)
+    before = resource.getrlimit(limit)
+    resource.setrlimit(limit, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(limit, before)
