@@ -47,6 +47,10 @@ os.environ.setdefault(
 os.environ.setdefault("STYLEFORGE_BUILD", "1")
 
 
+# SVT-AV1 changes it as root, and every later process of this one would inherit the change.
+SCHEDULER = os.sched_getscheduler(0) if hasattr(os, "sched_getscheduler") else None
+
+
 # Of glibc, which keeps what threads freed for the next ones.
 _TRIM = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
 
@@ -96,6 +100,14 @@ def no_stray_threads() -> Iterator[None]:
     yield
     left = threads.stray(before)
     assert not left, f"still running: {', '.join(left)}"
+
+
+@pytest.fixture(autouse=True)
+def usual_priority() -> Iterator[None]:
+    """No test leaves the thread that runs it ahead of all other programs."""
+    yield
+    if hasattr(os, "sched_getscheduler"):
+        assert os.sched_getscheduler(0) == SCHEDULER
 
 
 @pytest.fixture(scope="session")

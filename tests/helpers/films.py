@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from utils.pyav import av
+from utils.scheduling import usual_scheduling
 
 UNEVEN = (0, 1001, 2002, 3500, 4004, 5005, 9000, 9010, 10010, 12012, 13013, 14000)
 BASE = Fraction(1, 30000)
@@ -91,6 +92,8 @@ def write_film(
             text.codec_context.subtitle_header = _HEADER
             text.metadata["language"] = "swe"
         film.metadata.update(about or {})
+        with usual_scheduling():
+            context.open()
         film.set_chapters(
             [
                 {

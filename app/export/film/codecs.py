@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from app.export.film.fault import FilmError
 from utils.pyav import av
+from utils.scheduling import usual_scheduling
 from utils.translation.joints import clauses
 from utils.translation.texts import tr
 
@@ -245,7 +246,8 @@ def encoder_fault(encoder: Encoder, size: tuple[int, int]) -> str:
             context.time_base, context.framerate = Fraction(1, 25), Fraction(25)
             context.options = encoder.all_options(QUALITIES[1])
             try:
-                context.open(strict=False)
+                with usual_scheduling():
+                    context.open(strict=False)
             except av.error.FFmpegError as exc:
                 words = said[0][2].strip() if said else exc.strerror
                 return f"{encoder.device} ({encoder.name}): {words}"

@@ -15,6 +15,7 @@ from app.export.film.fault import FAULTS, FilmError, reason
 from app.film_frames.color import FULL, LIMITED, Colors
 from app.film_frames.converter import Converter
 from utils.pyav import av
+from utils.scheduling import usual_scheduling
 from utils.translation.numbers import number
 from utils.translation.texts import tr
 
@@ -85,7 +86,8 @@ def add_picture(
     context.color_primaries, context.color_trc = colors.primaries, colors.transfer
     if not reordered:
         context.max_b_frames = 0
-    context.open()
+    with usual_scheduling():
+        context.open()
     return stream
 
 

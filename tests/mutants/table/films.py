@@ -509,4 +509,21 @@ MUTANTS = (
         "            if True:  # one",
         (f"{_COPYING}::test_sound_that_an_edit_list_cuts_out_of_the_middle_is_not_copied",),
     ),
+    Mutant(
+        "AV1 is encoded ahead of all other programs",
+        "app/export/film/segment.py",
+        "    with usual_scheduling():\n        context.open()",
+        "    context.open()",
+        ("tests/utils/test_scheduling.py::test_a_film_is_encoded_without_taking_priority",),
+    ),
+    Mutant(
+        "the look at an encoder leaves the program with real-time priority",
+        "app/export/film/codecs.py",
+        "                with usual_scheduling():\n                    context.open(strict=False)",
+        "                context.open(strict=False)",
+        (
+            "tests/utils/test_scheduling.py::"
+            "test_the_look_at_whether_an_encoder_works_takes_no_priority",
+        ),
+    ),
 )

@@ -79,6 +79,26 @@ def test_it_is_resumed_behind_its_finished_parts(interrupted, later, styling, fi
     later.close()
 
 
+@pytest.fixture
+def damaged(interrupted, playing) -> Path:
+    """A second record that no program can read, sorted in front of the good one."""
+    (good,) = records(playing)
+    path = good.with_name("0.json")
+    path.write_bytes(good.read_bytes()[:-9])
+    return path
+
+
+def test_a_damaged_record_hides_no_good_one_beside_it(damaged, later, interrupted, qtbot):
+    asks(later, qtbot)
+    (problem,) = later.problems.problems
+    assert str(damaged) in problem.summary
+    assert damaged.exists()
+    later.questions.accept.click()
+    qtbot.waitUntil(lambda: later.notices.text.startswith("Saved "), timeout=10_000)
+    assert records(later) == [damaged]
+    later.close()
+
+
 def test_its_parts_are_deleted(interrupted, later, qtbot):
     asks(later, qtbot)
     later.questions.other.click()
