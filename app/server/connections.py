@@ -22,6 +22,7 @@ HEADER_S = 10.0  # for the header of a request, from its first byte or the start
 BODY_S = 65.0  # for the body behind it, however slowly its bytes come
 LINGER_S = 1.0  # in which a client can read an answer that came before the end of its request
 PROVE = "styleforge.prove"  # in the state of a request: what to call once the token was right
+UNREAD = "styleforge.unread"  # there too: tells whether a part of the request is still to come
 MOST = 1024  # connections; fewer where the system allows fewer files
 ACCEPTED = 16  # connections in a row, before the server turns to what the others have sent
 QUEUE = 128  # connections that the system holds until the server accepts them
@@ -79,10 +80,22 @@ class Crowd:
         self._friends.discard(connection)
 
 
+class _Transport:
+    """A transport that ends a connection as `end` does; all else is the transport's own."""
+
+    def __init__(self, transport: asyncio.Transport, end: Callable[[], None]) -> None:
+        self._transport, self.close = transport, end
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
 class Connection(H11Protocol):
     """A connection with deadlines for headers and bodies.
 
-    It ends where an answer ends its request early.
+    It ends, and reads nothing more, after an answer that came before the end of its request. Such
+    an answer has to say so (`Connection: close`), or the client would send its next request into
+    the connection.
 
     Args:
         crowd: Counts it.
@@ -91,7 +104,8 @@ class Connection(H11Protocol):
     """
 
     def __init__(self, crowd: Crowd, app_state: dict[str, Any], **others: Any) -> None:
-        super().__init__(app_state={**app_state, PROVE: lambda: crowd.prove(self)}, **others)
+        state = {PROVE: lambda: crowd.prove(self), UNREAD: lambda: self._unread}
+        super().__init__(app_state={**app_state, **state}, **others)
         self._crowd = crowd
         self._deadline: asyncio.TimerHandle | None = None
         self._owed: float | None = None  # HEADER_S, BODY_S, or None where the client owes nothing
@@ -100,6 +114,10 @@ class Connection(H11Protocol):
     def awaits_header(self) -> bool:
         """Whether no request is under way."""
         return self.cycle is None or self.cycle.response_complete
+
+    @property
+    def _unread(self) -> bool:
+        return self.conn.their_state is h11.SEND_BODY
 
     def abort(self) -> None:
         """Close it at once."""
@@ -124,17 +142,27 @@ class Connection(H11Protocol):
         self._crowd.leave(self)
         super().connection_lost(exc)
 
+    def handle_events(self) -> None:
+        """Begin the request that came, whose answer ends the connection gently where it has to."""
+        super().handle_events()
+        if self.cycle is not None:
+            self.cycle.transport = _Transport(self.transport, self._end)  # type: ignore[assignment]
+
     def on_response_complete(self) -> None:
-        """Close the connection where the request goes on behind its answer; nothing more is
-        read."""
-        unread = self.conn.their_state is h11.SEND_BODY
+        """Wait for the next request, if there can be one."""
         super().on_response_complete()
-        if unread and not self.transport.is_closing():
+        if self._unread and not self.transport.is_closing():
             self.flow.pause_reading()
             self._unset_keepalive_if_required()
-            # Closed with bytes unread, it would be reset, and the client might miss the answer.
-            self.transport.write_eof()
-            self.loop.call_later(LINGER_S, self.transport.abort)
+
+    def _end(self) -> None:
+        """Close the connection behind an answer; a client that still sends can read the answer."""
+        if not self._unread:
+            self.transport.close()
+            return
+        # Closed with bytes unread, it would be reset, and the client might miss the answer.
+        self.transport.write_eof()
+        self.loop.call_later(LINGER_S, self.transport.abort)
 
     def _watch(self) -> None:
         if self.transport.is_closing():

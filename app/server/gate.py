@@ -9,7 +9,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.server.access import is_allowed
-from app.server.connections import PROVE
+from app.server.connections import PROVE, UNREAD
 from app.server.limits import Rate
 from app.server.problem import problem
 from app.server.refusal import Refused
@@ -47,7 +47,10 @@ class Gate:
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                headers = MutableHeaders(scope=message)
+                headers.update(HEADERS)
+                if scope["state"][UNREAD]():
+                    headers["Connection"] = "close"
             await send(message)
 
         try:

@@ -97,6 +97,20 @@ def test_nothing_is_read_behind_the_answer_413(start: Start, paper: PaperPainter
             _send_without_end(sender, piece)
 
 
+def test_an_answer_before_the_end_of_its_request_says_that_it_ends_the_connection(
+    start: Start, paper: PaperPainter
+):
+    client = start(paper)
+    host = f"{client.base_url.host}:{client.base_url.port}"
+    head = f"POST /api/pictures HTTP/1.1\r\nHost: {host}\r\nContent-Length: 9\r\n\r\n"
+    with opened(client) as sender:
+        sender.sendall(head.encode())
+        header, _, body = _rest(sender).partition(b"\r\n\r\n")
+    assert header.startswith(b"HTTP/1.1 401")
+    assert b"connection: close" in header.lower()
+    assert b"the request needs the token" in body
+
+
 def test_requests_pass_beside_half_open_connections(start: Start, paper: PaperPainter):
     where = start(paper, per_minute=10_000).base_url
     assert where.port is not None
