@@ -16,7 +16,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -154,6 +154,32 @@ def describe(
     return json.loads(function())
 
 
+class Compilers:
+    """Processes that compile, on every core. To be used as a context, at whose end they are gone.
+
+    Each release of NVRTC has processes of its own: two of them in one process get in each other's
+    way. A process compiles one source after the other, since its start takes seconds.
+    """
+
+    def __init__(self) -> None:
+        self._pools: dict[Toolkit, ProcessPoolExecutor] = {}
+
+    def __enter__(self) -> Compilers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for pool in self._pools.values():
+            pool.shutdown(cancel_futures=True)
+
+    def submit(self, job: Job) -> Future[Compiled]:
+        """Compile a source as soon as a core is free. For one thread at a time."""
+        pool = self._pools.get(job.toolkit)
+        if pool is None:
+            context = multiprocessing.get_context("spawn")
+            pool = self._pools[job.toolkit] = ProcessPoolExecutor(os.cpu_count(), context)
+        return pool.submit(_compile, _arguments(job))
+
+
 def make(
     library: Library, description: Mapping[str, Any], jobs: Sequence[Job], folder: Path
 ) -> ImageList:
@@ -162,7 +188,32 @@ def make(
     Args:
         library: Of CUDA sources.
         description: What it says of itself.
-        jobs: What is compiled; a process for each, on every core.
+        jobs: What is compiled, on every core.
+        folder: Where images and list are put.
+
+    Raises:
+        CompilationError: A source does not compile.
+        BrokenProcessPool: A compiler crashed.
+    """
+    with Compilers() as compilers:
+        made = [compilers.submit(job) for job in jobs]
+        return write_images(library, description, jobs, made, folder)
+
+
+def write_images(
+    library: Library,
+    description: Mapping[str, Any],
+    jobs: Sequence[Job],
+    compiled: Sequence[Future[Compiled]],
+    folder: Path,
+) -> ImageList:
+    """Write the images of a library, compressed, as they are compiled, and then their list.
+
+    Args:
+        library: Of CUDA sources.
+        description: What it says of itself.
+        jobs: What is compiled.
+        compiled: What `Compilers.submit` returned for each.
         folder: Where images and list are put.
 
     Raises:
@@ -171,16 +222,11 @@ def make(
     """
     rows: list[Image] = []
     names: dict[str, Mapping[str, str]] = {}
-    # A process for each: two releases of NVRTC do not meet, and every core is used.
-    workers = max(1, min(len(jobs), os.cpu_count() or 1))
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, max_tasks_per_child=1) as pool:
-        compiled = pool.map(_compile, map(_arguments, jobs))
-        for job, made in zip(jobs, compiled, strict=True):
-            name = job.source.name
-            if names.setdefault(name, made.kernels) != made.kernels:
-                raise RuntimeError(f"{name}: kernels have other names for {job.architecture}")
-            rows.append(_write(folder, name, job.architecture, made.image))
+    for job, future in zip(jobs, compiled, strict=True):
+        name, made = job.source.name, future.result()
+        if names.setdefault(name, made.kernels) != made.kernels:
+            raise RuntimeError(f"{name}: kernels have other names for {job.architecture}")
+        rows.append(_write(folder, name, job.architecture, made.image))
     listed = ImageList(library.name, library.digest, description, names, tuple(rows))
     (folder / f"{library.name}.json").write_text(listed.to_json(), "utf-8")
     return listed

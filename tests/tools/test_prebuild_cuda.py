@@ -8,7 +8,7 @@ import lzma
 import pytest
 
 from kernels.driver import compiling
-from kernels.driver.compiling import Source
+from kernels.driver.compiling import Job, Source
 from kernels.driver.images import Image, ImageList
 from kernels.jit.libraries import FOLDER, LIBRARIES, Library
 from tools.prebuild import cuda
@@ -45,9 +45,9 @@ def compiled(monkeypatch):
     """The libraries that are compiled, which nothing really is."""
     names = []
 
-    def note(library, folder, tools):
-        names.append(library.name)
-        return write(folder, library.digest)
+    def note(libraries, folder, tools):
+        names.extend(library.name for library in libraries)
+        return {library.name: write(folder, library.digest) for library in libraries}
 
     monkeypatch.setattr(cuda, "_build", note)
     return names
@@ -89,11 +89,12 @@ def test_a_library_that_does_not_describe_itself_is_compiled_for_every_architect
 ):
     library = Library("scale_cuda", cuda=("scale.cu",))
     (tmp_path / "scale.cu").write_text('extern "C" __global__ void scale(float* x) {}\n')
-    jobs = []
+    jobs: list[Job] = []
     monkeypatch.setattr(compiling, "FOLDER", tmp_path)
     monkeypatch.setattr(cuda, "unpacked", lambda release, _tools: release)
-    monkeypatch.setattr(compiling, "make", lambda *arguments: jobs.extend(arguments[2]))
-    cuda._build(library, tmp_path, tmp_path)
+    monkeypatch.setattr(compiling.Compilers, "submit", lambda _, job: jobs.append(job))
+    monkeypatch.setattr(compiling, "write_images", lambda *_: None)
+    cuda._build([library], tmp_path, tmp_path)
     assert {job.source for job in jobs} == {Source("scale.cu", "75", ("scale",))}
     compiled_for = {(job.toolkit, job.architecture) for job in jobs}
     every = {(release, name) for release, names in cuda.ARCHITECTURES.items() for name in names}

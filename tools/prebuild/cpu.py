@@ -15,14 +15,13 @@ from kernels.jit.prebuilt import image_name
 #
 # manylinux2014 promises glibc 2.17, and macOS 11 is the first release on arm64. The psABI names the
 # levels of x86-64: v2 is any processor since 2009, v3 (AVX2 and FMA) most since 2013.
-# The compiler builds each system's C library once, in one process at a time, so the targets of one
-# system are apart.
+# The compiler builds each system's C library once, in one process at a time.
 TARGETS = {
-    "windows-x86_64_v2": ("x86_64-windows-gnu", "x86_64_v2"),
     "linux-x86_64_v2": ("x86_64-linux-gnu.2.17", "x86_64_v2"),
+    "linux-x86_64_v3": ("x86_64-linux-gnu.2.17", "x86_64_v3"),
     "linux-arm64": ("aarch64-linux-gnu.2.17", "generic"),
     "macos-arm64": ("aarch64-macos.11.0", "apple_m1"),
-    "linux-x86_64_v3": ("x86_64-linux-gnu.2.17", "x86_64_v3"),
+    "windows-x86_64_v2": ("x86_64-windows-gnu", "x86_64_v2"),
     "windows-x86_64_v3": ("x86_64-windows-gnu", "x86_64_v3"),
 }
 
@@ -58,9 +57,6 @@ def build(folder: Path) -> list[Path]:
     Raises:
         PrebuildError: The compiler refused a source.
     """
-    jobs = [
-        (library, target) for target in TARGETS for library in LIBRARIES.values() if library.cpu
-    ]
 
     def make(job: tuple[Library, str]) -> Path:
         image = folder / image_name(*job)
@@ -69,7 +65,17 @@ def build(folder: Path) -> list[Path]:
         return image
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # each waits for a process
-        return list(pool.map(make, jobs))
+        return list(pool.map(make, _jobs()))
+
+
+def _jobs() -> list[tuple[Library, str]]:
+    """The images to make, so that no process waits for another one's C library: Windows's takes
+    three minutes, in which the other processes compile for the other systems."""
+    jobs = [
+        (library, target) for target in TARGETS for library in LIBRARIES.values() if library.cpu
+    ]
+    first, *windows = (job for job in jobs if job[1].startswith("windows"))
+    return [first, *(job for job in jobs if not job[1].startswith("windows")), *windows]
 
 
 def flags(source: Path) -> list[str]:

@@ -16,14 +16,17 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 from kernels.driver import compiling, images
 from kernels.driver.compiling import Job, runs_on, sources_of
+from kernels.jit import toolchain
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import FOLDER, LIBRARIES, Library
-from kernels.jit.nvrtc import Toolkit
+from kernels.jit.nvrtc import Compiled, Toolkit
 
 # By the CUDA release that compiles for them. 12.6 is the last whose cubins every driver from 525 on
 # loads and 12.8 the first that knows the last two; cubins of CUDA 13 need driver 580. The PTX is
@@ -87,12 +90,16 @@ def build(folder: Path, tools: Path = TOOLS) -> list[Path]:
         CompilationError: A source does not compile.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    listed = {
+        library.name: made_before(library, folder) for library in LIBRARIES.values() if library.cuda
+    }
+    missing = [LIBRARIES[name] for name, there in listed.items() if there is None]
+    if missing:
+        listed |= _build(missing, folder, tools.resolve())
     files: list[Path] = []
-    for name, library in LIBRARIES.items():
-        if not library.cuda:
-            continue
-        listed = made_before(library, folder) or _build(library, folder, tools.resolve())
-        files += [folder / f"{name}.json", *(folder / image.file for image in listed.images)]
+    for name, images_of_it in listed.items():
+        assert images_of_it is not None
+        files += [folder / f"{name}.json", *(folder / each.file for each in images_of_it.images)]
     return files
 
 
@@ -107,10 +114,25 @@ def made_before(library: Library, folder: Path) -> images.ImageList | None:
     return listed if listed.digest == library.digest else None
 
 
-def _build(library: Library, folder: Path, tools: Path) -> images.ImageList:
+def _build(libraries: Sequence[Library], folder: Path, tools: Path) -> dict[str, images.ImageList]:
+    """Compile libraries, by name; the cores go from one to the next without waiting for its end."""
     toolkits = {release: unpacked(release, tools) for release in ARCHITECTURES}
-    described = describe(library, toolkits["12.6"], tools)
-    jobs = [
+    with compiling.Compilers() as compilers:
+        under_way: list[tuple[Library, dict[str, Any], list[Job], list[Future[Compiled]]]] = []
+        for library in libraries:
+            described = describe(library, toolkits["12.6"], tools)
+            jobs = _jobs(library, described, toolkits)
+            under_way.append((library, described, jobs, [compilers.submit(job) for job in jobs]))
+        return {
+            library.name: compiling.write_images(library, described, jobs, compiled, folder)
+            for library, described, jobs, compiled in under_way
+        }
+
+
+def _jobs(
+    library: Library, described: Mapping[str, Any], toolkits: Mapping[str, Toolkit]
+) -> list[Job]:
+    return [
         Job(source, architecture, toolkits[release])
         for source in sources_of(library, described)
         for release, architectures in ARCHITECTURES.items()
@@ -118,19 +140,27 @@ def _build(library: Library, folder: Path, tools: Path) -> images.ImageList:
         if runs_on(source.target, architecture, source.until)
         and architecture not in LEFT_OUT.get(source.name, ())
     ]
-    return compiling.make(library, described, jobs, folder)
 
 
 def describe(library: Library, toolkit: Toolkit, tools: Path) -> dict[str, Any]:
-    """What a library says of itself; nothing, if it does not."""
+    """What a library says of itself; nothing, if it does not.
+
+    This machine's C++ compiler serves, and Zig's where there is none: Zig builds a C++ library
+    first, for two and a half minutes, and the description is the same.
+    """
     if library.abi is None:
         return {}
     built = tools / f"{library.name}_abi.so"
-    command = [sys.executable, "-m", "ziglang", "c++", "-x", "c++", "-std=c++17", "-shared"]
-    command += ["-fPIC", "-O1", *(f"-I{path}" for path in toolkit.headers)]
-    command += ["-o", str(built), str(library.abi)]
-    paths = {"PYTHONPATH": str(_install(ZIG, tools)), "ZIG_GLOBAL_CACHE_DIR": str(tools / "cache")}
-    return compiling.describe(library, command, built, folder=tools, environment=os.environ | paths)
+    try:
+        command = [toolchain.toolchain().compiler]
+        environment = None
+    except BuildError:
+        command = [sys.executable, "-m", "ziglang", "c++"]
+        paths = {"PYTHONPATH": str(_install(ZIG, tools))}
+        environment = os.environ | paths | {"ZIG_GLOBAL_CACHE_DIR": str(tools / "cache")}
+    command += ["-x", "c++", "-std=c++17", "-shared", "-fPIC", "-O1"]
+    command += [*(f"-I{path}" for path in toolkit.headers), "-o", str(built), str(library.abi)]
+    return compiling.describe(library, command, built, folder=tools, environment=environment)
 
 
 def unpacked(release: str, tools: Path) -> Toolkit:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import pytest
 
 from kernels.driver import compiling
-from kernels.driver.compiling import Job, Source, architecture_for, declared_kernels, sources_of
+from kernels.driver.compiling import (
+    Compilers,
+    Job,
+    Source,
+    architecture_for,
+    declared_kernels,
+    sources_of,
+)
 from kernels.driver.images import ImageList
 from kernels.jit import libraries, prebuilt
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES, Library
-from kernels.jit.nvrtc import CompilationError
+from kernels.jit.nvrtc import CompilationError, Toolkit
 
 SCALE = """\
 #ifdef TWICE
@@ -114,6 +121,20 @@ def test_a_library_becomes_a_folder_of_images(library, toolkit, tmp_path):
         assert listed.load(folder, image).startswith(b"\x7fELF")
     compiling.write_manifest(folder, [folder / image.file for image in listed.images])
     assert (folder / prebuilt.MANIFEST).exists()
+
+
+def test_two_releases_of_the_compiler_never_share_a_process(tmp_path):
+    source = Source("loss.cu", "75", ())
+    releases = [Toolkit(tmp_path / name, tmp_path / name, ()) for name in ("12.6", "12.8")]
+    with Compilers() as compilers:
+        for release in (*releases, releases[0]):  # whose libraries are not there
+            assert compilers.submit(Job(source, "sm_80", release)).exception() is not None
+        pools = vars(compilers)["_pools"]
+        assert list(pools) == releases
+        first, second = (set(pool._processes) for pool in pools.values())
+    assert first
+    assert second
+    assert not first & second
 
 
 def test_a_macro_changes_the_code(library, toolkit):
