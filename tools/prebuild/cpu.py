@@ -69,8 +69,11 @@ def build(folder: Path) -> list[Path]:
 
 
 def _jobs() -> list[tuple[Library, str]]:
-    """The images to make, so that no process waits for another one's C library: Windows's takes
-    three minutes, in which the other processes compile for the other systems."""
+    """List the images in an order in which no process waits for another one's C library.
+
+    One process builds the C library of Windows for three minutes; the others compile meanwhile for
+    the other systems.
+    """
     jobs = [
         (library, target) for target in TARGETS for library in LIBRARIES.values() if library.cpu
     ]

@@ -143,24 +143,28 @@ def _jobs(
 
 
 def describe(library: Library, toolkit: Toolkit, tools: Path) -> dict[str, Any]:
-    """What a library says of itself; nothing, if it does not.
+    """Read a library's description of itself; it is empty where the library has none.
 
-    This machine's C++ compiler serves, and Zig's where there is none: Zig builds a C++ library
-    first, for two and a half minutes, and the description is the same.
+    This machine's C++ compiler makes it, or Zig's where there is none. Zig first builds a C++
+    library, which takes two and a half minutes; the description is the same.
     """
     if library.abi is None:
         return {}
     built = tools / f"{library.name}_abi.so"
+    environment = None
     try:
-        command = [toolchain.toolchain().compiler]
-        environment = None
+        compiler = [toolchain.toolchain().compiler]
     except BuildError:
-        command = [sys.executable, "-m", "ziglang", "c++"]
+        compiler = [sys.executable, "-m", "ziglang", "c++"]
         paths = {"PYTHONPATH": str(_install(ZIG, tools))}
         environment = os.environ | paths | {"ZIG_GLOBAL_CACHE_DIR": str(tools / "cache")}
-    command += ["-x", "c++", "-std=c++17", "-shared", "-fPIC", "-O1"]
-    command += [*(f"-I{path}" for path in toolkit.headers), "-o", str(built), str(library.abi)]
-    return compiling.describe(library, command, built, folder=tools, environment=environment)
+    function = f"styleforge_{library.name}_abi"
+    _, *rest = toolchain.description_command(
+        compiler[0], str(library.abi), str(built), toolkit.headers, function
+    )
+    return compiling.describe(
+        library, [*compiler, *rest], built, folder=tools, environment=environment
+    )
 
 
 def unpacked(release: str, tools: Path) -> Toolkit:
