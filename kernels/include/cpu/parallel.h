@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "export.h"
+#include "inline.h"
 
 namespace styleforge {
 
@@ -32,7 +33,7 @@ struct Loop {
     int64_t size, chunks;
     std::atomic<int64_t> next{0};
 
-    static void run(void* self) {
+    STYLEFORGE_ONCE void run(void* self) {
         auto* loop = static_cast<Loop*>(self);
         for (int64_t i; (i = loop->next.fetch_add(1, std::memory_order_relaxed)) < loop->chunks;)
             (*loop->body)(loop->size* i / loop->chunks, loop->size * (i + 1) / loop->chunks);
@@ -47,10 +48,12 @@ template <typename F>
 void parallel_for(int64_t size, int64_t threads, const F& body, int64_t chunks_of_thread = 1) {
     if (size <= 0) return;
     const int64_t team = size < threads ? size : threads;
-    if (team <= 1 || (!gomp_parallel && !kmpc_fork_call)) return body(int64_t{0}, size);
-    const int64_t most = chunks_of_thread * team;
+    const bool alone = team <= 1 || (!gomp_parallel && !kmpc_fork_call);
+    const int64_t most = alone ? 1 : chunks_of_thread * team;
     Loop<F> loop{&body, size, size < most ? size : most};
-    if (gomp_parallel) {
+    if (alone) {
+        Loop<F>::run(&loop);
+    } else if (gomp_parallel) {
         gomp_parallel(&Loop<F>::run, &loop, static_cast<unsigned>(team), 0);
     } else {
         Place place;
