@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import http.client
 import os
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -68,6 +69,8 @@ def downloading(address: str, path: Path) -> Generator[None]:
             tr("another process is downloading '{file}'; try again", file=path.name)
         ) from None
     except (OSError, http.client.HTTPException) as exc:
+        if isinstance(exc, urllib.error.HTTPError):
+            exc.close()  # it holds the server's answer
         reason = getattr(exc, "reason", None) or exc
         raise TrainingError(
             tr(

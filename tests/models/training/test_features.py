@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -161,8 +162,10 @@ def test_a_download_is_checked_and_kept(tmp_path: Path) -> None:
             fetch(address, cache, "00000000")
         assert list(cache.iterdir()) == []
         path = fetch(address, cache, sha256(data).hexdigest()[:8], lambda *at: seen.append(at))
-        with pytest.raises(TrainingError, match=r"vgg2\.pth \(.*\); pass .* with --vgg"):
+        with pytest.raises(TrainingError, match=r"vgg2\.pth \(.*\); pass .* with --vgg") as refused:
             fetch(f"{server}/vgg2.pth", cache, "")
+        answer: Any = refused.value.__cause__
+        assert answer.closed
     assert path.read_bytes() == data
     assert seen[-1] == (len(data), len(data))
     assert fetch(address, cache, "unasked") == path  # no server any more: it comes from the cache
