@@ -103,9 +103,10 @@ def layer_of(told: abi.Abi, name: str, backend: str, one: Work) -> Any:
     return layers.convs.get(one.kernel) or getattr(layers, one.kernel)
 
 
-def test_layers_for_less_shared_memory_do_with_100_kb_on_every_card():
+@pytest.mark.parametrize("name", ["full", "lite"])
+def test_layers_for_less_shared_memory_do_with_100_kb_on_every_card(name):
     whole, part = (
-        work("full", "sm80-small", calibration().traits, 1280, 720, card.gpu)
+        work(name, "sm80-small", calibration().traits, 1280, 720, card.gpu)
         for card in (find("H200"), find("H200").part(132, 100))
     )
     assert whole == part
