@@ -1,4 +1,4 @@
-"""The main window: its parts, its commands, and what connects them to the session."""
+"""The main window, its parts and commands, and their connections to the session."""
 
 from app.ui.main_window.window import MainWindow
 

@@ -1,4 +1,4 @@
-"""Closes the window: asks once about everything that runs, and lets it end without blocking."""
+"""Closes the window: asks once about all running work, then lets it end without blocking."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from app.ui.main_window.parts import WindowParts
 from utils.translation.joints import clauses
 from utils.translation.texts import tr
 
-LOOK_MS = 20  # between looks at what still runs
-LIMIT_S = 30.0  # for everything that runs to end; the window closes afterwards in any case
+LOOK_MS = 20  # between checks of the running work
+LIMIT_S = 30.0  # for all work to end; after that, the window closes anyway
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +22,9 @@ class Work:
     """Work that has to end before the window closes.
 
     Attributes:
-        runs: Returns whether it is under way.
-        stop: Ends it soon and keeps what can be kept. The window calls it again while it runs.
-        words: Returns the clause about what quitting does to it; "" for work that simply ends.
+        runs: Returns whether the work is running.
+        stop: Ends it soon and saves what it can. The window calls it again until the work ends.
+        words: Returns the clause that tells what quitting does to the work; "" if it simply ends.
     """
 
     runs: Callable[[], bool]
@@ -40,14 +40,14 @@ class Closing(QObject):
         self._window = window
         self._works = _works(window)
         self._question = ""
-        self._ends_at: float | None = None  # once the window closes
+        self._ends_at: float | None = None  # deadline once the window is closing
         self._timer = QTimer(self, interval=LOOK_MS)
         self._timer.timeout.connect(self._look)
 
     def may_close(self) -> bool:
         """Return whether the window may close now.
 
-        If work runs, the window asks first; a second request counts as yes. `leave` follows.
+        If work is running, the window asks first; a second request counts as yes.
         """
         if self._ends_at is not None:
             return self._has_ended()
@@ -73,7 +73,7 @@ class Closing(QObject):
         )
 
     def _begin(self) -> bool:
-        """Begin to end all work; return whether it has ended already."""
+        """Start ending all work; return whether it has already ended."""
         self._ends_at = time.monotonic() + LIMIT_S
         self._window.questions.dismiss()
         if self._has_ended():
@@ -98,7 +98,6 @@ class Closing(QObject):
 
 
 def _works(window: WindowParts) -> tuple[Work, ...]:
-    """Return everything in `window` that has to end before it closes."""
     session, exporter, film = window.session, window.exporter, window.film_exporter
     studio, styles, queue = session.studio, session.style_jobs, window.queue
     return (
@@ -142,7 +141,6 @@ def _trains(phase: Phase) -> bool:
 
 
 def _training_words(state: State) -> str:
-    """Return what quitting does to a training."""
     title = state.run.title if state.run else ""
     if state.phase is Phase.TRAINING:
         return tr(

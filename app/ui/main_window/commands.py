@@ -1,4 +1,4 @@
-"""What each action of the window does."""
+"""The commands behind the window's actions."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from app.ui.welcome.controller import CARDS
 from utils.translation.texts import tr
 
 SEEK_S = 5.0
-IN_GALLERY = ("search_styles", "try_style")  # which focus the gallery
+IN_GALLERY = ("search_styles", "try_style")  # they focus the gallery
 
 
 class Commands:
-    """The commands of `window`, whose parts may be made later.
+    """The commands of `window`, whose parts may be created later.
 
     Attributes:
-        help: The dialog of keys and answers, once it was asked for.
+        help: The dialog of keys and answers; None until first shown.
     """
 
     def __init__(self, window: WindowParts, views: Views, visibility: Visibility) -> None:
@@ -34,7 +34,7 @@ class Commands:
         self.help: HelpDialog | None = None
 
     def slots(self) -> dict[str, Callable[[], object]]:
-        """Return what each action does, by its key."""
+        """Return the slot of each action, by its key."""
         window, views, visible = self._window, self._views, self._visibility
         return {
             "open": lambda: window.opener.ask_files(),
@@ -106,7 +106,7 @@ class Commands:
         }
 
     def _paste(self) -> None:
-        """Paste a style while the gallery has the focus, otherwise a source."""
+        """Paste a style if the gallery has the focus, otherwise a source."""
         window = self._window
         (window.styles.pictures if window.gallery.has_focus else window.drop_handler).paste()
 
@@ -122,7 +122,7 @@ class Commands:
         window.notices.show_notice(tr(RECORDED[choice]))
 
     def update_record_sound_action(self) -> None:
-        """Say in the menu what sound is recorded."""
+        """Show in the menu which sound is recorded."""
         window = self._window
         text = tr(
             "Sound of recordings: {kind}", kind=tr(window.settings.value.record_sound, "sound")
@@ -140,7 +140,7 @@ class Commands:
             window.session.seek(window.session.position + direction * SEEK_S)
 
     def back(self) -> None:
-        """Leave full screen, or what was begun last, or dismiss a message."""
+        """Leave full screen, or cancel the latest activity, or dismiss a message."""
         window = self._window
         if window.isFullScreen():
             self._visibility.toggle_full_screen()
@@ -154,7 +154,7 @@ class Commands:
         elif window.focusWidget() is window.panel.address:
             window.panel.close_address()
         elif isinstance(window.focusWidget(), QLineEdit):
-            window.viewport.setFocus()  # where letter keys are shortcuts again
+            window.viewport.setFocus()  # letter keys are shortcuts again there
         elif window.workspace.narrow and window.workspace.panel_shown:
             window.workspace.close_drawer()
         elif window.problems.problems:
@@ -176,7 +176,7 @@ class Commands:
         window.theme.reduce_motion = window.settings.value.reduce_motion
 
     def update_theme_action(self) -> None:
-        """Say in the menu which theme is chosen."""
+        """Show in the menu which theme is chosen."""
         window = self._window
         window.actions_by_key["theme"].setText(
             tr("Theme: {choice}", choice=tr(window.theme.choice))
@@ -200,7 +200,7 @@ class Commands:
         self._window.panel.ask_address()
 
     def _act_in_gallery(self, key: str) -> None:
-        """Do what focuses the gallery, where one sees it."""
+        """Run an action that focuses the gallery, with the gallery visible."""
         self._visibility.show_gallery()
         self._window.styles.act(key)
 

@@ -1,4 +1,4 @@
-"""The widgets and controllers that the main window consists of, laid out and not yet connected."""
+"""The widgets and controllers of the main window, laid out but not yet connected."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ from app.ui.workspace import Workspace
 class WindowParts(QMainWindow):
     """A window with all its parts, which do not follow the session yet.
 
-    `slots` has what each action does; they are called when the user asks for them, with all parts
-    there. The settings are saved by `save_settings`, see `WindowSettings`.
+    `slots` maps the key of each action to its slot, called only once all parts exist.
+    `WindowSettings` calls `save_settings`.
     """
 
     def __init__(
@@ -302,7 +302,7 @@ class WindowParts(QMainWindow):
         self.actions_by_key[key].trigger()
 
     def _reserve_headroom(self, height: int) -> None:
-        """Keep the top of a comparison free of pictures and messages, for the overlay."""
+        """Reserve the top of a comparison for the overlay."""
         self.viewport.set_headroom(height)
         self.messages.set_headroom(height + SPACE if height else 0)
 

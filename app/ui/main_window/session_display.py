@@ -1,4 +1,4 @@
-"""Shows in the window what the session tells."""
+"""Shows the session's results and changes in the window."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SessionDisplay(QObject):
         self._window, self._views = window, views
 
     def show_styled(self, styled: StyledFrame) -> None:
-        """Show a result, and what made it."""
+        """Show a result and which network made it."""
         window = self._window
         window.loading_message.stop()
         window.viewport.show_styled(styled)
@@ -32,14 +32,14 @@ class SessionDisplay(QObject):
         window.status.show_running(words, str(styled.running))
 
     def show_export(self, shown: ExportShown) -> None:
-        """Show how far a film is, and its newest frame while nothing else is to be seen."""
+        """Show the progress of a film, and its newest frame while the session is paused."""
         window = self._window
         window.film.show_export(shown.text, shown.share)
         if window.session.paused:
             window.viewport.show_styled(shown.styled, timed=False)
 
     def show_config(self, config: EngineConfig) -> None:
-        """Show the style and the view of a config that the next results have."""
+        """Show the style and the view of the config that the next results use."""
         window = self._window
         window.viewport.set_style_title(window.mixer.label())
         if config.compare != (window.viewport.view == "compare"):
@@ -48,7 +48,7 @@ class SessionDisplay(QObject):
         window.settings.save_soon()
 
     def show_source(self, info: SourceInfo | None) -> None:
-        """Show what is open, or that nothing is."""
+        """Show the open source, or that no source is open."""
         window = self._window
         window.status.show_source(info)
         window.setWindowTitle(
@@ -61,7 +61,7 @@ class SessionDisplay(QObject):
         window.settings.save_soon()
 
     def offer_trained(self, style: Style) -> None:
-        """Offer to use a style that was trained."""
+        """Offer to use a newly trained style."""
         window = self._window
 
         def use() -> None:

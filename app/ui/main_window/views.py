@@ -1,4 +1,4 @@
-"""Chooses between the views: styled, before and after, speed test."""
+"""Switches between the views: styled, before and after, speed test."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from app.ui.viewport.viewport import VIEWS
 
 
 class Views:
-    """The view that `window` shows, its actions, and whether the engine compares."""
+    """The view in `window`, its actions, and whether the engine compares."""
 
     def __init__(self, window: WindowParts) -> None:
         self._window = window
@@ -25,16 +25,16 @@ class Views:
         window.session.config = replace(window.session.config, compare=view == "compare")
 
     def show(self, view: str) -> None:
-        """Show `view` of what the engine makes anyway."""
+        """Show `view` without changing what the engine computes."""
         self._window.viewport.view = view
         self._window.actions_by_key[f"view_{view}"].setChecked(True)
         self._window.settings.update(view=view)
 
     def choose_next(self) -> None:
-        """Go on to the next of VIEWS, and from the last to the first."""
+        """Show the next of VIEWS; the first follows the last."""
         self.choose(VIEWS[(VIEWS.index(self._window.viewport.view) + 1) % len(VIEWS)])
 
     def toggle_compare(self) -> None:
-        """Begin a speed test, or return to the view before it."""
+        """Start a speed test, or return to the view before it."""
         comparing = self._window.viewport.view == "compare"
         self.choose(self._before if comparing else "compare")

@@ -6,11 +6,11 @@ from app.ui.main_window.parts import WindowParts
 
 
 class Visibility:
-    """Which parts of `window` are shown, and whether it fills the screen."""
+    """Decides which parts of `window` are visible, and whether it fills the screen."""
 
     def __init__(self, window: WindowParts) -> None:
         self._window = window
-        self._maximized = False  # before it filled the screen
+        self._maximized = False  # before full screen
 
     def update(self) -> None:
         """Show the parts that the settings and full screen allow."""
@@ -47,20 +47,20 @@ class Visibility:
         window.bottom_bars.setVisible(not (full or window.queue.shown))
 
     def store_checked(self, action: str, setting: str) -> None:
-        """Make the state of `action` the value of `setting`."""
+        """Store whether `action` is checked as the value of `setting`."""
         checked = self._window.actions_by_key[action].isChecked()
         self._window.settings.update(**{setting: checked})
         self.update()
 
     def toggle_layers(self) -> None:
-        """Time every layer, which shows the figures too, or stop."""
+        """Start timing every layer, which also shows the figures, or stop."""
         settings = self._window.settings
         on = self._window.actions_by_key["layers"].isChecked()
         settings.update(layers=on, overlay=on or settings.value.overlay)
         self.update()
 
     def toggle_panel(self) -> None:
-        """Show or hide the panel, which is a drawer where there is little room."""
+        """Show or hide the panel, which is a drawer in a narrow window."""
         workspace, settings = self._window.workspace, self._window.settings
         if self._window.isFullScreen() or not workspace.narrow:
             settings.update(show_panel=not settings.value.show_panel)
@@ -71,25 +71,25 @@ class Visibility:
             workspace.open_drawer()
 
     def show_panel(self) -> None:
-        """Show the panel, wherever it is hidden."""
+        """Show the panel, leaving full screen if necessary."""
         if self._window.isFullScreen():
             self.toggle_full_screen()
         if not self._window.workspace.panel_shown:
             self.toggle_panel()
 
     def show_gallery(self) -> None:
-        """Show the gallery instead of the queue; full screen stays the picture's."""
+        """Show the gallery instead of the queue, except in full screen."""
         if not self._window.isFullScreen():
             self._window.queue.hide()
             self._window.settings.update(show_gallery=True)
             self.update()
 
     def update_panel_action(self) -> None:
-        """Check the panel's action as long as the panel is shown, as a drawer too."""
+        """Check the panel's action while the panel is shown, including as a drawer."""
         self._window.actions_by_key["panel"].setChecked(self._window.workspace.panel_shown)
 
     def toggle_full_screen(self) -> None:
-        """Fill the screen with the picture, or return to the window as it was."""
+        """Show the picture in full screen, or restore the window."""
         window = self._window
         if window.isFullScreen():
             (window.showMaximized if self._maximized else window.showNormal)()

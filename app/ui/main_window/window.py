@@ -1,4 +1,4 @@
-"""The main window: connects its parts to the session, and closes them."""
+"""The main window, which connects its parts to the session and closes them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from utils.translation.texts import tr
 class MainWindow(WindowParts):
     """The main window.
 
-    `save_settings` is called with changed settings, a little later and on another thread, and once
-    more on closing. The window does not shut the session down.
+    A worker thread calls `save_settings` shortly after settings change; closing calls it once
+    more. The window does not shut the session down.
     """
 
     def __init__(
@@ -58,7 +58,8 @@ class MainWindow(WindowParts):
         self.film_exporter.ended.connect(lambda: self.film.show_export("", 0.0))
         self.film.paused.connect(self.film_exporter.pause)
         self.film.canceled.connect(self.film_exporter.cancel)
-        for bar in (self.job, self.painting, self.film):  # its button, disabled, loses the focus
+        # their buttons lose the focus when disabled
+        for bar in (self.job, self.painting, self.film):
             bar.canceled.connect(self.queue.pages.setFocus)
         session.source_status.connect(self.notices.show_state)
         session.config_changed.connect(display.show_config)
@@ -116,10 +117,10 @@ class MainWindow(WindowParts):
         self.viewport.setFocus()
 
     def _follow_screen(self) -> None:
-        """Ask for as many results as the screen shows, which offscreen says nothing of."""
+        """Limit results to the screen's refresh rate; 60 Hz if unknown, as offscreen."""
         self.session.delivery.refresh_rate = self.screen().refreshRate() or 60.0
 
-    # Drop
+    # Drag and drop
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Pass the drag to the drop handler."""
@@ -133,10 +134,10 @@ class MainWindow(WindowParts):
         """Pass the drop to the drop handler."""
         self.drop_handler.drop(event)
 
-    # Keys that belong to the focused control
+    # Keys of the focused control
 
     def event(self, event: QEvent) -> bool:
-        """Give the focused control its own keys before they become shortcuts."""
+        """Let the focused control handle its own keys before they become shortcuts."""
         if is_own_key(event, self):
             event.accept()
             return True
@@ -145,7 +146,7 @@ class MainWindow(WindowParts):
     # Closing
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Close once everything that runs has ended, and save the settings."""
+        """Close once all work has ended, and save the settings."""
         if not self.closing.may_close():
             event.ignore()
             return

@@ -1,4 +1,4 @@
-"""The settings of the window as they are now, saved a little after each change."""
+"""The current settings of the window, saved shortly after each change."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from app.settings import Settings
 from app.ui.controllers.settings_mapping import settings_with_config, stored_source
 from app.ui.controllers.settings_saver import SettingsSaver
 
-SAVE_DELAY_MS = 1000  # settings are saved this long after the last change
+SAVE_DELAY_MS = 1000  # from the last change to saving
 
 
 class WindowSettings:
     """The settings of `window`.
 
-    `write` is called with changed settings, a little later and on another thread. `is_pasted` tells
-    whether a stored source was pasted, and so is gone at the next start. `settled` returns a config
-    without what passes, such as the mix of a slideshow that fades.
+    `write` saves settings: on a worker thread, or in `save_now` directly. `is_pasted` tells
+    whether a stored source was pasted and so will not exist at the next start. `settled` returns
+    a config without temporary values, such as the mix of a slideshow during a fade.
 
     Attributes:
-        value: The settings, without what only the session and the window know.
+        value: The settings, without those that only the session and the window know.
     """
 
     def __init__(
@@ -46,11 +46,11 @@ class WindowSettings:
         self._later.timeout.connect(self.save)
 
     def get(self) -> Settings:
-        """Return `value`, for those who ask anew each time."""
+        """Return `value`; pass this method where the current settings are needed later."""
         return self.value
 
     def update(self, **changes: Any) -> None:
-        """Change these fields, and save them soon."""
+        """Change these fields and save soon."""
         self.value = replace(self.value, **changes)
         self.save_soon()
 
@@ -59,16 +59,20 @@ class WindowSettings:
         self._later.start(delay_ms)
 
     def save(self) -> None:
-        """Save in the background; a failure is shown as a problem."""
+        """Save in the background; report a failure as a problem."""
         self._saver.save(self.current())
 
     def save_now(self) -> None:
-        """Save, and wait until it is done. Raises OSError."""
+        """Save and wait for completion.
+
+        Raises:
+            OSError: If the settings cannot be written.
+        """
         self._later.stop()
         self._saver.save_now(self.current())
 
     def current(self) -> Settings:
-        """Bring `value` up to date with the session and the place of the window, and return it."""
+        """Update `value` from the session and the window's geometry, and return it."""
         settings = settings_with_config(self.value, self._settled(self._session.config))
         kept = stored_source(self._session.spec)
         if kept and not self._is_pasted(kept):
