@@ -1,1 +1,1 @@
-"""The picture on screen, and what is painted over it."""
+"""The picture on screen and the text painted over it."""

@@ -26,14 +26,14 @@ _WRAP = Qt.AlignmentFlag.AlignHCenter | Qt.TextFlag.TextWordWrap
 
 
 def network_name(title: str) -> str:
-    """Return what a network is called beside its picture: our variants by what they stand for."""
+    """Return the name shown with a network's picture: our variants have plain names."""
     return tr(_PLAIN[title]) if title in _PLAIN else title
 
 
 def latency_text(pace: LatencyStats) -> tuple[str, str]:
     """Return rate and latency of one network: ("12.3 fps alone", "81.2 ms a frame (median), ...").
 
-    "Alone" because the two networks share the machine while they are compared.
+    The text says "alone" because the two networks share the machine during a comparison.
     """
     return (
         tr("{fps} fps alone", fps=number(pace.fps, 1)),
@@ -67,7 +67,7 @@ def conditions_text(comparison: Comparison) -> str:
 
 
 def bound_text(precision: Precision) -> str:
-    """Return within what two pictures agree: "largest difference at most 0.5 of 255"."""
+    """Return the bound for two pictures to agree: "largest difference at most 0.5 of 255"."""
     most = precision.value.max_difference
     if most is not None:
         return tr("largest difference at most {most} of 255", most=significant(most, 6))
@@ -75,7 +75,7 @@ def bound_text(precision: Precision) -> str:
 
 
 def difference_text(comparison: Comparison) -> str:
-    """Return how much the two pictures differ, and the bound."""
+    """Return the difference between the two pictures, and the bound."""
     if math.isinf(comparison.psnr):
         return tr("The pictures are identical.")
     values = {
@@ -96,7 +96,7 @@ def difference_text(comparison: Comparison) -> str:
 
 
 def summary(comparison: Comparison) -> str:
-    """Return everything that is shown as text for a screen reader."""
+    """Return everything the comparison shows, as text for a screen reader."""
     baseline = ", ".join(latency_text(comparison.baseline_latency))
     fused = ", ".join(latency_text(comparison.fused_latency))
     ratio = ratio_text(comparison)
@@ -119,11 +119,11 @@ def paint_comparison(
     """Paint two pictures side by side with their figures.
 
     Args:
-        painter: paints on the viewport.
-        area: the rectangle to fill.
-        palette: of the viewport.
-        pictures: the newest comparison.
-        figures: the comparison whose figures are shown, which may be a little older.
+        painter: Paints on the viewport.
+        area: The rectangle to fill.
+        palette: The palette of the viewport.
+        pictures: The newest comparison.
+        figures: The comparison whose figures are shown, which may be slightly older.
         draw: `draw(frame, place)` paints a frame.
     """
     base = painter.font()
@@ -157,7 +157,7 @@ def paint_comparison(
     between = QRect(center - middle // 2, below, middle, foot)
     paces = [latency_text(pace) for pace in (figures.baseline_latency, figures.fused_latency)]
     side = min(room, 4 + max(QFontMetrics(small).horizontalAdvance(detail) for _, detail in paces))
-    # Centered below their pictures, unless the text in the middle needs the space.
+    # Centered below the pictures, unless the text in the middle needs the space.
     under = QRect(left.center().x() - side // 2, below, side, foot)
     under.moveRight(min(under.right(), between.left() - SPACE))
     beside = QRect(right.center().x() - side // 2, below, side, foot)

@@ -1,4 +1,4 @@
-"""Paints the divider of the split view, with what is left and right of it."""
+"""Paints the divider of the split view, with a label on each side."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def paint_divider(painter: QPainter, place: QRect, x: int, title: str) -> None:
 
     Args:
         painter: Paints on the viewport.
-        place: Of the picture.
-        x: Where the divider is.
-        title: Of the style at the right.
+        place: The visible part of the picture.
+        x: Position of the divider.
+        title: Title of the style, shown on the right.
     """
     down = place.bottom() - SPACE - painter.fontMetrics().height() - SPACE
     half = place.width() // 2 - 2 * SPACE

@@ -1,5 +1,7 @@
-"""Draws frames, scaled for the screen and kept as long as they are shown; the only place where
-pixels become a QImage."""
+"""Draws frames, scaled for the screen and cached while they are shown.
+
+Only this module converts pixels to a QImage.
+"""
 
 from __future__ import annotations
 
@@ -14,21 +16,21 @@ from app.frame import Frame
 from app.ui.viewport.scaling import Pixels, scale_frame, scale_part
 from utils.opencv import cv2
 
-SCALING_BUDGET_MS = 10.0  # for scaling in one paint; beyond it, pictures are drawn with low quality
+SCALING_BUDGET_MS = 10.0  # for scaling in one paint; further pictures are drawn in low quality
 
 
 class FramePainter:
-    """Draws the frames of one result, in one area or in two."""
+    """Draws the frames of one result, in one area or two."""
 
     def __init__(self) -> None:
         self._mirrored = False
-        # Of a frame, the size of the whole, the part of it that is seen, and this with its memory.
+        # Frame, size of the whole frame, visible part, its pixels, and an image on these pixels.
         self._scaled: dict[int, tuple[Frame, QSize, QRect, Pixels, QImage]] = {}
-        self._scaling_ms = 0.0  # time spent on scaling in this paint
+        self._scaling_ms = 0.0  # spent on scaling in this paint
 
     @property
     def mirrored(self) -> bool:
-        """Whether frames are drawn with left and right exchanged; may be set."""
+        """Whether frames are mirrored horizontally; writable."""
         return self._mirrored
 
     @mirrored.setter
@@ -38,19 +40,19 @@ class FramePainter:
 
     @property
     def kept(self) -> tuple[Pixels, ...]:
-        """The scaled copies that are held."""
+        """The cached scaled copies."""
         return tuple(pixels for _frame, _size, _part, pixels, _image in self._scaled.values())
 
     def clear(self) -> None:
-        """Forget all copies."""
+        """Drop all copies."""
         self._scaled.clear()
 
     def begin_paint(self) -> None:
-        """Start a paint: its budget for scaling is whole."""
+        """Start a paint with a fresh scaling budget."""
         self._scaling_ms = 0.0
 
     def keep_only(self, styled: StyledFrame) -> None:
-        """Forget the copies of frames that a result does not have."""
+        """Drop the copies of frames that do not belong to `styled`."""
         used = {id(styled.frame), id(styled.source)}
         if styled.comparison:
             used |= {id(styled.comparison.baseline), id(styled.comparison.fused)}
@@ -59,21 +61,21 @@ class FramePainter:
     def draw(
         self, painter: QPainter, frame: Frame, place: QRect, area: QRect, *, zoomed: bool
     ) -> bool:
-        """Draw the part of `frame` that is seen in the area.
+        """Draw the visible part of `frame`.
 
-        It is kept until the frame or the part changes, so that moving the divider or updating the
-        overlay copies at most. If scaling has used up its budget in this paint, the frame is drawn
-        with low quality.
+        The scaled copy is cached until the frame or the part changes, so moving the divider or
+        updating the overlay never scales again. If this paint has used up its scaling budget, the
+        frame is drawn in low quality.
 
         Args:
             painter: Paints on the viewport.
             frame: The frame.
-            place: Of the whole of it, in device pixels.
-            area: In which it is seen, in device pixels.
-            zoomed: Whether the frame is not fitted into the area.
+            place: The rectangle of the whole frame, in device pixels.
+            area: The visible area, in device pixels.
+            zoomed: Whether the frame is zoomed instead of fitted into the area.
 
         Returns:
-            Whether it was drawn properly; if not, another paint has to follow.
+            Whether the frame was drawn in full quality; if not, another paint must follow.
         """
         seen = place & area
         if seen.isEmpty():
@@ -115,12 +117,12 @@ class FramePainter:
 
 
 def on_widget(place: QRect, ratio: float) -> QRectF:
-    """Return a rectangle of device pixels in pixels of a widget, `ratio` times as large."""
+    """Convert a rectangle from device pixels to widget pixels, which are `ratio` times as large."""
     return QRectF(QPointF(place.topLeft()) / ratio, place.size().toSizeF() / ratio)
 
 
 def _part_of_screen(frame: Frame, size: QSize, part: QRect) -> Pixels | None:
-    """The part of `Frame.screen`, if that has the size in which the frame is shown."""
+    """Return the part of `Frame.screen`; None if that is not as large as the frame on screen."""
     if frame.screen is None or frame.screen.shape[:2] != (size.height(), size.width()):
         return None
     rows = slice(part.y(), part.y() + part.height())
@@ -129,11 +131,11 @@ def _part_of_screen(frame: Frame, size: QSize, part: QRect) -> Pixels | None:
 
 
 def as_image(pixels: Pixels) -> QImage:
-    """Wrap pixels without copying; the image is valid only as long as they are.
+    """Wrap pixels without copying; the image is valid only while the pixels exist.
 
     Args:
-        pixels: [H, W, 3] uint8 RGB, or [H, W, 4] uint8 as in `Frame.screen`, which is painted
-            without a conversion.
+        pixels: [H, W, 3] uint8 RGB, or [H, W, 4] uint8 as in `Frame.screen`, which Qt paints
+            without conversion.
     """
     height, width, channels = pixels.shape
     form = QImage.Format.Format_RGB32 if channels == 4 else QImage.Format.Format_RGB888

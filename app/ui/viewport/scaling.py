@@ -1,4 +1,4 @@
-"""Scales frames for the screen: whole ones, or the part of a zoomed one that is seen."""
+"""Scales frames for the screen: a whole frame, or the visible part of a zoomed one."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from utils.opencv import cv2
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB, or [H, W, 4] as in Frame.screen
 MAX_AREA_FACTOR = 4  # largest factor of area averaging; larger pictures are subsampled first
-CRISP = 2.0  # pixels of the screen per pixel of the picture, from which on its pixels are squares
+CRISP = 2.0  # screen pixels per picture pixel from which picture pixels appear as squares
 
 
 def scale_frame(frame: Frame, width: int, height: int) -> Frame:
-    """Return `frame` at width x height pixels; `frame` itself if it has that size."""
+    """Scale `frame` to width x height pixels; return `frame` itself if it has that size."""
     if (frame.width, frame.height) == (width, height):
         return frame
     small = frame.preview
@@ -26,7 +26,7 @@ def scale_frame(frame: Frame, width: int, height: int) -> Frame:
     if small is not None and small.width >= width and small.height >= height:
         frame = small
     pixels = frame.pixels
-    # Each step uses the fastest sufficient method, since it runs on the GUI thread.
+    # Each step uses the fastest sufficient method, since this runs on the GUI thread.
     thin = min(frame.width // (MAX_AREA_FACTOR * width), frame.height // (MAX_AREA_FACTOR * height))
     if thin > 1:
         pixels = _resized(pixels, frame.width // thin, frame.height // thin, cv2.INTER_NEAREST)
@@ -42,24 +42,24 @@ def scale_frame(frame: Frame, width: int, height: int) -> Frame:
 
 
 def scale_part(frame: Frame, size: QSize, part: QRect) -> Pixels:
-    """Scale a frame, but only the part that is seen: what is computed and kept is no larger than
-    the screen.
+    """Scale only the visible part of a frame, so that the result is never larger than the screen.
 
     Args:
         frame: The frame.
-        size: What the whole frame would have, in pixels of the screen.
-        part: The part of that, inside it.
+        size: Size of the whole frame on screen, in screen pixels.
+        part: The visible part, relative to the whole frame at that size.
 
     Returns:
-        [H, W, 4] uint8 in the size of the part, as in `Frame.screen`, since OpenCV interpolates
-        four channels in a third of the time of three. From CRISP on, a pixel of the frame is a
-        square; below, it is interpolated, and below 1 averaged by whole factors first.
+        [H, W, 4] uint8 in the size of the part, as in `Frame.screen`: OpenCV interpolates four
+        channels in a third of the time of three. From a scale of CRISP on, each pixel of the frame
+        is a square; below, pixels are interpolated; below 1, whole blocks are averaged first.
     """
     small = frame.preview
     if small is not None and small.width >= size.width() and small.height >= size.height():
         frame = small
-    across, down = frame.width / size.width(), frame.height / size.height()  # pixels per pixel
-    # The blocks that are averaged begin at multiples, so that nothing shimmers when it is moved.
+    # picture pixels per screen pixel
+    across, down = frame.width / size.width(), frame.height / size.height()
+    # Averaged blocks begin at multiples of their size, so that moving the picture does not shimmer.
     block = max(1, math.floor(min(across, down)))
     left, right = _span(part.x() * across, part.width() * across, frame.width, block)
     top, bottom = _span(part.y() * down, part.height() * down, frame.height, block)
@@ -68,7 +68,7 @@ def scale_part(frame: Frame, size: QSize, part: QRect) -> Pixels:
         columns, rows = (right - left) // block, (bottom - top) // block
         even = pixels[: rows * block, : columns * block]
         pixels = _resized(even, columns, rows, cv2.INTER_AREA)
-    # The middle of a pixel of the screen in coordinates of these pixels.
+    # Maps the centers of screen pixels to coordinates of `pixels`.
     matrix = np.array(
         [
             [across / block, 0, ((part.x() + 0.5) * across - left) / block - 0.5],
@@ -90,8 +90,9 @@ def scale_part(frame: Frame, size: QSize, part: QRect) -> Pixels:
 
 
 def _span(begin: float, length: float, limit: int, block: int) -> tuple[int, int]:
-    """The pixels that an interval needs, with a neighbor at both ends, in whole blocks if there
-    are."""
+    """Return the pixels an interval needs, with a neighbor at both ends, in whole blocks if
+    possible.
+    """
     first = max(0, (math.floor(begin) // block - 1) * block)
     last = min(limit, (math.ceil((begin + length) / block) + 1) * block)
     return min(first, max(0, (limit // block - 1) * block)), max(last, first + block)

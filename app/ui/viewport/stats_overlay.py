@@ -17,7 +17,7 @@ from app.ui.viewport.text_painting import FAINT, INK, REDRAW_MS, SHADE, scaled
 from utils.translation.texts import tr
 
 _MARGIN = 3 * SPACE // 2
-_BETWEEN = 4 * SPACE  # two columns
+_BETWEEN = 4 * SPACE  # between two columns
 _BOLD = 1.1  # width of bold text relative to regular
 
 
@@ -36,12 +36,12 @@ class TextRun:
 
 
 class Overlay(QWidget):
-    """Shows figures over the viewport; transparent for the mouse.
+    """Shows figures over the viewport; transparent to the mouse.
 
-    It reads `reading()` and `styled()` every REDRAW_MS while visible, and paints a cached pixmap in
-    between. It is a table, with fewer rows where it would not fit; the layers of the network
-    (`show_layers`) are beside the other figures. Over a comparison, it is a strip at the top, and
-    `keep_free(height)` reserves space for it (0: none).
+    While visible, it reads `reading()` and `styled()` every REDRAW_MS and paints a cached pixmap
+    in between. The figures form a table, with fewer rows if space is scarce, and the layers of the
+    network (`show_layers`) next to it. During a comparison they form a strip at the top, and
+    `set_headroom(height)` reserves space for it (0: none).
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Overlay(QWidget):
         self._layers = False
         # Widths only grow, so that changing digits do not move the columns.
         self._max_widths: dict[str, int] = {}
-        self.redraws = 0  # number of times the text was drawn
+        self.redraws = 0  # how often the text was drawn
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAccessibleName(tr("Figures"))
         self._timer = QTimer(self, interval=REDRAW_MS)
@@ -75,21 +75,17 @@ class Overlay(QWidget):
         self._keep_free(0)
 
     def set_covered_height(self, covered: int) -> None:
-        """Move below messages that cover the top of the viewport.
-
-        Args:
-            covered: their height in pixels.
-        """
+        """Move below messages that cover the top `covered` pixels of the viewport."""
         self._covered = covered
         self.refresh()
 
     def show_layers(self, on: bool) -> None:
-        """Show the time of every layer, or not, as at first."""
+        """Show the time of every layer, or hide it, which is the default."""
         self._layers = on
         self.refresh()
 
     def refresh(self) -> None:
-        """Draw the newest figures, unless hidden."""
+        """Draw the newest figures, unless the overlay is hidden."""
         if not self.isVisible():
             return
         reading, styled = self._reading(), self._styled()
@@ -119,7 +115,7 @@ class Overlay(QWidget):
             QPainter(self).drawPixmap(0, 0, self._pixmap)
 
     def _width(self, text: str, of: str = "") -> int:
-        """Return the width of `text`; with `of`, at least the largest so far under that name."""
+        """Return the width of `text`; given `of`, at least the largest so far under that name."""
         width = self.fontMetrics().horizontalAdvance(text)
         if of:
             width = self._max_widths[of] = max(width, self._max_widths.get(of, 0))
@@ -128,7 +124,7 @@ class Overlay(QWidget):
     def _fitting_table(
         self, title: str, reading: StreamStats, styled: StyledFrame
     ) -> tuple[list[Rows], QSize, list[TextRun]]:
-        """Lay out as much as the viewport has space for; returns columns, size and texts."""
+        """Lay out as much as fits into the viewport; return columns, size and texts."""
         room = self._viewport.size() - QSize(self.x(), self.y()) * 2
         lines = max(1, (room.height() - self._top(title) - SPACE) // self._line())
         for brief in (False, True):
@@ -144,7 +140,7 @@ class Overlay(QWidget):
         return columns, size, words
 
     def _table(self, title: str, columns: list[Rows]) -> tuple[QSize, list[TextRun]]:
-        """Lay columns of rows out as a table; returns its size and texts."""
+        """Lay out columns of rows as a table; return its size and texts."""
         words: list[TextRun] = []
         widest = round(_BOLD * self._width(title, of="title"))
         if title:
@@ -169,11 +165,11 @@ class Overlay(QWidget):
         return QSize(left - _BETWEEN + _MARGIN, bottom + SPACE), words
 
     def _top(self, title: str) -> int:
-        """Where the rows of the table begin."""
+        """Return the top edge of the table's rows."""
         return SPACE + (self._line() + SPACE if title else 0)
 
     def _strip(self, title: str, rows: Rows) -> tuple[QSize, list[TextRun]]:
-        """Lay the rows out side by side, on as many lines as needed; returns size and texts."""
+        """Lay out the rows side by side, on as many lines as needed; return size and texts."""
         limit = self._viewport.width() - 2 * self.x() - _MARGIN
         place = QRect(_MARGIN, SPACE // 2, 0, self._line())
         words: list[TextRun] = []

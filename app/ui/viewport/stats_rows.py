@@ -1,4 +1,4 @@
-"""What the overlay says: labels and texts of rates, latency and timings, without a widget."""
+"""Labels and texts of the overlay: rates, latency and timings, without a widget."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from utils.translation.numbers import number
 from utils.translation.texts import mark, tr
 
 _INDENT = "    "
-# What a stream is limited by: a part of the engine, the display, or the kind of its source.
+# Possible bottlenecks: a part of the engine, the display, or the kind of source.
 _PARTS = {
     "resize": mark("resizing", "bottleneck"),
     "upload": mark("upload", "bottleneck"),
@@ -29,7 +29,7 @@ _PARTS = {
     "video": mark("video", "bottleneck"),
     "scene": mark("scene", "bottleneck"),
 }
-# Groups of layers of our networks; those of another one keep their names, as all layers do.
+# Layer groups of our networks. Groups of other networks keep their names, as all layers do.
 _GROUPS = {
     "encoder": mark("Encoder", "figures"),
     "residual blocks": mark("Residual blocks", "figures"),
@@ -41,9 +41,9 @@ _GROUPS = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the overlay; it is left out if `text` returns "".
+    """A row of the overlay, omitted if `text` returns "".
 
-    The label is marked for translation. A `brief` row is also shown where space is scarce.
+    The label is marked for translation. A `brief` row also appears if space is scarce.
     """
 
     label: str
@@ -60,7 +60,7 @@ def _ms(value: float) -> str:
 
 
 def _fine_ms(value: float) -> str:
-    return tr("{ms} ms", ms=number(value, 3))  # on a GPU, a layer takes some microseconds
+    return tr("{ms} ms", ms=number(value, 3))  # on a GPU, a layer takes a few microseconds
 
 
 def _dropped(reading: StreamStats, _: StyledFrame) -> str:
@@ -79,7 +79,7 @@ def _network_size(_: StreamStats, styled: StyledFrame) -> str:
 
 
 def flicker_words(flicker: Flicker | None) -> str:
-    """Return how much a stream flickers; "" where it is not measured."""
+    """Return how much a stream flickers; "" if not measured."""
     if flicker is None:
         return ""
     if flicker.ratio is not None:
@@ -96,7 +96,7 @@ ROWS: tuple[Row, ...] = (
     Row(mark("Dropped", "figures"), _dropped, brief=True),
     Row(mark("Network input", "figures"), _network_size, brief=True),
     Row(mark("Read", "figures"), lambda r, _: _ms(r.timings.read)),
-    # From capture to paint, followed by its parts, which add up to it.
+    # The delay from capture to paint, followed by its parts, which add up to it.
     Row(mark("Delay", "figures"), _latency, brief=True),
     Row(mark("Wait", "figures"), lambda r, _: _ms(r.timings.wait)),
     Row(mark("Resize", "figures"), lambda r, _: _ms(r.timings.resize)),
@@ -115,7 +115,7 @@ ROWS: tuple[Row, ...] = (
 
 
 def bottleneck_words(bottleneck: Bottleneck | None) -> str:
-    """Return what limits a stream, as in "Slowed down by: computing the style"; "" if nothing."""
+    """Return a bottleneck as "Slowed down by: computing the style"; "" if there is none."""
     if bottleneck is None:
         return ""
     part = tr(_PARTS[bottleneck.part], "bottleneck")
@@ -132,11 +132,11 @@ def overlay_columns(
     A still picture keeps showing its own timings.
 
     Args:
-        reading: of the stream.
-        styled: the newest result.
-        brief: whether to leave out all but the brief rows.
-        layers: whether every layer is to be timed: the second column has them; where there are
-            none, a row says why.
+        reading: Statistics of the stream.
+        styled: The newest result.
+        brief: Whether to return only brief rows.
+        layers: Whether to return every layer's time, in a second column; if none was timed, a row
+            in the first column tells why.
     """
     timings = reading.timings if reading.timings.total else styled.timings
     reading = replace(reading, timings=timings)
@@ -157,7 +157,7 @@ def overlay_columns(
 
 
 def _layer_rows(timings: Timings) -> list[tuple[str, str]]:
-    """The sum of the layers, then each group followed by its layers; empty if there are none."""
+    """Return the sum of the layers, then each group and its layers; empty if no layer was timed."""
     if not timings.layers:
         return []
     made = [(tr("Layers", "figures"), _fine_ms(sum(value for _, value in timings.layers)))]
@@ -170,5 +170,4 @@ def _layer_rows(timings: Timings) -> list[tuple[str, str]]:
 
 
 def _group(name: str) -> str:
-    """The label of a group of layers."""
     return _INDENT + (tr(_GROUPS[name], "figures") if name in _GROUPS else name.capitalize())

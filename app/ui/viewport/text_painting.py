@@ -1,4 +1,4 @@
-"""Text painted over pictures, legible on any background."""
+"""Text over pictures, legible on any background."""
 
 from __future__ import annotations
 
@@ -12,26 +12,22 @@ from app.ui.theme.tokens import RADIUS, SPACE
 REDRAW_MS = 250  # faster changes would be illegible
 LONG_WORD = 32  # characters; longer words may be broken anywhere
 
-SHADE = QColor(12, 13, 15, 214)  # contrast to white text of at least 7:1, even over a white picture
+SHADE = QColor(12, 13, 15, 214)  # contrast to white text is at least 7:1, even over a white picture
 INK = QColor("#ffffff")
 FAINT = QColor("#c9ced6")
 
 
 def scaled(font: QFont, factor: float, *, bold: bool = False) -> QFont:
-    """Return `font` at `factor` times its size, with tabular digits."""
+    """Return a copy of `font` at `factor` times its size, with tabular digits."""
     made = QFont(font)
-    made.setPointSizeF(
-        QFontInfo(font).pointSizeF() * factor
-    )  # the font's size may be set in pixels
+    made.setPointSizeF(QFontInfo(font).pointSizeF() * factor)  # the font's size may be in pixels
     made.setBold(bold)
     made.setFeature(QFont.Tag("tnum"), 1)
     return made
 
 
 def breakable(text: str) -> str:
-    """Insert invisible break opportunities into very long words, so that they do not widen the
-    window.
-    """
+    """Insert invisible break opportunities into very long words, which would widen the window."""
     return re.sub(rf"\S{{{LONG_WORD}}}(?=\S)", "\\g<0>\u200b", text)
 
 
@@ -43,17 +39,14 @@ def draw_pill(
     right: bool = False,
     widest: int | None = None,
 ) -> QRect:
-    """Draw a label on a dark rounded rectangle.
+    """Draw a label on a dark rounded rectangle, and return the rectangle.
 
     Args:
-        painter: its font is used.
-        corner: top left corner, or top right with `right`.
-        text: the label.
-        right: whether `corner` is at the right.
-        widest: longer labels are elided to this width in pixels.
-
-    Returns:
-        The rectangle.
+        painter: Draws in its current font.
+        corner: The top left corner, or the top right one if `right` is set.
+        text: The label.
+        right: Whether `corner` is on the right.
+        widest: Maximum width in pixels; a longer label is elided.
     """
     metrics = painter.fontMetrics()
     if widest is not None:
@@ -70,7 +63,7 @@ def draw_pill(
 
 
 def pill_size(metrics: QFontMetrics, text: str) -> QSize:
-    """Return the size of a label with this text."""
+    """Return the size of the label that `draw_pill` draws."""
     return QSize(metrics.horizontalAdvance(text) + 2 * SPACE, metrics.height() + SPACE)
 
 
@@ -86,12 +79,12 @@ def draw_card(
     """Draw a centered dark card with a title and a wrapped text.
 
     Args:
-        painter: its font is used.
-        area: the rectangle to center in.
-        title: the first line.
-        detail: the text below; may be empty.
-        edge: color of a dashed border around `area`, for a drop target.
-        shade: whether to darken `area`.
+        painter: Draws in its current font.
+        area: The rectangle in which the card is centered.
+        title: The first line.
+        detail: The text below; may be empty.
+        edge: Color of a dashed border around `area`, for a drop target.
+        shade: Whether to darken `area`.
     """
     if shade:
         painter.fillRect(area, QColor(12, 13, 15, 120))

@@ -1,4 +1,4 @@
-"""Shows frames: the styled picture, the split view or the comparison, and texts over them."""
+"""The widget that shows frames: styled, split view or comparison, with texts over them."""
 
 from __future__ import annotations
 
@@ -39,11 +39,12 @@ _STEPS = {
 class Viewport(QWidget):
     """Shows the styled picture, the split view or the comparison.
 
-    `shown(styled, paint_ms)` is called at the end of the first paint of each result.
+    The viewport calls `shown(styled, paint_ms)` at the end of each result's first paint.
     """
 
     split_changed = Signal(float)
-    resized = Signal(int, int)  # width and height in device pixels; of a zoomed picture its own
+    # in device pixels: the widget's width and height, or a zoomed picture's
+    resized = Signal(int, int)
 
     def __init__(
         self, shown: Callable[[StyledFrame, float], None], parent: QWidget | None = None
@@ -51,7 +52,7 @@ class Viewport(QWidget):
         super().__init__(parent)
         self._on_painted = shown
         self._styled: StyledFrame | None = None
-        self._unpainted = False  # the newest result has not been painted yet
+        self._unpainted = False  # whether the newest result still has to be painted
         self._view = "styled"
         self._split = 0.5
         self._title = tr("the style")
@@ -63,8 +64,8 @@ class Viewport(QWidget):
         self._figures_since = 0.0
         self._headroom = 0
         self._covered = 0
-        self._area = QRect()  # of the picture that is painted, in device pixels
-        self._picture = QRect()  # what is seen of the picture, in which the divider moves
+        self._area = QRect()  # the painted picture's area, in device pixels
+        self._picture = QRect()  # the visible part of the picture, which the divider crosses
         self.zoom = ZoomControl(self)
         self.zoom.changed.connect(self._on_zoomed)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -78,7 +79,7 @@ class Viewport(QWidget):
 
     @property
     def styled(self) -> StyledFrame | None:
-        """The result on screen; None if there is none."""
+        """The result on screen, or None."""
         return self._styled
 
     def show_styled(self, styled: StyledFrame | None, *, timed: bool = True) -> None:
@@ -86,7 +87,7 @@ class Viewport(QWidget):
 
         Args:
             styled: The result; None clears the viewport.
-            timed: Whether its paint is reported; not of one that was made for a file.
+            timed: Whether to report its paint; False for a result made for a file.
         """
         changed = styled is None or self._styled is None or styled.config != self._styled.config
         if styled is not None:
@@ -99,8 +100,7 @@ class Viewport(QWidget):
         self.update()
 
     def _update_figures(self, newest: Comparison | None, *, at_once: bool) -> None:
-        """Limit the update rate of the figures, so that they can be read; a changed verdict shows
-        at once."""
+        """Limit the update rate so that figures stay legible; show a changed verdict at once."""
         kept, now = self._figures, time.perf_counter()
         old = now - self._figures_since >= REDRAW_MS / 1e3
         if at_once or old or kept is None or newest is None or kept.agrees != newest.agrees:
@@ -122,7 +122,7 @@ class Viewport(QWidget):
 
     @property
     def split(self) -> float:
-        """Position of the divider: 0 (left edge, all styled) to 1 (all original)."""
+        """Position of the divider, from 0 (left edge, all styled) to 1 (all original)."""
         return self._split
 
     @split.setter
@@ -136,7 +136,7 @@ class Viewport(QWidget):
 
     @property
     def mirrored(self) -> bool:
-        """Whether pictures are painted with left and right exchanged; may be set."""
+        """Whether pictures are mirrored horizontally; writable."""
         return self._frames.mirrored
 
     @mirrored.setter
@@ -146,21 +146,13 @@ class Viewport(QWidget):
             self.update()
 
     def set_headroom(self, headroom: int) -> None:
-        """Reserve space at the top of the compare view.
-
-        Args:
-            headroom: its height in pixels.
-        """
+        """Reserve `headroom` pixels at the top of the compare view."""
         if headroom != self._headroom:
             self._headroom = headroom
             self.update()
 
     def set_covered_height(self, covered: int) -> None:
-        """Move texts and the compare view below messages that cover the top.
-
-        Args:
-            covered: their height in pixels.
-        """
+        """Move texts and the compare view below messages that cover the top `covered` pixels."""
         self._covered = covered
         self.update()
 
@@ -170,20 +162,20 @@ class Viewport(QWidget):
         self.update()
 
     def show_empty(self, title: str, detail: str) -> None:
-        """Set the texts to show while there is no picture."""
+        """Set the texts shown while the viewport has no picture."""
         self._empty_text = (title, detail)
         self._update_description()
         self.update()
 
     def show_waiting(self, text: str) -> None:
-        """Show what is loading ("Loading Candy..."); "" for nothing."""
+        """Show what is loading ("Loading Candy..."); "" shows nothing."""
         if text != self._waiting_text:
             self._waiting_text = text
             self._update_description()
             self.update()
 
     def show_drop_hint(self, title: str, detail: str = "", *, accepted: bool = True) -> None:
-        """Show what dropping would do, while something is dragged over the window."""
+        """Show the effect of dropping, while the user drags something over the window."""
         self._drop_hint = (title, detail, accepted)
         self.update()
 
@@ -272,7 +264,7 @@ class Viewport(QWidget):
         self._paint_zoom(painter)
 
     def _paint_zoom(self, painter: QPainter) -> None:
-        """Tell at what size the picture is shown, where that is not the window's."""
+        """Show the zoom in percent, unless the picture is fitted into the window."""
         if text := self.zoom.text:
             half = pill_size(painter.fontMetrics(), text).width() // 2
             down = self._picture.bottom() - SPACE - painter.fontMetrics().height() - SPACE
@@ -287,8 +279,10 @@ class Viewport(QWidget):
         paint_divider(painter, place, x, self._title)
 
     def _place(self, area: QRect) -> QRect:
-        """Where the whole picture lies, in device pixels; `_picture` is what is seen of it in the
-        area."""
+        """Return the whole picture's rectangle in device pixels.
+
+        Set `_picture` to its visible part.
+        """
         ratio = self.devicePixelRatioF()
         corner, size = QPointF(area.topLeft()) * ratio, area.size().toSizeF() * ratio
         self._area = QRectF(corner, size).toRect()
@@ -297,7 +291,7 @@ class Viewport(QWidget):
         return place
 
     def _draw(self, painter: QPainter, frame: Frame, place: QRect) -> None:
-        """Draw the part of a frame that is seen in the area; `place` is that of the whole."""
+        """Draw the visible part of a frame; `place` is the rectangle of the whole frame."""
         zoomed = self.zoom.zoomed
         if not self._frames.draw(painter, frame, place, self._area, zoomed=zoomed):
             self.update()
@@ -335,7 +329,7 @@ class Viewport(QWidget):
         return self._view == "split" and self._styled is not None
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Move the divider to the pointer; take hold of a zoomed picture elsewhere."""
+        """Move the divider to the pointer, or grab a zoomed picture."""
         x, left = event.position().x(), event.button() == Qt.MouseButton.LeftButton
         held = not (left and self._near_divider(x)) and self.zoom.press(event)
         if self._can_split and left and not held:
@@ -350,12 +344,12 @@ class Viewport(QWidget):
         self._set_cursor(event.position().x())
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Let the picture go."""
+        """Release the picture."""
         self.zoom.release()
         self._set_cursor(event.position().x())
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Show the picture in its actual size, or the whole of it."""
+        """Show the picture at actual size, or fit it."""
         if self._styled is not None and event.button() == Qt.MouseButton.LeftButton:
             self.zoom.toggle(event.position())
 
@@ -365,8 +359,7 @@ class Viewport(QWidget):
             event.ignore()
 
     def event(self, event: QEvent) -> bool:
-        """Handle gestures, and the arrow keys that move the divider or a zoomed picture before
-        they become shortcuts."""
+        """Handle gestures, and take the view's own arrow keys before they become shortcuts."""
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
             divides = self._can_split and event.key() in _STEPS
             if divides or self.zoom.has_key(event):
@@ -379,7 +372,7 @@ class Viewport(QWidget):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Move the divider with the arrow keys, Home and End; with Alt, a zoomed picture."""
+        """Move the divider with the arrow keys, Home and End; with Alt, move a zoomed picture."""
         if self.zoom.key(event):
             return
         step = _STEPS.get(Qt.Key(event.key()))

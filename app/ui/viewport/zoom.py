@@ -1,4 +1,4 @@
-"""How large a picture is shown, and which part of it: fitted into its area, or zoomed and moved."""
+"""The size and position of a picture: fitted into its area, or zoomed and moved."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt
 
-STEP = 1.25  # of a notch of the wheel, and of a key
-LARGEST = 32.0  # pixels of the screen per pixel of the picture
-_SAME = 0.01  # factors closer to the fitting one than this are it
+STEP = 1.25  # per notch of the wheel, and per key press
+LARGEST = 32.0  # screen pixels per picture pixel
+_SAME = 0.01  # a factor this close to the fitting one counts as it
 
 
 @dataclass(frozen=True, slots=True)
 class Zoom:
-    """A value; rectangles and places are in pixels of the screen.
+    """An immutable zoom and position; rectangles and points are in screen pixels.
 
     Attributes:
-        factor: Pixels of the screen per pixel of the picture; None to fit it into its area.
-        x: What is in the middle of the area, as a share of the picture's width.
-        y: The same of its height.
+        factor: Screen pixels per picture pixel; None to fit the picture into its area.
+        x: Picture position at the center of the area, as a fraction of the picture's width.
+        y: The same, as a fraction of its height.
     """
 
     factor: float | None = None
@@ -26,13 +26,13 @@ class Zoom:
     y: float = 0.5
 
     def scale(self, picture: QSize, area: QRect) -> float:
-        """Pixels of the screen per pixel of the picture, also where it is fitted."""
+        """Return screen pixels per picture pixel, also for a fitted picture."""
         return fitting(picture, area) if self.factor is None else self.factor
 
     def place(self, picture: QSize, area: QRect) -> QRect:
-        """Where the whole picture lies, of which the part inside the area is seen.
+        """Return the rectangle of the whole picture; the part inside the area is visible.
 
-        A side that is shorter than the area's is centered; a longer one leaves no gap.
+        A side shorter than the area's is centered; a longer one leaves no gap.
         """
         if self.factor is None:
             size = picture.scaled(area.size(), Qt.AspectRatioMode.KeepAspectRatio)
@@ -44,11 +44,14 @@ class Zoom:
         return QRect(area.topLeft() + QPoint(across, down), size)
 
     def by(self, factor: float, at: QPointF, picture: QSize, area: QRect) -> Zoom:
-        """Zoom in by a factor, or out by one below 1, about a place which keeps its pixel."""
+        """Zoom in by a factor, or out by one below 1; the pixel at `at` stays in place."""
         return self.to(self.scale(picture, area) * factor, at, picture, area)
 
     def to(self, factor: float, at: QPointF, picture: QSize, area: QRect) -> Zoom:
-        """Zoom to a factor about a place; to the least one or the fitting one where it is near."""
+        """Zoom to a factor about a point.
+
+        The factor is limited to the allowed range and snaps to the fitting one when close to it.
+        """
         fit = fitting(picture, area)
         factor = min(max(LARGEST, fit), max(min(1.0, fit), factor))
         if abs(factor / fit - 1) < _SAME:
@@ -70,7 +73,9 @@ class Zoom:
         return Zoom(self.factor, x, y).kept_inside(picture, area)
 
     def kept_inside(self, picture: QSize, area: QRect) -> Zoom:
-        """The same view with a middle that leaves no gap, from which it is moved at once."""
+        """Return the same view with its center shifted to leave no gap, so that moving acts at
+        once.
+        """
         place = self.place(picture, area)
         return Zoom(
             self.factor,
@@ -80,17 +85,17 @@ class Zoom:
 
 
 def fitting(picture: QSize, area: QRect) -> float:
-    """The factor at which a picture fits into an area."""
+    """Return the factor that fits a picture into an area."""
     return min(area.width() / picture.width(), area.height() / picture.height())
 
 
 def _inside(middle: float, seen: float) -> float:
-    """A middle, of which the share `seen` around it stays inside."""
+    """Return the nearest center around which the fraction `seen` stays inside the picture."""
     return 0.5 if seen >= 1 else min(1 - seen / 2, max(seen / 2, middle))
 
 
 def _begin(length: int, middle: float, room: int) -> int:
-    """Where a side of the picture begins in its area."""
+    """Return the offset of a side of the picture in its area."""
     if length <= room:
         return (room - length) // 2
     return -round(min(length - room, max(0.0, middle * length - room / 2)))

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QGestureEvent, QPinchGesture, QWidget
 from app.ui.viewport.zoom import STEP, Zoom
 
 NOTCH = 120  # of the wheel, in Qt's eighths of a degree
-KEY_STEP = 0.1  # of the area, that a key moves the picture by
+KEY_STEP = 0.1  # fraction of the area that a key press moves the picture by
 _BUTTONS = (Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton)
 _KEYS: dict[int, tuple[int, int]] = {
     Qt.Key.Key_Left: (1, 0),
@@ -20,12 +20,12 @@ _KEYS: dict[int, tuple[int, int]] = {
 
 
 class ZoomControl(QObject):
-    """Has the zoom of a picture that is painted in one area, or in two alike.
+    """Zooms and moves a picture painted in one area, or in two areas alike.
 
-    `changed` is emitted when the picture has to be painted anew.
+    It emits `changed` when the picture must be repainted.
 
     Args:
-        widget: On which it is painted; it passes its events on.
+        widget: The widget that shows the picture and forwards its events.
     """
 
     changed = Signal()
@@ -36,14 +36,14 @@ class ZoomControl(QObject):
         self._zoom = Zoom()
         self._picture = QSize()
         self._areas: list[QRect] = []
-        self._dragged: QPointF | None = None  # where the pointer was
+        self._dragged: QPointF | None = None  # the last position of the pointer
         widget.grabGesture(Qt.GestureType.PinchGesture)
 
-    # What is painted
+    # State for painting
 
     @property
     def zoomed(self) -> bool:
-        """Whether the picture is not fitted into its area."""
+        """Whether the picture is zoomed instead of fitted into its area."""
         return self._zoom.factor is not None
 
     @property
@@ -53,35 +53,35 @@ class ZoomControl(QObject):
 
     @property
     def text(self) -> str:
-        """The size on the screen, "150 %"; "" where it follows the window."""
+        """The zoom, as in "150 %"; "" if the picture is fitted."""
         return "" if self._zoom.factor is None else f"{self._zoom.factor * 100:.0f} %"
 
     @property
     def shown_size(self) -> QSize | None:
-        """The size of the whole picture in pixels of the screen; None where it is fitted."""
+        """The size of the whole picture in screen pixels; None if it is fitted."""
         if self._zoom.factor is None or not self._areas:
             return None
         return self._zoom.place(self._picture, self._areas[0]).size()
 
     def show_picture(self, picture: QSize) -> None:
-        """Begin with the whole of a picture of another size; one of the same keeps the zoom."""
+        """Fit a picture of a new size; a picture of the same size keeps the zoom."""
         if picture != self._picture:
             self._picture = picture
             self._use(Zoom())
 
     def begin_paint(self) -> None:
-        """Forget the areas of the paint before."""
+        """Forget the areas of the previous paint."""
         self._areas = []
 
     def place(self, area: QRect) -> QRect:
-        """Where the whole picture lies; both in pixels of the screen. Call once for each area."""
+        """Return the picture's rectangle, in screen pixels as `area`. Call once per area."""
         self._areas.append(area)
         return self._zoom.place(self._picture, area)
 
     # Commands
 
     def zoom_by(self, factor: float, at: QPointF | None = None) -> None:
-        """Zoom about a place of the widget, or the middle of the picture."""
+        """Zoom about a point of the widget, or the center of the area."""
         if (area := self._area(at)) is not None:
             self._use(self._zoom.by(factor, self._on_screen(at, area), self._picture, area))
 
@@ -94,19 +94,19 @@ class ZoomControl(QObject):
         self.zoom_by(1 / STEP)
 
     def fit(self) -> None:
-        """Show the whole picture in the size of its area."""
+        """Fit the whole picture into its area."""
         self._use(Zoom())
 
     def actual_size(self, at: QPointF | None = None) -> None:
-        """Show a pixel of the picture as one of the screen."""
+        """Show each picture pixel as one screen pixel."""
         if (area := self._area(at)) is not None:
             self._use(self._zoom.to(1.0, self._on_screen(at, area), self._picture, area))
 
     def toggle(self, at: QPointF) -> None:
-        """Fit the picture, or show it in its actual size about a place."""
+        """Fit the picture, or show it at actual size about a point."""
         self.fit() if self.zoomed else self.actual_size(at)
 
-    # Events of the widget; each returns whether it was used
+    # Events of the widget; each method returns whether it used the event
 
     def wheel(self, event: QWheelEvent) -> bool:
         """Zoom at the pointer."""
@@ -116,7 +116,7 @@ class ZoomControl(QObject):
         return bool(turned)
 
     def gesture(self, event: QEvent) -> bool:
-        """Zoom with two fingers on a touchpad or a touch screen."""
+        """Zoom with two fingers on a touchpad or touch screen."""
         if isinstance(event, QNativeGestureEvent):
             match event.gestureType():
                 case Qt.NativeGestureType.ZoomNativeGesture:
@@ -136,14 +136,14 @@ class ZoomControl(QObject):
         return True
 
     def press(self, event: QMouseEvent) -> bool:
-        """Take hold of a zoomed picture."""
+        """Grab a zoomed picture."""
         if not self.zoomed or event.button() not in _BUTTONS:
             return False
         self._dragged = event.position()
         return True
 
     def move(self, event: QMouseEvent) -> bool:
-        """Move the picture while it is held."""
+        """Move a grabbed picture."""
         if self._dragged is None or not any(event.buttons() & button for button in _BUTTONS):
             return False
         self._move(event.position() - self._dragged)
@@ -151,16 +151,16 @@ class ZoomControl(QObject):
         return True
 
     def release(self) -> None:
-        """Let the picture go."""
+        """Release the picture."""
         self._dragged = None
 
     def has_key(self, event: QKeyEvent) -> bool:
-        """Whether a key moves the picture: Alt and an arrow, while it is zoomed."""
+        """Return whether a key moves the picture: Alt and an arrow, while zoomed."""
         alone = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         return self.zoomed and alone == Qt.KeyboardModifier.AltModifier and event.key() in _KEYS
 
     def key(self, event: QKeyEvent) -> bool:
-        """Move the picture by a key."""
+        """Move the picture with a key."""
         area = self._area(None)
         if area is None or not self.has_key(event):
             return False
@@ -175,7 +175,9 @@ class ZoomControl(QObject):
             self._use(self._zoom.moved(by, self._picture, area))
 
     def _area(self, at: QPointF | None) -> QRect | None:
-        """The area at a place of the widget, otherwise the first one; None while none is shown."""
+        """Return the area at a point of the widget, or else the first one; None if no area is
+        shown.
+        """
         if not self._areas or self._picture.isEmpty():
             return None
         if at is None:
