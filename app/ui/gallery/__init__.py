@@ -1,1 +1,1 @@
-"""What the gallery of styles offers beyond choosing one."""
+"""The style gallery: arranging, searching, trying and describing styles."""

@@ -1,4 +1,4 @@
-"""Tells whose painting a style is after, under which license, and how it was trained."""
+"""Shows a style's source painting, license and training."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.ui.window_geometry import WindowGeometry
 from utils.translation.joints import labeled
 from utils.translation.texts import tr
 
-TEXT_WIDTH = 320  # pixels, in which texts are wrapped
+TEXT_WIDTH = 320  # wrap width in pixels
 
 
 class AboutStyle(QDialog):
@@ -45,9 +45,9 @@ class AboutStyle(QDialog):
         """Show the dialog.
 
         Args:
-            title: Of the style.
-            picture: Its thumbnail, if it has one.
-            facts: Labels with texts.
+            title: Title of the style.
+            picture: Its thumbnail, or None.
+            facts: Pairs of label and text.
         """
         self.setWindowTitle(tr("About {title}", title=title))
         self._picture.setVisible(picture is not None)

@@ -1,4 +1,4 @@
-"""In which order styles are shown, and which of them a search finds; without a widget."""
+"""The order of styles, and the search; without a widget."""
 
 from __future__ import annotations
 
@@ -9,45 +9,45 @@ from app.styles.pack import Style
 
 
 def keys_of(text: str) -> tuple[str, ...]:
-    """The keys of styles in a setting, which has one a line."""
+    """Return the style keys in a setting, which stores one per line."""
     return tuple(dict.fromkeys(line for line in text.split("\n") if line))
 
 
 def text_of(keys: Iterable[str]) -> str:
-    """The inverse of `keys_of`."""
+    """Return the setting that stores `keys`, one per line."""
     return "\n".join(keys)
 
 
 def groups_of(text: str) -> dict[str, str]:
-    """The groups of styles in a setting, by key; it has a key, a space and a group each line."""
+    """Return groups by style key from a setting with "key group" on each line."""
     pairs = (line.split(" ", 1) for line in text.split("\n") if " " in line)
     return {key: group for key, group in pairs if key}
 
 
 def with_group(text: str, key: str, group: str) -> str:
-    """The setting with another group of a style; "" takes it out of the group it has."""
+    """Return the setting after moving a style to `group`; "" removes it from its group."""
     groups = {**groups_of(text), key: " ".join(group.split())}
     return "\n".join(f"{key} {group}" for key, group in groups.items())
 
 
 def grouped(styles: Iterable[Style], groups: Mapping[str, str]) -> tuple[Style, ...]:
-    """The styles in the user's groups; one that has none of these is in that of its pack."""
+    """Return the styles with the user's groups; others keep the group of their pack."""
     return tuple(replace(style, group=groups.get(style.key, style.group)) for style in styles)
 
 
 def arranged(
     styles: Sequence[Style], order: Sequence[str], favorites: Sequence[str]
 ) -> tuple[Style, ...]:
-    """The styles in the order of the gallery.
+    """Return the styles in gallery order.
 
     Args:
-        styles: In the order of the library.
-        order: Keys in the order that was made by hand; styles that are not in it follow.
-        favorites: Keys of those that come first.
+        styles: The styles in library order.
+        order: Keys in the user's manual order; other styles follow.
+        favorites: Keys of the styles that come first.
 
     Returns:
-        The favorites and then the others, these by group (those without one first), each part by
-        hand, then as in the library.
+        The favorites, then the other styles by group (styles without a group first). Each part
+        follows the manual order, then library order.
     """
     places = {key: place for place, key in enumerate(order)}
     groups = list(dict.fromkeys(style.group for style in styles))
@@ -62,7 +62,7 @@ def arranged(
 
 
 def found(styles: Iterable[Style], words: str) -> tuple[Style, ...]:
-    """The styles of which every word is in title, credit or group, whatever its case."""
+    """Return the styles with every word in title, credit or group, ignoring case."""
     wanted = words.casefold().split()
     return tuple(
         style
@@ -72,7 +72,7 @@ def found(styles: Iterable[Style], words: str) -> tuple[Style, ...]:
 
 
 def moved(keys: Sequence[str], key: str, before: str) -> tuple[str, ...]:
-    """The keys with `key` moved before another one; at the end if `before` is empty."""
+    """Return the keys with `key` moved before another one, or to the end if `before` is ""."""
     others = [other for other in keys if other != key]
     at = others.index(before) if before in others else len(others)
     return (*others[:at], key, *others[at:])

@@ -1,4 +1,4 @@
-"""Arranges the gallery: search, favorites, groups, an order by hand; the settings keep them."""
+"""Arranges the gallery by search, favorites, groups and a manual order, saved in the settings."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from app.ui.gallery.style_gallery import StyleGallery
 
 
 class Arranging(QObject):
-    """Shows the styles of the library in the user's order, as far as the search finds them.
+    """Shows the library's styles in the user's order, filtered by the search.
 
     Args:
-        session: Has the styles.
-        gallery: Shows them; its search and its moves are followed.
-        settings: Gives the settings.
+        session: Provides the styles.
+        gallery: Shows them and emits searches and moves.
+        settings: Returns the settings.
         keep: Changes settings.
     """
 
@@ -58,30 +58,32 @@ class Arranging(QObject):
         self._gallery.set_styles(styles, self._session.config.style)
 
     def toggle_favorite(self, key: str) -> None:
-        """Make a style a favorite, which comes first; or one like the others again."""
+        """Make a style a favorite, or undo this. Favorites come first."""
         kept = self.favorites
         others = tuple(other for other in kept if other != key)
         self._keep(favorite_styles=text_of(others if key in kept else (*kept, key)))
         self.show()
 
     def group_of(self, key: str) -> str:
-        """The group that a style is in; "" for none."""
+        """Return the group of a style; "" for none."""
         return next((style.group for style in self._arranged() if style.key == key), "")
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The groups that styles are in, in their order."""
+        """The groups in use, in gallery order."""
         return tuple(dict.fromkeys(s.group for s in self._arranged() if s.group))
 
     def set_group(self, key: str, group: str) -> None:
-        """Put a style into a group, which may be new; "" takes it out of the one it is in."""
+        """Move a style to a group, which may be new; "" removes it from its group."""
         self._keep(style_groups=with_group(self._settings().style_groups, key, group))
         self.show()
         self._gallery.scroll_to(key)
 
     def move(self, key: str, count: int) -> None:
-        """Move a style so many cards to the right, to the left if negative; past another group's
-        card, it comes into that group."""
+        """Move a style `count` cards to the right, or left if negative.
+
+        A style moved past a card of another group joins that group.
+        """
         keys = [style.key for style in self._arranged()]
         if key not in keys:
             return
@@ -92,13 +94,15 @@ class Arranging(QObject):
             self._move(key, before, others[place - 1] if count > 0 else before)
 
     def move_before(self, key: str, before: str) -> None:
-        """Move a style before another one and into its group, or to the end; a favorite stays
-        among the favorites."""
+        """Move a style before another one and into its group, or to the end if `before` is "".
+
+        A favorite stays among the favorites.
+        """
         last = [style.key for style in self._arranged() if style.key != key][-1:]
         self._move(key, before, before or "".join(last))
 
     def _move(self, key: str, before: str, beside: str) -> None:
-        """Move a style, into the group of the one `beside` which it comes to stand."""
+        """Move a style, and put it into the group of its new neighbor `beside`."""
         settings, favorites = self._settings(), self.favorites
         keys = [style.key for style in self._arranged()]
         groups, group = settings.style_groups, self.group_of(beside)

@@ -1,4 +1,4 @@
-"""Shows the user's own picture on the cards of the gallery, painted in each style."""
+"""Shows the user's own picture in each style on the cards of the gallery."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from app.live.previews.painter import Preview
 from app.live.session import Session
 from app.ui.gallery.style_gallery import StyleGallery
 
-ASK_MS = 100  # after the last change of what is in view
+ASK_MS = 100  # delay after the last change of the visible cards
 
 
 class CardPreviews(QObject):
-    """Asks for previews of the styles in `gallery`, those in view first, and shows them; while the
-    gallery is hidden, none is painted.
+    """Requests previews of the styles in `gallery`, visible cards first, and shows them.
+
+    While the gallery is hidden, no preview is painted.
 
     Args:
-        session: Has them painted.
-        gallery: Shows them in place of the thumbnails that ship, as long as a source is open.
+        session: Paints the previews.
+        gallery: Shows them instead of the shipped thumbnails while a source is open.
     """
 
     def __init__(self, session: Session, gallery: StyleGallery) -> None:
@@ -37,7 +38,7 @@ class CardPreviews(QObject):
         gallery.view.viewport().installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Follow what is in view."""
+        """Follow changes of the visible cards."""
         if event.type() in (QEvent.Type.Resize, QEvent.Type.Show, QEvent.Type.Hide):
             self._soon.start()
         return False

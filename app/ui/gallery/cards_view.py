@@ -1,4 +1,4 @@
-"""The list of cards: clicks, stars, and cards that are dragged between or onto others."""
+"""The list of cards: clicks, stars, and dragging cards between or onto others."""
 
 from __future__ import annotations
 
@@ -20,28 +20,30 @@ from PySide6.QtWidgets import QApplication, QListView, QWidget
 from app.ui.theme.tokens import RADIUS
 from app.ui.widgets.style_list import KEY, THUMBNAIL, card_place, star_place
 
-MIME = "application/x-styleforge-style"  # of a card that is dragged: the key of its style
-EDGE = 0.25  # of a card's width at each side, where another one is dropped beside it
+MIME = "application/x-styleforge-style"  # a dragged card: the key of its style
+EDGE = 0.25  # fraction of a card at each side where a drop lands next to the card
 
 
 class CardsView(QListView):
-    """A list view that chooses a style on release, mixes it on Shift-click, makes it a favorite by
-    a click on its star, and drags it."""
+    """A list view that chooses a style on release and mixes it on Shift-click.
+
+    Clicking the star makes a style a favorite; dragging moves it.
+    """
 
     mix_clicked = Signal(QModelIndex)
     star_clicked = Signal(QModelIndex)
-    moved = Signal(str, str)  # a style, and the one that it was dropped before; "" for the end
-    dropped_on = Signal(str, str)  # a style, and the one that it was dropped on
+    moved = Signal(str, str)  # a style, and the one it was dropped before; "" for the end
+    dropped_on = Signal(str, str)  # a style, and the one it was dropped on
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._pressed = QModelIndex()
         self._pressed_at = QPoint()
-        self._mark: tuple[QRect, bool] | None = None  # where a drop acts, and whether onto a card
+        self._mark: tuple[QRect, bool] | None = None  # drop position, and whether it is on a card
         self.setAcceptDrops(True)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Mix or favor at once; choose on release, since a drag may follow."""
+        """Mix or toggle a favorite at once; choose on release, since a drag may follow."""
         self._pressed = QModelIndex()
         if event.button() != Qt.MouseButton.LeftButton:
             return  # the right button only opens the menu
@@ -58,7 +60,7 @@ class CardsView(QListView):
         event.accept()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Begin to drag the card that was pressed."""
+        """Start dragging the pressed card."""
         way = (event.position().toPoint() - self._pressed_at).manhattanLength()
         if not self._pressed.isValid() or not event.buttons() & Qt.MouseButton.LeftButton:
             super().mouseMoveEvent(event)
@@ -67,7 +69,7 @@ class CardsView(QListView):
             self._drag(index)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Choose the style that was pressed."""
+        """Choose the pressed style."""
         if event.button() == Qt.MouseButton.LeftButton and self._pressed.isValid():
             if self.indexAt(event.position().toPoint()) == self._pressed:
                 self.setCurrentIndex(self._pressed)
@@ -88,18 +90,18 @@ class CardsView(QListView):
             drag.setPixmap(picture.scaled(THUMBNAIL, Qt.AspectRatioMode.KeepAspectRatio))
         drag.exec(Qt.DropAction.MoveAction)
 
-    # Cards that are dragged here; whatever else is dragged is the gallery's
+    # Dragged cards only; the gallery handles all other drags
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take cards."""
+        """Accept cards."""
         self._follow(event)
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        """Show what a drop would do."""
+        """Show the effect of a drop."""
         self._follow(event)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        """Show it no more."""
+        """Hide the drop mark."""
         self._show_mark(None)
 
     def dropEvent(self, event: QDropEvent) -> None:
@@ -131,7 +133,7 @@ class CardsView(QListView):
         self._show_mark((area, onto))
 
     def _target(self, place: QPoint) -> tuple[int, bool]:
-        """The row that a drop is meant for, and whether onto its card, not before it."""
+        """Return the row of a drop, and whether it is onto the card instead of before it."""
         for row in range(self.model().rowCount()):
             area = self._card(self.model().index(row, 0))
             if place.x() < area.left() + EDGE * area.width():
@@ -145,7 +147,7 @@ class CardsView(QListView):
         self.viewport().update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the cards, and what a drop would do."""
+        """Paint the cards and the drop mark."""
         super().paintEvent(event)
         if self._mark is None:
             return
@@ -163,6 +165,6 @@ class CardsView(QListView):
 
 
 def _dragged(event: QDropEvent) -> str:
-    """The key of the style whose card is dragged; "" for whatever else is."""
+    """Return the style key of a dragged card; "" for any other drag."""
     data = event.mimeData()
     return bytes(data.data(MIME).data()).decode() if data.hasFormat(MIME) else ""

@@ -47,14 +47,14 @@ from utils.translation.texts import tr
 
 @dataclass(frozen=True, slots=True)
 class MenuEntry:
-    """What can be done with a style.
+    """A command for a style.
 
     Attributes:
-        title: In the menu, with its mnemonic.
-        keys: Its shortcut for the chosen style; empty for none.
-        tip: Its tooltip.
-        reason: Why it cannot be done with this style, as a sentence; empty if it can.
-        act: Does it.
+        title: Menu title with its mnemonic.
+        keys: Shortcut for the chosen style; may be empty.
+        tip: The tooltip.
+        reason: Why the command does not apply to this style, as a sentence; "" if it does.
+        act: Runs the command.
     """
 
     title: str
@@ -65,7 +65,7 @@ class MenuEntry:
 
 
 class _DropHint(QWidget):
-    """Covers the gallery during a drag and says what a drop would do."""
+    """Covers the gallery during a drag and shows the effect of a drop."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -84,11 +84,11 @@ class _DropHint(QWidget):
 
     @property
     def text(self) -> str:
-        """The title that is shown; empty while hidden."""
+        """The visible title; "" while hidden."""
         return "" if self.isHidden() else self._title
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the card."""
+        """Paint the hint."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         edge = self.palette().highlight().color() if self._accepted else INK
@@ -96,25 +96,25 @@ class _DropHint(QWidget):
 
 
 class StyleGallery(QFrame):
-    """Shows the styles; `chosen(key)` and `mixed(key)` are emitted for the user's choices.
+    """Shows the styles; emits `chosen(key)` and `mixed(key)` for the user's choices.
 
     `mark_style` and `show_mix` follow the config without emitting signals.
 
     Args:
         run: Runs a background job.
-        buttons: What adds styles, at the right.
-        parent: Of the widget.
+        buttons: Buttons on the right that add styles.
+        parent: The parent widget.
 
     Attributes:
-        entries: Gives further entries of the context menu of a style.
-        mix_reason: Gives the reason why a style cannot be mixed in, as a sentence; empty if it can.
-        additions: The context menu beside the styles.
+        entries: Returns further entries of a style's context menu.
+        mix_reason: Returns why a style cannot be mixed in, as a sentence; "" if it can.
+        additions: The context menu outside the styles.
     """
 
     chosen = Signal(str)
     mixed = Signal(str)
-    moved = Signal(str, str)  # a style, and the one that it is dragged before; empty for the end
-    dropped_on = Signal(str, str)  # a style, and the one that it is dragged onto
+    moved = Signal(str, str)  # a style, and the one it was dragged before; "" for the end
+    dropped_on = Signal(str, str)  # a style, and the one it was dragged onto
     star_clicked = Signal(str)
     drag_entered = Signal(object)  # QDragEnterEvent
     drag_left = Signal()
@@ -201,30 +201,32 @@ class StyleGallery(QFrame):
             self.view.scrollTo(self.model.index(row))
 
     def scroll_to(self, key: str) -> None:
-        """Bring the card of a style into view."""
+        """Scroll to the card of a style."""
         self.view.scrollTo(self.model.index(self.model.row_of(key)))
 
     def show_mix(self, parts: Sequence[Part]) -> None:
-        """Mark the styles of a mix with their shares, which add up to 1; one style for no mix."""
+        """Mark the styles of a mix with their shares, which add up to 1; a single style clears the
+        marks.
+        """
         percents = percentages([share for _, share in parts])
         mixed = {key: percent for (key, _), percent in zip(parts, percents, strict=True)}
         self.model.set_shares(mixed if len(parts) > 1 else {})
 
     @property
     def has_focus(self) -> bool:
-        """Whether the focus is in the gallery."""
+        """Whether the gallery has the focus."""
         focused = self.window().focusWidget()
         return focused is not None and self.isAncestorOf(focused)
 
-    # Drop
+    # Drag and drop
 
     @property
     def drop_hint(self) -> str:
-        """What a drop would do, as it is shown; empty while nothing is dragged over the gallery."""
+        """The visible drop hint; "" while no drag is over the gallery."""
         return self._hint.text
 
     def show_drop_hint(self, title: str, detail: str = "", *, accepted: bool = True) -> None:
-        """Say what a drop would do, while something is dragged over the gallery."""
+        """Show the effect of a drop, during a drag over the gallery."""
         self._hint.say(title, detail, accepted=accepted)
 
     def hide_drop_hint(self) -> None:
@@ -232,19 +234,19 @@ class StyleGallery(QFrame):
         self._hint.hide()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Pass the drag on."""
+        """Forward the drag."""
         self.drag_entered.emit(event)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        """Pass on that the drag left."""
+        """Forward the end of the drag."""
         self.drag_left.emit()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Pass the drop on."""
+        """Forward the drop."""
         self.dropped.emit(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the hint over all of the gallery."""
+        """Fit the hint to the gallery."""
         super().resizeEvent(event)
         self._hint.setGeometry(self.rect())
 
@@ -267,7 +269,7 @@ class StyleGallery(QFrame):
         menu.addSeparator()
         for entry in self.entries(key):
             action = menu.addAction(entry.title, entry.act)
-            # Shown only: the window's own action has the key, and acts on the chosen style.
+            # For display only: the window's own action owns the key and acts on the chosen style.
             action.setShortcut(entry.keys)
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
             action.setShortcutVisibleInContextMenu(True)
@@ -276,7 +278,7 @@ class StyleGallery(QFrame):
         return menu
 
     def additions_menu(self) -> QMenu:
-        """Return the context menu beside the styles; it deletes itself when closed."""
+        """Return the context menu outside the styles; it deletes itself when closed."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.setToolTipsVisible(True)
@@ -290,25 +292,23 @@ class StyleGallery(QFrame):
 
     @property
     def keys(self) -> list[str]:
-        """The keys of the styles, in their order."""
+        """The keys of the styles, in order."""
         return [self.key_at(row) for row in range(self.model.rowCount())]
 
     def keys_in_view(self) -> list[str]:
-        """The keys of the styles that are seen without scrolling, in their order."""
+        """Return the keys of the styles visible without scrolling, in order."""
         area = self.view.viewport().rect()
         rows = range(self.model.rowCount())
         seen = [r for r in rows if area.intersects(self.view.visualRect(self.model.index(r)))]
         return [self.key_at(row) for row in seen]
 
     def key_at(self, row: int) -> str:
-        """Return the key of the style in `row`; empty if there is none."""
+        """Return the key of the style in `row`; "" if there is none."""
         index = self.model.index(row)
         return str(index.data(KEY)) if index.isValid() else ""
 
     def neighbor(self, step: int) -> str:
-        """Return the key of the style `step` rows further, wrapping around; empty if there are
-        none.
-        """
+        """Return the key of the style `step` rows further, wrapping around; "" without styles."""
         count = self.model.rowCount()
         return self.key_at((self.view.currentIndex().row() + step) % count) if count else ""
 

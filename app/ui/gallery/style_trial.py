@@ -1,4 +1,4 @@
-"""Tries a style on the large picture while the pointer rests on its card, or by keys."""
+"""Tries a style on the large picture: the pointer rests on its card, or by keys."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from app.ui.gallery.style_gallery import StyleGallery
 from app.ui.widgets.style_list import KEY
 from utils.translation.texts import tr
 
-DELAY_MS = 250  # that the pointer rests on a card before its style is tried
+DELAY_MS = 250  # time the pointer rests on a card before its style is tried
 _STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 class StyleTrial(QObject):
-    """Shows a style of `gallery` on the picture without choosing it, and the own one again when
-    the pointer leaves the card, the focus leaves the cards or `stop` is called.
+    """Shows a style of `gallery` on the picture without choosing it.
+
+    The chosen style returns when the pointer leaves the card, the focus leaves the cards, or
+    `stop` is called.
 
     Args:
         session: Shows the style.
-        gallery: Has the cards.
-        on_hover: Whether a style is tried when the pointer rests on its card.
+        gallery: Owns the cards.
+        on_hover: Returns whether resting the pointer on a card tries its style.
         choose: Chooses a style.
-        show_title: Shows a title over the picture; "" for that of the choice.
+        show_title: Shows a title over the picture; "" restores the title of the choice.
     """
 
     def __init__(
@@ -51,17 +53,19 @@ class StyleTrial(QObject):
 
     @property
     def key(self) -> str:
-        """The key of the style that is tried; "" while none is."""
+        """The key of the style on trial; "" if none."""
         return self._session.choice.tried
 
     def stop(self) -> None:
-        """Show the own style again."""
+        """Show the chosen style again."""
         self._rested.stop()
         self._session.choice.try_style("")
 
     def step(self, count: int) -> None:
-        """Try the style that is so many cards after the one that is tried, or chosen; the chosen
-        one ends the trial."""
+        """Try the style `count` cards after the tried or chosen one.
+
+        Reaching the chosen style ends the trial.
+        """
         keys = self._gallery.keys
         chosen = self._session.config.style
         at = self.key or chosen
