@@ -1,4 +1,4 @@
-"""Handles drops and pastes: opens or installs what is dropped, or explains why not."""
+"""Handles drops and pastes: opens or installs the data, or explains why not."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class DropHandler:
 
     Args:
         session: Opens sources.
-        viewport: Shows what a drop would do.
+        viewport: Shows the effect of a drop.
         opener: Opens a copied picture.
         installer: Installs styles.
-        ask_many: Asks what is to be done with several files: they are passed to it with what opens
-            the pictures among them as a strip, or None.
+        ask_many: Asks how to use several files. Its second argument opens the pictures among
+            them as a strip, or is None.
 
     Attributes:
-        open_spec: Opens what was dropped as a source, or calls its second argument where it cannot;
-            by default the session does.
+        open_spec: Opens a dropped source, or calls its second argument if it cannot; the
+            session's `open` by default.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class DropHandler:
         self.open_spec: Callable[[str | list[str], Otherwise], object] = session.open
 
     def enter(self, event: QDragEnterEvent) -> None:
-        """Show what dropping would do when a drag enters the window."""
+        """Show the effect of a drop."""
         drop = parse_drop(event.mimeData())
         self._viewport.show_drop_hint(drop.title, drop.detail, accepted=drop.accepted)
         if drop.accepted:
@@ -60,11 +60,11 @@ class DropHandler:
             event.accept()
 
     def leave(self) -> None:
-        """Hide the hint when the drag leaves the window."""
+        """Hide the hint."""
         self._viewport.hide_drop_hint()
 
     def drop(self, event: QDropEvent) -> None:
-        """Open or install what was dropped."""
+        """Open or install the dropped data."""
         self._viewport.hide_drop_hint()
         accept_as_copy(event)
         data = event.mimeData()
@@ -72,7 +72,7 @@ class DropHandler:
         self._open(parse_drop(data), image if isinstance(image, QImage) else QImage())
 
     def paste(self) -> None:
-        """Open or install what is on the clipboard."""
+        """Open or install the clipboard's data."""
         data = QGuiApplication.clipboard().mimeData() or QMimeData()  # None for an empty clipboard
         if data.hasImage() or data.hasUrls() or data.hasText():
             self._open(parse_drop(data), QGuiApplication.clipboard().image())
@@ -80,7 +80,7 @@ class DropHandler:
             self._session.problem.emit(nothing_to_paste())
 
     def _open(self, drop: Drop, image: QImage) -> None:
-        """Do what a drop would do; `image` is the picture that the data itself holds."""
+        """Open or install `drop`; `image` is the picture in the data itself."""
         held = drop.image and not image.isNull()
         if drop.weights is not None:
             self._installer.ask_install(drop.weights)
@@ -94,7 +94,7 @@ class DropHandler:
             self.open_spec(drop.spec, (lambda: self._opener.open_image(image)) if held else None)
         elif held:
             self._opener.open_image(image)
-        elif drop.image:  # the other program offers a picture, and gives none
+        elif drop.image:  # the other program offers a picture but delivers none
             self._session.problem.emit(nothing_to_paste())
         else:
             problem = Problem(sentences(drop.title, drop.detail), advice=drop_advice())
@@ -102,12 +102,12 @@ class DropHandler:
 
 
 def drop_advice() -> str:
-    """Say what can be dropped."""
+    """Return a sentence that lists what can be dropped."""
     return tr("{droppable} can be dropped or pasted.", droppable=tr(DROPPABLE))
 
 
 def nothing_to_paste() -> Problem:
-    """Say that the clipboard is empty, and what to do."""
+    """Return the problem of an empty clipboard, with advice."""
     return Problem(
         tr("There is nothing on the clipboard to paste"),
         advice=tr("Copy a picture, a file or an address in another program first."),
@@ -117,8 +117,8 @@ def nothing_to_paste() -> Problem:
 def accept_as_copy(event: QDropEvent) -> None:
     """Accept a drag or drop as a copy, never as a move.
 
-    A file manager deletes a file that was moved. If only a move is offered, the source is told that
-    nothing was done.
+    A file manager deletes a moved file. If the source offers only a move, it learns that nothing
+    was done.
     """
     copy, nothing = Qt.DropAction.CopyAction, Qt.DropAction.IgnoreAction
     event.setDropAction(copy if event.possibleActions() & copy else nothing)

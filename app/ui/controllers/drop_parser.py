@@ -1,4 +1,4 @@
-"""Classifies a drop or a paste: a source, a style to install, or neither."""
+"""Classifies a drop or paste: a source, a style to install, or neither."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ WEIGHTS = (".pth", ".pt", ".safetensors", ".styleforge")
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """What a drop would do.
+    """The effect of a drop.
 
     At most one of `spec` (for session.open), `weights` (for UserStyles.install) and `styles` is
-    set, and none of them, nor `queue` and `image`, if the drop is refused.
+    set. A refused drop sets none of the three, nor `queue` or `image`.
 
     Attributes:
-        title: What would be done, or why nothing can be.
-        detail: More of it.
+        title: The effect, or why there is none.
+        detail: Further details.
         spec: A source.
         weights: A style to install.
-        queue: Several files for the queue, some of which may be a source as well.
+        queue: Several files for the queue; some may also form a source.
         styles: Several styles to install, for UserStyles.install_all.
-        image: Whether the data itself holds a picture, which opens where `spec` does not.
+        image: Whether the data itself contains a picture, used if `spec` does not open.
     """
 
     title: str
@@ -54,7 +54,7 @@ class Drop:
 
 
 def parse_drop(data: QMimeData) -> Drop:
-    """Classify by names, and by first bytes where a name does not tell; opening checks the rest."""
+    """Classify by name, and by first bytes if the name is ambiguous; opening checks the rest."""
     material = material_of(data)
     if material.address:
         title = tr("Drop to open")
@@ -69,17 +69,17 @@ def parse_drop(data: QMimeData) -> Drop:
 
 @dataclass(frozen=True, slots=True)
 class StyleDrop:
-    """What a drop on the gallery, or a paste into it, would do.
+    """The effect of a drop on the gallery or a paste into it.
 
-    At most one of `pictures`, `image`, `weights` and `styles` is set; none if it is refused.
+    At most one of `pictures`, `image`, `weights` and `styles` is set; a refused drop sets none.
 
     Attributes:
-        title: What would be done, or why nothing can be.
-        detail: More of it, or what can be dropped.
+        title: The effect, or why there is none.
+        detail: Further details, or what can be dropped.
         pictures: Files of style pictures.
-        image: Whether the data itself holds a style picture.
-        weights: For UserStyles.install.
-        styles: Several of them, for UserStyles.install_all.
+        image: Whether the data itself contains a style picture.
+        weights: A style, for UserStyles.install.
+        styles: Several styles, for UserStyles.install_all.
     """
 
     title: str
@@ -91,12 +91,12 @@ class StyleDrop:
 
     @property
     def accepted(self) -> bool:
-        """Whether something can be made of it."""
+        """Whether the drop yields a style."""
         return bool(self.pictures or self.styles) or self.image or self.weights is not None
 
 
 def parse_style_drop(data: QMimeData) -> StyleDrop:
-    """Classify as `parse_drop` does: here a picture is a style."""
+    """Classify as `parse_drop` does, except that a picture is a style."""
     material = material_of(data)
     paths = material.paths
     if not paths:
@@ -125,7 +125,7 @@ def parse_style_drop(data: QMimeData) -> StyleDrop:
 
 
 def _no_style(name: str) -> StyleDrop:
-    """Refuse a file; "" for what has no name."""
+    """Refuse a file; `name` is "" for data without a name."""
     named = tr("'{name}' is no style picture", name=name)
     title = named if name else tr("This is no style picture")
     return StyleDrop(title, tr("Pictures and style packs can be dropped here"))
@@ -160,7 +160,7 @@ def _name(path: Path) -> str:
     return printable(path.name, NAME)
 
 
-# What so many files of a kind are called.
+# The words for a number of files of each kind.
 _COUNTS: dict[str, Callable[[int], str]] = {
     "image": lambda n: trn("{n} picture", "{n} pictures", n),
     "video": lambda n: trn("{n} film", "{n} films", n),
@@ -169,7 +169,6 @@ _COUNTS: dict[str, Callable[[int], str]] = {
 
 
 def _left_out(count: int) -> str:
-    """How many files are left out; "" for none."""
     return trn("{n} other file left out", "{n} other files left out", count) if count else ""
 
 
@@ -178,9 +177,9 @@ def _install(count: int) -> str:
 
 
 def _kind(path: Path) -> str:
-    """Return "image", "video" or ""; an animation is opened as pictures are.
+    """Return "image", "video" or ""; an animation opens like a picture.
 
-    A name that tells is believed, since this runs on the GUI thread, and a disk may be slow.
+    A clear name is trusted, since this runs on the GUI thread and the disk may be slow.
     """
     if path.suffix.lower() in FILM_ENDINGS:
         return "video"
@@ -188,7 +187,7 @@ def _kind(path: Path) -> str:
 
 
 def _refused(name: str) -> Drop:
-    """Refuse a file; "" for what has no name."""
+    """Refuse a file; `name` is "" for data without a name."""
     named = tr("'{name}' cannot be opened", name=name)
     title = named if name else tr("This cannot be opened")
     return Drop(title, tr("{droppable} can.", droppable=tr(DROPPABLE)))

@@ -1,4 +1,4 @@
-"""Reads what a drag or the clipboard holds: files, an address, or the picture itself."""
+"""Reads a drag or the clipboard: files, an address, or the picture itself."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from utils.text import printable
 
 NAME = 100  # characters of a file's name in the hint
 _STREAMS = ("http", "https", "rtsp", "rtsps")
-_NAMELESS = ("data", "blob")  # schemes whose addresses name nothing
+_NAMELESS = ("data", "blob")  # schemes whose addresses contain no name
 _THIS_MACHINE = ("", "localhost", "127.0.0.1", "::1")
 _LONGEST_TEXT = 1 << 20  # characters of a list of files
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a drag or the clipboard holds.
+    """The content of a drag or the clipboard.
 
     Attributes:
-        paths: Files and folders of this machine, whether or not they are there.
-        address: The one address that a source can open; "" where there is none, or are several.
+        paths: Local files and folders, which may not exist.
+        address: The only address, if a source can open it; otherwise "".
         host: Its host, printable.
-        image: Whether the data holds a picture, which is used where nothing else can be.
-        name: What to call it where it cannot be used, printable; "" where it has no name.
+        image: Whether the data contains a picture, used if nothing else can be.
+        name: A printable name for the refusal; "" without a name.
     """
 
     paths: tuple[Path, ...] = ()
@@ -38,9 +38,9 @@ class Material:
 
 
 def material_of(data: QMimeData) -> Material:
-    """Read what a drag or the clipboard holds.
+    """Read a drag or the clipboard.
 
-    Files that are gone do not count where a picture is beside them, nor does text.
+    If the data contains a picture, missing files and text are ignored.
     """
     image = data.hasImage()
     urls = data.urls() if data.hasUrls() else []
@@ -57,14 +57,16 @@ def material_of(data: QMimeData) -> Material:
 
 
 def _local(url: QUrl) -> Path | None:
-    """Return the path of a file address (RFC 8089); None for another machine's or none at all."""
+    """Return the path of a file address (RFC 8089); None for another machine's or any other
+    address.
+    """
     if url.scheme() != "file":
         return None
     host, here = url.host().lower(), QSysInfo.machineHostName().lower()
     if host in (*_THIS_MACHINE, here, here.partition(".")[0]):
         url = QUrl(url)
         url.setHost("")
-    elif os.name != "nt":  # where a host is a share
+    elif os.name != "nt":  # on Windows, a host names a share
         return None
     name = url.toLocalFile()
     # A file name cannot contain NUL, and Qt would print a warning.
@@ -72,8 +74,10 @@ def _local(url: QUrl) -> Path | None:
 
 
 def _typed(text: str) -> list[QUrl]:
-    """Return the URLs of addresses and paths given as text, one a line, as terminals and browsers
-    do; none where a line is neither."""
+    """Return the URLs of addresses and paths in text, one per line as terminals and browsers do.
+
+    Return none if a line is neither.
+    """
     if len(text) > _LONGEST_TEXT or "\0" in text:
         return []
     found: list[QUrl] = []
@@ -86,7 +90,7 @@ def _typed(text: str) -> list[QUrl]:
 
 
 def _named(line: str) -> list[QUrl]:
-    """Return the URLs of a line: an address or a path, or several as a shell would read them."""
+    """Return the URLs of a line: an address or path, or several words as a shell splits them."""
     quoted = len(line) > 1 and line[0] == line[-1] and line[0] in "\"'"
     if url := _url(line[1:-1] if quoted else line):
         return [url]
@@ -99,9 +103,9 @@ def _named(line: str) -> list[QUrl]:
 
 
 def _url(text: str) -> QUrl | None:
-    """Return the URL of an address, or of a path that is there.
+    """Return the URL of an address or of an existing path.
 
-    A text too long for a path is a missing file for Qt, but an error for Python.
+    For a text too long for a path, Qt reports a missing file; Python would raise.
     """
     url = QUrl(text)
     if url.scheme() in (*_STREAMS, "file"):

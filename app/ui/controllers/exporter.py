@@ -36,7 +36,7 @@ NOTHING_MOVED = mark("The picture did not change, so nothing was recorded; press
 MICROPHONE_LOST = mark(
     "The microphone was unplugged or has failed; the recording goes on in silence"
 )
-RECORDED = {  # what recordings can have, in the order of the key
+RECORDED = {  # sound of recordings, in the order of the key
     mark("none", "sound"): mark("Recordings have no sound"),
     mark("film", "sound"): mark("Recordings have the sound of the film"),
     mark("microphone", "sound"): mark("Recordings have the sound of the microphone"),
@@ -44,12 +44,12 @@ RECORDED = {  # what recordings can have, in the order of the key
 
 
 def pictures_folder() -> Path:
-    """Folder for snapshots; it may not exist yet."""
+    """Return the folder for snapshots, which may not exist yet."""
     return _folder(QStandardPaths.StandardLocation.PicturesLocation)
 
 
 def films_folder() -> Path:
-    """Folder for recordings; it may not exist yet."""
+    """Return the folder for recordings, which may not exist yet."""
     return _folder(QStandardPaths.StandardLocation.MoviesLocation)
 
 
@@ -58,17 +58,18 @@ def _folder(standard: QStandardPaths.StandardLocation) -> Path:
 
 
 class Exporter:
-    """Saves, copies and records results; encoding runs on background jobs.
+    """Saves, copies and records results; background jobs encode them.
 
     Args:
-        session: the live session.
-        current: returns the result on screen.
-        say: shows a notice.
-        picker: makes file dialogs.
-        recording: called when a recording starts and ends.
-        sound: returns what recordings have, one of RECORDED.
-        microphone: opens the microphone.
-        saved: told what was saved: its path, and one sentence; `say` without.
+        session: The live session.
+        current: Returns the result on screen.
+        say: Shows a notice.
+        picker: Creates file dialogs.
+        recording: Called when a recording starts or ends.
+        sound: Returns the sound of recordings, one of RECORDED.
+        microphone: Opens the microphone.
+        saved: Receives the path of a saved file and a sentence; by default,
+            `say` shows the sentence.
     """
 
     def __init__(
@@ -89,11 +90,12 @@ class Exporter:
         self._on_recording = recording
         self._sound, self._open_microphone = sound, microphone
         self._recording: Recording | None = None
-        self._opening: object | None = None  # stands for the recording that waits for a microphone
+        self._opening: object | None = None  # token of a recording that waits for the microphone
         self._microphone: Input | None = None
-        self._first: tuple[Pixels, float] | None = None  # the first picture, and its moment
-        self._moved = False  # whether another one followed
-        self._began_with: tuple[int, EngineConfig] | None = None  # the picture that was there
+        self._first: tuple[Pixels, float] | None = None  # the first picture and its moment
+        self._moved = False  # whether another picture followed
+        # the picture on screen at the start
+        self._began_with: tuple[int, EngineConfig] | None = None
         session.styled.connect(self._record)
         session.ending.connect(self._end)
 
@@ -106,7 +108,7 @@ class Exporter:
     def save_as(self, parent: QWidget) -> None:
         """Ask for a file name without stopping the stream.
 
-        The picture that was on screen when the dialog opened is saved.
+        The saved picture is the one on screen when the dialog opened.
         """
         styled = self._current_or_notice()
         if styled is None:
@@ -128,7 +130,7 @@ class Exporter:
         dialog.open()
 
     def save(self, styled: StyledFrame, path: Path) -> None:
-        """Write `styled` to `path`; .png is appended unless the extension is a picture format."""
+        """Write `styled` to `path`; append .png unless the extension is a picture format."""
         if path.suffix.lower() not in SAVED:
             path = path.with_name(path.name + ".png")
         self._write(styled, path)
@@ -149,12 +151,12 @@ class Exporter:
 
     @property
     def recording(self) -> bool:
-        """Whether a recording is under way."""
+        """Whether a recording is running or waits for the microphone."""
         return self._recording is not None or self._opening is not None
 
     @property
     def recorded(self) -> tuple[float, int] | None:
-        """How many seconds and bytes are recorded; None while nothing is."""
+        """Seconds and bytes recorded so far; None without a recording."""
         recording = self._recording
         return None if recording is None else (recording.seconds, recording.bytes)
 
@@ -180,7 +182,7 @@ class Exporter:
         self._on_recording(self.recording)
 
     def _end(self) -> None:
-        """End a recording whose window was not closed; its thread completes the file."""
+        """End a recording whose window did not close; its thread completes the file."""
         if self._recording is not None:
             self._recording.end()
         if self._microphone is not None:
@@ -199,7 +201,7 @@ class Exporter:
             self._start(styled, with_sound=self._sound() == "film")
 
     def _begin_with_microphone(self, styled: StyledFrame) -> None:
-        """Open the microphone, then begin; unless R is pressed again before."""
+        """Open the microphone, then start, unless the user presses R again before."""
         self._opening = opening = object()
 
         def hear(heard: Heard) -> None:
@@ -251,7 +253,7 @@ class Exporter:
         self._say(words)
 
     def _stop(self) -> Input | None:
-        """End everything but the file and the microphone, which is returned."""
+        """End everything except the file and the microphone; return the microphone."""
         microphone, self._microphone = self._microphone, None
         self._recording = self._first = self._opening = None
         self._session.listen(None)
@@ -263,7 +265,7 @@ class Exporter:
         if recording is None or styled.captured is not None:
             return
         if not self._moved and _shows(styled) == self._began_with:
-            return  # the picture that was there already, refined
+            return  # a refined version of the initial picture
         self._moved = True
         try:
             if self._first is not None:
@@ -291,12 +293,12 @@ class Exporter:
 
 
 def _shows(styled: StyledFrame) -> tuple[int, EngineConfig]:
-    """Return what has to change for a result to be another picture."""
+    """Return the values that identify a picture across refinements."""
     return styled.source.index, styled.config
 
 
 def _saved_words(path: Path, dropped: int) -> str:
-    """Say where a recording is and, if there are any, how many frames it lacks."""
+    """Return a sentence with the path of a recording and any dropped frames."""
     if not dropped:
         return tr("Saved {path}", path=path)
     return trn(

@@ -1,4 +1,4 @@
-"""Connects the gallery to the session: it shows the styles, and what is done with them is done."""
+"""Connects the gallery to the session."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from app.ui.gallery.style_trial import StyleTrial
 _CHOOSERS = tuple(f"style_{n}" for n in range(1, STYLE_KEYS + 1))
 _ADDITIONS = ("style_picture", "paste_style", "install_style")
 
-# The keys of the actions that `act` does.
+# The keys of the actions that `act` runs.
 GALLERY_ACTIONS = (
     *_CHOOSERS,
     "next_style",
@@ -42,24 +42,24 @@ GALLERY_ACTIONS = (
 
 
 class GalleryController(QObject):
-    """Lets the gallery follow the session, and changes styles as the user asks.
+    """Makes the gallery follow the session, and changes styles on the user's request.
 
     Args:
-        session: Has the styles.
+        session: Provides the styles.
         gallery: Shows them.
-        mixer: Chooses and mixes them.
-        installer: Asks before they are changed.
-        opener: Asks for files of styles.
-        picker: Makes file dialogs.
+        mixer: Chooses and mixes styles.
+        installer: Asks before changing styles.
+        opener: Asks for style files.
+        picker: Creates file dialogs.
         train: Opens the studio with a style picture and a title.
-        settings: Gives the settings.
+        settings: Returns the settings.
         keep: Changes settings.
         show_title: Shows the title of the style over the picture.
         actions: The actions of the window, by key.
         parent: The window.
 
     Attributes:
-        pictures: Makes styles of pictures.
+        pictures: Creates styles from pictures.
         previews: Shows the user's picture on the cards.
         trial: Tries styles on the picture.
         arranging: Arranges the styles.
@@ -124,7 +124,7 @@ class GalleryController(QObject):
         }
 
     def act(self, key: str) -> None:
-        """Do one of GALLERY_ACTIONS."""
+        """Run one of GALLERY_ACTIONS."""
         self._acts[key]()
 
     def _search(self, show_gallery: QAction) -> None:
@@ -138,7 +138,7 @@ class GalleryController(QObject):
         self.trial.stop()
 
     def show_styles(self) -> None:
-        """Show the styles of the library, with the chosen one marked."""
+        """Show the styles of the library and mark the chosen one."""
         self.arranging.show()
         self._show_config()
 

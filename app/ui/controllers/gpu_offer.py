@@ -1,4 +1,4 @@
-"""Offers the command that installs the PyTorch for an NVIDIA card that is not used."""
+"""Offers the command that installs the PyTorch build for an unused NVIDIA card."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from utils.translation.texts import tr
 
 
 def look_for_unused_gpu(run: RunJob, notices: NoticeBar) -> None:
-    """Ask the NVIDIA driver in the background; if its card is not used, offer what mends that.
+    """Ask the NVIDIA driver in the background; if its card is unused, offer a remedy.
 
-    The command is copied and not run: it replaces files that this process has loaded.
+    The command is copied, not run: it replaces files that this process has loaded.
     """
 
     def ask() -> str:

@@ -11,12 +11,12 @@ from app.ui.startup_view import STARTING_TEXT
 from app.ui.viewport.viewport import Viewport
 from utils.translation.texts import tr
 
-LOADING_DELAY_MS = 200  # shown if loading a style takes longer
-REFINING_MS = 250  # shown if refining takes longer
+LOADING_DELAY_MS = 200  # a message appears if loading takes longer
+REFINING_MS = 250  # a message appears if refining takes longer
 
 
 class LoadingMessage(QObject):
-    """Writes on `viewport`; `words` returns the label of the chosen style."""
+    """Shows messages on `viewport`; `words` returns the label of the chosen style."""
 
     def __init__(self, session: Session, viewport: Viewport, words: Callable[[], str]) -> None:
         super().__init__(viewport)
@@ -32,11 +32,11 @@ class LoadingMessage(QObject):
         viewport.show_waiting(tr(STARTING_TEXT))
 
     def start(self) -> None:
-        """A result of another config is due; show a message if it takes long."""
+        """Expect a result of another config; show a message if it takes long."""
         self._delay.start()
 
     def stop(self) -> None:
-        """A result has arrived; a source may still be opening."""
+        """Note that a result has arrived; a source may still be opening."""
         self._delay.stop()
         if self._opening == tr(STARTING_TEXT):
             self._opening = ""
@@ -58,7 +58,7 @@ class LoadingMessage(QObject):
         self._viewport.show_waiting(text)
 
     def _on_refining(self, begun: bool) -> None:
-        """Follow the computation of a still picture in better quality from its begin to its end."""
+        """Follow the start and end of refining a still picture."""
         if begun:
             self._refining_delay.start()
             return

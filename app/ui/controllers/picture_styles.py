@@ -1,4 +1,4 @@
-"""Makes styles of pictures: chosen as a file, dropped on the gallery, or pasted into it."""
+"""Creates styles from pictures: chosen as a file, dropped on the gallery, or pasted into it."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from app.ui.gallery.style_gallery import StyleGallery
 from utils.translation.joints import sentences
 from utils.translation.texts import mark, tr
 
-MAKERS = ("style_picture", "paste_style")  # the actions that make a style of a picture
-PASTED_SIDE = 1024  # most pixels of the long side of a pasted picture; a pack keeps fewer
+MAKERS = ("style_picture", "paste_style")  # actions that create a style from a picture
+PASTED_SIDE = 1024  # maximum long side of a pasted picture in pixels; a pack stores less
 NO_NETWORK_ADVICE = mark("Styles that are in the gallery work; Ctrl+T trains one from a picture.")
-PASTED = mark("Pasted picture")  # title of a style of a picture that has no name
+PASTED = mark("Pasted picture")  # title of a style from a picture without a name
 
 
 class PictureStyles(QObject):
-    """Takes what is dropped on `gallery` or pasted into it.
+    """Handles drops on `gallery` and pastes into it.
 
     Args:
-        session: Makes the styles.
-        gallery: Where pictures are dropped.
+        session: Creates the styles.
+        gallery: Receives dropped pictures.
         install: Asks whether to install a checkpoint or pack.
-        picker: Makes file dialogs.
+        picker: Creates file dialogs.
         actions: The actions of the window, by key.
         parent: The window.
     """
 
-    train_wanted = Signal(object)  # Path of a picture that only training makes a style of
+    train_wanted = Signal(object)  # Path of a picture that needs training to become a style
 
     def __init__(
         self,
@@ -53,8 +53,8 @@ class PictureStyles(QObject):
         self._picker, self._actions, self._window = picker, actions, parent
         self._pasted = QTemporaryDir()  # deleted with this object
         self._count = 0  # of pasted pictures
-        self._looks = 0  # for a network
-        self._reason = ""  # why no style can be made of a picture
+        self._looks = 0  # searches for a network
+        self._reason = ""  # why a picture cannot become a style
         gallery.drag_entered.connect(self._enter)
         gallery.drag_left.connect(gallery.hide_drop_hint)
         gallery.dropped.connect(self._drop)
@@ -63,11 +63,11 @@ class PictureStyles(QObject):
 
     @property
     def unavailable_reason(self) -> str:
-        """Why no style can be made of a picture, as a sentence; empty if one can."""
+        """Why a picture cannot become a style, as a sentence; "" if it can."""
         return self._reason
 
     def ask_picture(self) -> None:
-        """Ask for a picture and make a style of it; the stream continues."""
+        """Ask for pictures and create a style from each; the stream continues."""
         self._picker.dialog(
             self._window,
             tr("Style from a picture"),
@@ -77,8 +77,10 @@ class PictureStyles(QObject):
         ).open()
 
     def take(self, *pictures: Path) -> None:
-        """Make a style of each picture; the last one is chosen. Without a network the first one is
-        offered to training."""
+        """Create a style from each picture; the last one is chosen.
+
+        Without a network, offer to train the first one.
+        """
         if self._reason:
             self.train_wanted.emit(pictures[0])
             return
@@ -86,7 +88,7 @@ class PictureStyles(QObject):
             self._session.user_styles.install_picture(picture)
 
     def paste(self) -> None:
-        """Make a style of what is on the clipboard."""
+        """Create a style from the clipboard."""
         clipboard = QGuiApplication.clipboard()
         data = clipboard.mimeData() or QMimeData()  # None for an empty clipboard
         if not (data.hasImage() or data.hasUrls() or data.hasText()):
@@ -135,7 +137,7 @@ class PictureStyles(QObject):
             )
 
     def _take_image(self, image: QImage) -> None:
-        """Make a style of a picture that is no file; a job writes it to one."""
+        """Create a style from a picture that is not a file; a job writes it to one."""
         if self._reason:
             self._session.problem.emit(Problem(self._reason, advice=tr(NO_NETWORK_ADVICE)))
             return
@@ -164,7 +166,7 @@ class PictureStyles(QObject):
         number, networks = self._looks, self._session.library.networks
 
         def done(reason: str) -> None:
-            if number == self._looks:  # only the newest look tells what is there now
+            if number == self._looks:  # only the newest search reflects the current state
                 self._show_reason(reason)
 
         self._session.run(lambda: networks.unavailable_reason, done, doing="look for a network")

@@ -1,4 +1,4 @@
-"""Converts the stored settings into an engine config, and back."""
+"""Converts stored settings into an engine config and back."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ from models.transformer_net import ALL_VARIANTS
 
 
 def config_from_settings(settings: Settings, library: Library) -> EngineConfig:
-    """Return the config for `settings`; what no longer exists (a removed style) becomes the
-    default.
-    """
+    """Return the config for `settings`; missing items, such as a removed style, get defaults."""
     known = {style.key for style in library.styles}
     default = EngineConfig()
     style = settings.style if settings.style in known else default.style
@@ -50,7 +48,7 @@ def config_from_settings(settings: Settings, library: Library) -> EngineConfig:
 
 
 def _is_there(kernels: str) -> bool:
-    """Whether there are these kernels, also where they are another runtime, which may be gone."""
+    """Return whether these kernels exist; another runtime may have been removed."""
     return kernels in ALL_VARIANTS and not (kernels in RUNTIMES and RUNTIMES[kernels].refusal())
 
 

@@ -1,4 +1,4 @@
-"""Saves the settings in the background; the newest always win."""
+"""Saves settings in the background; the newest always win."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.settings import Settings
 
 
 class SettingsSaver:
-    """Calls `write(settings)`, which may wait for the disk, from one thread at a time.
+    """Calls `write(settings)`, which may block on the disk, from one thread at a time.
 
     Settings older than the last ones written are never written.
     """
@@ -21,7 +21,7 @@ class SettingsSaver:
         self._newest = 0
 
     def save(self, settings: Settings) -> None:
-        """Save `settings` in the background; a failure is shown as a problem."""
+        """Save `settings` in the background; report a failure as a problem."""
         self._newest += 1
         number = self._newest
 
@@ -33,7 +33,11 @@ class SettingsSaver:
         self._run(work, lambda _: None, doing="save the settings")
 
     def save_now(self, settings: Settings) -> None:
-        """Save `settings` and wait until it is done. Raises OSError."""
+        """Save `settings` and wait for completion.
+
+        Raises:
+            OSError: If writing fails.
+        """
         self._newest += 1
         with self._writing:
             self._write(settings)

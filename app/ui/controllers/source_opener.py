@@ -24,7 +24,7 @@ from utils.translation.texts import tr
 
 @dataclass(frozen=True, slots=True)
 class SourceCommand:
-    """An entry in the list of sources that is a command: the key of an action, or "cameras"."""
+    """A command in the list of sources: the key of an action, or "cameras"."""
 
     key: str
 
@@ -34,7 +34,7 @@ _ACTION_OF_KIND = {"address": "address", "folder": "open_folder", "file": "open"
 
 
 def camera_spec(camera: CameraName) -> str:
-    """Return the spec by name, since indices change when another camera is plugged in."""
+    """Return the spec by name, since plugging in another camera changes indices."""
     return f"camera:{camera.name or camera.index}"
 
 
@@ -55,8 +55,8 @@ class SourceOpener(QObject):
         self._picker = picker
         self._window = parent
         self._cameras: tuple[CameraName, ...] = ()
-        self._used: dict[str, str] = {}  # specs of cameras that were open, by name
-        self._address = ""  # the typed address while it is being opened
+        self._used: dict[str, str] = {}  # specs of cameras used so far, by name
+        self._address = ""  # the typed address while it opens
         self._pasted = QTemporaryDir()  # deleted with this object
         panel.source_picked.connect(self.pick)
         panel.address_entered.connect(self._open_address)
@@ -87,7 +87,7 @@ class SourceOpener(QObject):
         return made
 
     def _spec_of(self, camera: CameraName) -> str:
-        """Return the spec of a camera, in the size and rate in which it was open."""
+        """Return the spec of a camera, with its last size and rate if it was open before."""
         return self._used.get(camera.name, camera_spec(camera))
 
     def pick(self, value: object) -> None:
@@ -107,7 +107,7 @@ class SourceOpener(QObject):
         self._address = address
 
     def _on_opening_changed(self, opening: str) -> None:
-        if opening:  # another source is being opened
+        if opening:  # another source is opening
             self._address = ""
 
     def _on_source_changed(self, info: SourceInfo | None) -> None:
@@ -121,7 +121,7 @@ class SourceOpener(QObject):
         self._refresh(info)
 
     def _on_opening_failed(self) -> None:
-        """Show the open source in the list again, and focus an address to correct it."""
+        """Show the open source in the list again, and focus a failed address for correction."""
         self._refresh(self._session.info)
         if self._address:
             self._address = ""
@@ -164,7 +164,7 @@ class SourceOpener(QObject):
         ).open()
 
     def ask_style(self, chosen: Callable[[Path], None]) -> None:
-        """Ask for a style file to install; `chosen` is called with its path."""
+        """Ask for a style file and pass its path to `chosen`."""
         one = QFileDialog.FileMode.ExistingFile
         self._picker.dialog(
             self._window,
@@ -186,5 +186,5 @@ class SourceOpener(QObject):
         self._session.run(work, self._session.open, doing="paste the picture")
 
     def is_pasted(self, spec: str) -> bool:
-        """Whether the source is a temporary file, deleted when the program ends."""
+        """Return whether the source is a temporary file, deleted when the program ends."""
         return spec.startswith(self._pasted.path())

@@ -1,4 +1,4 @@
-"""Opens the first source when the window opens."""
+"""Opens the first source together with the window."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from app.sources import SCENE
 
 
 def source_from_paths(paths: Sequence[str]) -> str | list[str]:
-    """Return the spec of files named on the command line: several are a strip of pictures.
+    """Return the spec of files on the command line; several form a strip of pictures.
 
     Args:
-        paths: at least one; a path named "scene" or "camera:0" is still a file.
+        paths: At least one path. A path named "scene" or "camera:0" is still a file.
     """
     absolute = [str(Path(path).absolute()) for path in paths]
     return absolute if len(absolute) > 1 else absolute[0]
 
 
 class StartupSource(QObject):
-    """Opens `spec`; the built-in scene if that fails. Without a `spec`, only cameras are listed.
+    """Opens `spec`, or the built-in scene if that fails; without `spec`, only lists cameras.
 
-    Does nothing once a source is open.
+    It does nothing once a source is open.
     """
 
     def __init__(self, session: Session, spec: str | list[str]) -> None:
@@ -36,7 +36,7 @@ class StartupSource(QObject):
         session.source_changed.connect(self._on_source_changed)
         if spec:
             session.open(spec)
-        session.cameras()  # needed for the list of sources in any case
+        session.cameras()  # the list of sources needs them in any case
 
     def _on_opening_failed(self) -> None:
         if not self._done:

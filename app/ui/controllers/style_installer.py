@@ -1,4 +1,4 @@
-"""Asks before a style is installed, put into a group, renamed or removed."""
+"""Asks before a style is installed, grouped, renamed or removed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from utils.translation.texts import tr
 
 
 class StyleInstaller:
-    """Asks with `questions`; `session` installs, renames and removes."""
+    """Asks through `questions`; `session` installs, renames and removes."""
 
     def __init__(self, session: Session, questions: PromptBar) -> None:
         self._session, self._questions = session, questions
-        self._requests = 0  # counts the calls of ask_install; only the newest asks
+        self._requests = 0  # counts calls of ask_install; only the newest asks
 
     def ask_install(self, path: Path) -> None:
-        """Check the weights or the pack at `path`, then ask for a title and install it.
+        """Check the weights or pack at `path`, then ask for a title and install it.
 
         A file that cannot be installed becomes a problem instead of a question.
         """
@@ -53,9 +53,9 @@ class StyleInstaller:
 
         Args:
             style: Any style.
-            group: The group that it is in; empty for none.
+            group: Its current group; "" for none.
             groups: All groups.
-            put: Puts the style of a key into a group.
+            put: Called with the key of the style and the new group.
         """
         self._questions.ask(
             tr("In which group is '{title}'? Without a name, it is in none", title=style.title),
@@ -67,7 +67,7 @@ class StyleInstaller:
         )
 
     def ask_rename(self, style: Style) -> None:
-        """Ask for another title of a style of the user."""
+        """Ask for another title of a user's style."""
         self._questions.ask(
             tr("Rename the style '{title}'?", title=style.title),
             tr("&Rename"),
@@ -77,7 +77,7 @@ class StyleInstaller:
         )
 
     def ask_remove(self, style: Style) -> None:
-        """Ask whether to remove a style of the user."""
+        """Ask whether to remove a user's style."""
         self._questions.ask(
             tr("Remove the style '{title}' and its files?", title=style.title),
             tr("&Remove"),

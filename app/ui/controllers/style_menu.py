@@ -1,4 +1,4 @@
-"""What can be done with a style beside using it: arrange, look up, rename, export, remove."""
+"""Commands for a style other than using it: arrange, look up, rename, export, remove."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from models.families.keys import ANY_STYLE
 from utils.files.names import portable_name
 from utils.translation.texts import mark, tr
 
-# By the keys of the actions: the titles in the context menu of a style.
+# Titles in the context menu of a style, by the keys of the actions.
 STYLE_ACTIONS = {
     "favorite_style": mark("&Favorite"),
     "move_style_left": mark("Move to the &left"),
@@ -39,15 +39,15 @@ STYLE_ACTIONS = {
 
 
 class StyleMenu:
-    """The further entries of a style's context menu, and the actions of the same names.
+    """The additional entries of a style's context menu, and the actions of the same names.
 
     Args:
-        session: Has the styles.
-        installer: Asks before a style is changed.
+        session: Provides the styles.
+        installer: Asks before changing a style.
         train: Opens the studio with a style picture and a title.
-        picker: Makes file dialogs.
+        picker: Creates file dialogs.
         arranging: Arranges the gallery.
-        model: Has the pictures of styles.
+        model: Provides the pictures of styles.
         actions: The actions of the window, by key; they act on the chosen style.
         parent: The window.
     """
@@ -82,7 +82,7 @@ class StyleMenu:
         }
 
     def entries(self, key: str) -> Iterator[MenuEntry]:
-        """Give the entries for a style."""
+        """Yield the entries for a style."""
         style = self._find(key)
         if style is None:
             return
@@ -93,7 +93,7 @@ class StyleMenu:
             yield MenuEntry(tr(title), shortcut, tip_of(name), reason, lambda act=act: act(style))
 
     def show_chosen(self) -> None:
-        """Enable what can be done with the chosen style, or give the reason.
+        """Enable training the chosen style, or show why it is unavailable.
 
         The other actions stay enabled and tell the reason, since their keys are known.
         """
@@ -102,7 +102,7 @@ class StyleMenu:
         set_available(self._actions["train_picture"], tip_of("train_picture"), reason)
 
     def act(self, name: str) -> None:
-        """Do one of STYLE_ACTIONS with the chosen style, or tell why it cannot be done."""
+        """Run one of STYLE_ACTIONS on the chosen style, or show why it does not apply."""
         style = self._find(self._session.config.style)
         if style is None:
             return
@@ -115,7 +115,7 @@ class StyleMenu:
         return next((s for s in self._session.library.styles if s.key == key), None)
 
     def _reason(self, name: str, style: Style) -> str:
-        """Why an action cannot be done with a style, as a sentence; empty if it can."""
+        """Return why an action does not apply to a style, as a sentence; "" if it does."""
         if name in ("rename_style", "remove_style") and style.builtin:
             if name == "rename_style":
                 return tr("{title} is built in and cannot be renamed", title=style.title)
@@ -143,7 +143,7 @@ class StyleMenu:
             self._train(style.picture, style.title)
 
     def _export(self, style: Style) -> None:
-        """Ask for a file and write the style as one; the stream continues."""
+        """Ask for a file and export the style to it; the stream continues."""
         dialog = self._picker.dialog(
             self._window,
             tr("Export the style"),
@@ -157,7 +157,7 @@ class StyleMenu:
         dialog.open()
 
     def export(self, style: Style, path: Path) -> None:
-        """Write a style as one file and tell where it is."""
+        """Write a style as one file and show its path."""
         self._session.write(
             lambda: self._session.library.export_file(style.key, path),
             lambda target: self._session.notice.emit(

@@ -11,19 +11,20 @@ from utils.translation.texts import tr
 
 
 class StyleMixer:
-    """Remembers the last mix, so that it can be switched off and on.
+    """Mixes styles, and remembers the last mix to switch it off and on.
 
-    Two networks of their own can be mixed, and up to four styles of one any-style network: where
-    a mix is full, a further style takes the place of the last one of two, or is refused.
+    Two networks of their own can be mixed, or up to four styles of one any-style network.
     """
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._last: tuple[Part, ...] = ()  # what was mixed in, with its shares
+        self._last: tuple[Part, ...] = ()  # the last styles mixed in, with their shares
 
     def choose_style(self, key: str) -> None:
-        """Make `key` the first style; alone if it was mixed in, or is of another family than what
-        is; nothing if empty."""
+        """Make `key` the first style; "" does nothing.
+
+        It is used alone if it was mixed in, or belongs to another family than the mixed styles.
+        """
         config = self._session.config
         if key:
             mixable = [style.key for style in self._session.library.mixable_with(key)]
@@ -34,7 +35,7 @@ class StyleMixer:
                 self._choose(((key, 1.0),))
 
     def toggle_mix(self, key: str) -> None:
-        """Mix `key` in, or take it out if it is part of the mix already."""
+        """Mix `key` in, or remove it from the mix."""
         parts = self._session.config.parts
         if len(parts) > 2 and key in dict(parts):
             self._choose(without(parts, key))
@@ -46,8 +47,7 @@ class StyleMixer:
             self._add(key)
 
     def mix_onto(self, key: str, onto: str) -> None:
-        """Mix `key` into the style `onto`: with what that is mixed with, if it is part of the mix;
-        else with that style alone."""
+        """Mix `key` into the current mix if `onto` is part of it, otherwise into `onto` alone."""
         if reason := self.unavailable_reason(key, onto):
             self._session.notice.emit(reason)
             return
@@ -57,8 +57,10 @@ class StyleMixer:
             self._add(key)
 
     def unavailable_reason(self, key: str, first_key: str = "") -> str:
-        """Why `key` cannot be mixed with another style, by default the first one, as a sentence;
-        empty if it can."""
+        """Return why `key` cannot be mixed with another style; "" if it can.
+
+        The other style is `first_key`, by default the first style. The reason is a sentence.
+        """
         styles = {style.key: style for style in self._session.library.styles}
         first = styles.get(first_key or self._session.config.style)
         other = styles.get(key)
@@ -74,8 +76,10 @@ class StyleMixer:
         )
 
     def pick(self, key: str | None) -> None:
-        """Do what the list of the panel offers: mix `key` in, or take it out of a mix of three or
-        more; None stops mixing."""
+        """Apply the panel's choice: mix `key` in, or remove it from a mix of three or more.
+
+        None stops mixing.
+        """
         parts = self._session.config.parts
         if key is None:
             self.stop_mix()
@@ -89,7 +93,7 @@ class StyleMixer:
         self._choose(parts[:1])
 
     def toggle(self) -> None:
-        """Switch the mix on or off; it is the last one, or the next style in the gallery."""
+        """Switch mixing on or off, with the last mix or the next style of the gallery."""
         mixable = self._others()
         if len(self._session.config.parts) > 1:
             self.stop_mix()
@@ -100,7 +104,7 @@ class StyleMixer:
             self.mix_next()
 
     def mix_next(self) -> None:
-        """Put the next style of the gallery in the place of the one mixed in last."""
+        """Replace the style mixed in last by the next one of the gallery."""
         config = self._session.config
         *kept, (last, share) = config.parts
         others = [key for key in self._others() if key not in dict(kept)]
@@ -113,7 +117,7 @@ class StyleMixer:
         self._choose(_visible((*kept, (others[after % len(others)], share))))
 
     def set_shares(self, shares: Sequence[float]) -> None:
-        """Give the styles of the mix other shares, in their order."""
+        """Set the shares of the mix, in the order of its styles."""
         styles = self._session.config.styles
         self._choose(tuple(zip(styles, shares, strict=True)))
 
@@ -124,7 +128,7 @@ class StyleMixer:
         return blend_label([(titles.get(key, key), share) for key, share in parts])
 
     def _add(self, key: str) -> None:
-        """Mix a style in, which gets as much as each of the others on average."""
+        """Mix in a style; its share is the average share."""
         parts, most = self._session.config.parts, self._most
         if len(parts) < most:
             count = len(parts) + 1
@@ -143,7 +147,7 @@ class StyleMixer:
 
     @property
     def _most(self) -> int:
-        """How many styles like the first can be mixed."""
+        """The number of styles like the first that can be mixed."""
         styles = self._session.library.styles
         first = self._session.config.style
         family = next((style.family for style in styles if style.key == first), None)
@@ -151,7 +155,8 @@ class StyleMixer:
 
     def _others(self) -> list[str]:
         """Return every style that can be mixed with the first, in gallery order starting after
-        it."""
+        it.
+        """
         keys = [style.key for style in self._session.library.styles]
         first = self._session.config.style
         at = keys.index(first) if first in keys else 0
@@ -160,7 +165,7 @@ class StyleMixer:
 
 
 def _visible(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """Return `parts`, in equal shares where one of them has no share and would not be seen."""
+    """Return `parts`, with equal shares if one has none and would be invisible."""
     if all(share > 0 for _, share in parts):
         return tuple(parts)
     return tuple((key, 1 / len(parts)) for key, _ in parts)
