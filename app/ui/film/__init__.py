@@ -1,1 +1,1 @@
-"""The export of the open film: its options, the dialog that asks for them, and the work."""
+"""The export of the open film: its options, their dialog, and the export itself."""

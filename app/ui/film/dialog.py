@@ -1,4 +1,4 @@
-"""Asks how a film is to be exported: codec, encoder and quality."""
+"""Asks for codec, encoder and quality of an exported film."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class FilmDialog(QDialog):
     """The options of an export.
 
     Args:
-        parent: Owns it.
-        chosen: Called with them when the user goes on to the file.
+        parent: Owns the dialog.
+        chosen: Called with the options when the user continues to the file.
 
     Attributes:
         chosen: As above.
@@ -87,13 +87,13 @@ class FilmDialog(QDialog):
 
     @property
     def options(self) -> FilmOptions:
-        """What is chosen."""
+        """The chosen options."""
         return FilmOptions(
             self.codec.currentData(), self.encoder.currentData(), self.quality.currentData()
         )
 
     def show_options(self, options: FilmOptions) -> None:
-        """Show what was chosen last."""
+        """Show the options chosen last."""
         self._where = options.where
         self.codec.show_choice(options.codec)
         self.quality.show_choice(options.quality)
@@ -101,7 +101,7 @@ class FilmDialog(QDialog):
         self.codec.setFocus()
 
     def show_hardware(self, hardware: Mapping[str, Hardware]) -> None:
-        """Show which codecs graphics hardware encodes, and why not others."""
+        """Show which codecs the graphics hardware encodes, and why not the others."""
         self._hardware = hardware
         self._show_rest()
 
@@ -110,7 +110,7 @@ class FilmDialog(QDialog):
         self._show_remarks()
 
     def _show_rest(self) -> None:
-        """Show what depends on the codec."""
+        """Update everything that depends on the codec."""
         choices = encoder_choices(self.codec.currentData(), self._hardware)
         self.encoder.set_options(choices)
         usable = [choice.value for choice in choices if not choice.reason]

@@ -1,4 +1,4 @@
-"""Exports the open film or animation: every frame of it, painted, with its sound, into a file."""
+"""Exports every frame of the open film or animation, styled, with its sound, into a file."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ NO_FILM = mark(
     "Open a video or an animation first: cameras and pictures cannot be exported as films"
 )
 UNDER_WAY = mark("A film is being exported already")
-SHOWN_EVERY_S = 0.5  # progress, and the newest frame
+SHOWN_EVERY_S = 0.5  # progress and the newest frame
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExportShown:
-    """What is shown of an export: its progress in words, its share of 0 to 1, its newest frame."""
+    """Progress of an export in words, its fraction from 0 to 1, and its newest frame."""
 
     text: str
     share: float
@@ -55,18 +55,19 @@ class ExportShown:
 
 
 class FilmExporter(QObject):
-    """Exports one film at a time, on a background job with an engine of its own. The stream is
-    paused meanwhile, since both would take turns on one device.
+    """Exports one film at a time, in a background job with its own engine.
+
+    The stream is paused meanwhile, since both would take turns on one device.
 
     Args:
         session: The live session.
         say: Shows a notice.
-        picker: Makes file dialogs.
-        options: Those that were chosen last.
-        keep: Called with the fields of Settings that keep the options.
-        styling: Makes what styles the frames, on the job's thread; for tests.
-        saved: Told what was saved: its path, and one sentence; `say` without.
-        parent: Of the QObject.
+        picker: Creates file dialogs.
+        options: The options chosen last.
+        keep: Called with the fields of Settings that store the options.
+        styling: Creates the frame styling on the job's thread; for tests.
+        saved: Receives the saved path and one sentence; by default, `say` shows the sentence.
+        parent: Parent of the QObject.
     """
 
     progressed = Signal(object)  # ExportShown
@@ -99,21 +100,21 @@ class FilmExporter(QObject):
 
     @property
     def under_way(self) -> bool:
-        """Whether a film is being exported."""
+        """Whether an export is running."""
         return self._under_way
 
     @property
     def name(self) -> str:
-        """The name of the film that is made."""
+        """The file name of the exported film."""
         return printable(self._target.name)
 
     @property
     def folder(self) -> Path:
-        """The folder that keeps exports as long as they run; it may not exist."""
+        """The folder that stores running exports; it may not exist."""
         return self._session.library.user.parent / "exports"
 
     def ask(self, parent: QWidget, folder: Path) -> None:
-        """Ask how the open film is to be exported and into which file, and export it."""
+        """Ask for options and a file, then export the open film."""
         if self._under_way:
             self._say(tr(UNDER_WAY))
             return
@@ -132,7 +133,7 @@ class FilmExporter(QObject):
             )
 
     def _source(self) -> Path | None:
-        """The open film or animation; None for anything else."""
+        """Return the open film or animation; None for any other source."""
         spec, info = self._session.spec, self._session.info
         if info is None or self._session.still or not isinstance(spec, str) or "://" in spec:
             return None
@@ -164,9 +165,9 @@ class FilmExporter(QObject):
 
         Args:
             source: The film.
-            target: The file of the result; the usual ending of the codec is appended unless it has
-                one of those that hold it.
-            options: How.
+            target: The output file. The codec's usual extension is appended unless `target` already
+                has a suitable one.
+            options: The export options.
         """
         if self._under_way:
             self._say(tr(UNDER_WAY))
@@ -185,7 +186,7 @@ class FilmExporter(QObject):
         self._begin(ExportOrder(source.absolute(), target.absolute(), config, options))
 
     def resume(self, order: ExportOrder) -> None:
-        """Go on with an export behind its finished parts."""
+        """Continue an export after its finished parts."""
         if self._under_way:
             self._say(tr(UNDER_WAY))
         else:
@@ -217,20 +218,20 @@ class FilmExporter(QObject):
         )
 
     def pause(self, paused: bool) -> None:
-        """Pause the export, or go on."""
+        """Pause or continue the export."""
         if job := self._job:
             (job.pause if paused else job.resume)()
 
     def cancel(self) -> None:
-        """End the export soon, and keep nothing of it."""
+        """End the export soon and delete its parts."""
         self._end_soon(keep=False)
 
     def leave(self) -> None:
-        """End the export soon, and keep its finished parts."""
+        """End the export soon and keep its finished parts."""
         self._end_soon(keep=True)
 
     def close(self) -> None:
-        """End the export, keep its finished parts, and show nothing any more."""
+        """End the export, keep its finished parts, and show nothing more."""
         with self._lock:
             self._closed = True
         self._end_soon(keep=True)
@@ -269,17 +270,17 @@ class FilmExporter(QObject):
             lambda progress: self._show(target, info, progress),
         )
         self._job = job
-        if self._cancelled:  # before there was a job
+        if self._cancelled:  # canceled before the job existed
             job.cancel(keep=not self._discards)
         return job.run()
 
     def _show(self, target: Path, info: FilmInfo, progress: FilmProgress) -> None:
-        """Pass progress on to the window, from the job's thread."""
+        """Pass progress to the window, from the job's thread."""
         now = time.monotonic()
         if now - self._shown_at < SHOWN_EVERY_S and progress.done < info.count:
             return
         self._shown_at = now
-        assert progress.styled is not None  # the job is of this process
+        assert progress.styled is not None  # the job runs in this process
         share = min(1.0, progress.done / progress.count) if progress.count else 0.0
         shown = ExportShown(progress_text(target, progress), share, with_previews(progress.styled))
         with self._lock:
@@ -299,7 +300,7 @@ class FilmExporter(QObject):
 
 
 def _keep(order: ExportOrder, folder: Path) -> None:
-    """Keep an export as long as it runs; one that cannot be kept is made all the same."""
+    """Store an export while it runs; if that fails, export anyway."""
     try:
         order.write(folder)
     except OSError as exc:
@@ -307,7 +308,7 @@ def _keep(order: ExportOrder, folder: Path) -> None:
 
 
 def progress_text(target: Path, progress: FilmProgress) -> str:
-    """The progress of an export in words."""
+    """Return the progress of an export in words."""
     text = tr(
         "Exporting {name}: {fps} frames a second",
         name=printable(target.name),

@@ -1,4 +1,4 @@
-"""Offers at the start to resume exports that ended with the program, or to delete their parts."""
+"""Offers to resume exports that the last program run left unfinished, or to delete their parts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Found:
 
     Attributes:
         orders: Exports that can be resumed.
-        damaged: Files that hold none, or cannot be read.
+        damaged: Files that are unreadable or contain no export.
     """
 
     orders: tuple[ExportOrder, ...]
@@ -36,7 +36,7 @@ class Found:
 
 
 def find_interrupted(folder: Path) -> Found:
-    """Find the exports in `folder` that no process works on."""
+    """Find the exports in `folder` on which no process is working."""
     orders, damaged = [], []
     for path in sorted(folder.glob("*.json")):
         try:
@@ -50,11 +50,11 @@ def find_interrupted(folder: Path) -> Found:
 
 
 class InterruptedExports(QObject):
-    """Asks about one interrupted export after the other.
+    """Asks about interrupted exports one by one.
 
     Args:
         session: The live session.
-        exporter: Resumes them.
+        exporter: Resumes the exports.
         questions: Asks the user.
         parent: The window.
     """

@@ -1,4 +1,4 @@
-"""The options of an exported film, and what of them this machine can do."""
+"""The options of an exported film, and their support on this machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.ui.widgets.option_box import Choice
 from utils.translation.joints import clauses, enumerated
 from utils.translation.texts import mark, tr
 
-_SIZE = (1280, 720)  # in which encoders are tried
+_SIZE = (1280, 720)  # frame size for trying encoders
 _FOR = {
     "h264": mark("Plays everywhere"),
     "hevc": mark("Smaller files, for newer devices"),
@@ -31,11 +31,11 @@ _LOOKED_FOR = mark("It is being looked for")
 
 @dataclass(frozen=True, slots=True)
 class FilmOptions:
-    """How a film is exported.
+    """The options of a film export.
 
     Attributes:
         codec: A key of CODECS.
-        where: One of PLACES, where it is encoded.
+        where: The place of encoding, one of PLACES.
         quality: One of QUALITIES.
     """
 
@@ -45,12 +45,12 @@ class FilmOptions:
 
     @classmethod
     def stored(cls, settings: Settings) -> FilmOptions:
-        """Those of the settings."""
+        """Return the options stored in the settings."""
         return cls(settings.film_codec, settings.film_encoder, settings.film_quality)
 
     @property
     def settings(self) -> dict[str, str]:
-        """The fields of Settings that keep them."""
+        """The fields of Settings that store the options."""
         return {
             "film_codec": self.codec,
             "film_encoder": self.where,
@@ -59,12 +59,12 @@ class FilmOptions:
 
     @property
     def endings(self) -> tuple[str, ...]:
-        """Of the files that hold the codec, the usual one first."""
+        """File extensions for the codec, the usual one first."""
         return CODECS[self.codec].containers
 
     @property
     def lossless(self) -> bool:
-        """Whether every quality is the same."""
+        """Whether the codec is lossless at every quality."""
         encoder = CODECS[self.codec].encoders[-1]
         return not encoder.ours and not any(encoder.qualities.values())
 
@@ -74,10 +74,10 @@ DEFAULTS = FilmOptions()
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """What graphics hardware encodes a codec.
+    """Graphics hardware for a codec.
 
     Attributes:
-        device: What it is; "" for none.
+        device: The encoding device; "" if there is none.
         reason: Why there is none, as a sentence.
     """
 
@@ -86,7 +86,7 @@ class Hardware:
 
 
 def find_hardware() -> dict[str, Hardware]:
-    """Try the hardware encoders of every codec; takes a while where drivers are loaded."""
+    """Try the hardware encoders of every codec, which is slow while drivers load."""
     return {key: _hardware(key) for key in CODECS}
 
 
@@ -106,7 +106,7 @@ def _hardware(key: str) -> Hardware:
 
 
 def codec_choices() -> list[Choice]:
-    """A choice for each codec."""
+    """Return a choice for each codec."""
     return [
         Choice(key, f"{codec.title} ({enumerated(codec.containers)})", tr(_FOR[key]))
         for key, codec in CODECS.items()
@@ -114,11 +114,11 @@ def codec_choices() -> list[Choice]:
 
 
 def encoder_choices(codec: str, hardware: Mapping[str, Hardware] | None) -> list[Choice]:
-    """A choice for each place where a codec may be encoded.
+    """Return a choice for each place of encoding.
 
     Args:
         codec: A key of CODECS.
-        hardware: What `find_hardware` found; None while it looks.
+        hardware: The result of `find_hardware`; None while it is running.
     """
     found = Hardware(reason=tr(_LOOKED_FOR)) if hardware is None else hardware[codec]
     automatic = (
@@ -137,5 +137,5 @@ def encoder_choices(codec: str, hardware: Mapping[str, Hardware] | None) -> list
 
 
 def quality_choices() -> list[Choice]:
-    """A choice for each quality."""
+    """Return a choice for each quality."""
     return [Choice(quality, *map(tr, _QUALITIES[quality])) for quality in QUALITIES]

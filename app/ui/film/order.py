@@ -1,4 +1,4 @@
-"""An export as a value: kept in a file while it runs, so that the next start can offer it again."""
+"""A film export as a value, stored in a file while it runs so that the next start can resume it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from models.precision import Precision
 from utils.files import small_json
 from utils.files.atomic import atomic_write
 
-MAX_BYTES = 1 << 16  # bytes of a file
+MAX_BYTES = 1 << 16  # maximum file size
 
 
 @dataclass(frozen=True, slots=True)
 class ExportOrder:
-    """An export of a film: from where, into which file, and how.
+    """A film export.
 
     Attributes:
-        source: The film, an absolute path.
-        target: The file of the result, an absolute path.
-        config: How every frame is painted.
-        options: How the film is encoded.
+        source: Absolute path of the film.
+        target: Absolute path of the output file.
+        config: The styling of every frame.
+        options: The encoding.
     """
 
     source: Path
@@ -36,12 +36,16 @@ class ExportOrder:
     options: FilmOptions = DEFAULTS
 
     def file(self, folder: Path) -> Path:
-        """Return the file in `folder` that keeps the export."""
+        """Return the file in `folder` that stores the export."""
         digest = hashlib.sha256(os.fsencode(self.target)).hexdigest()
         return folder / f"{digest[:16]}.json"
 
     def write(self, folder: Path) -> None:
-        """Keep the export in `folder`. Raises OSError."""
+        """Store the export in `folder`.
+
+        Raises:
+            OSError: If the file cannot be written.
+        """
         config = self.config
         about = {
             "source": str(self.source),
@@ -62,8 +66,8 @@ def read_order(path: Path) -> ExportOrder:
     """Read the file of an export.
 
     Raises:
-        ValueError: The file holds none.
-        OSError: The file cannot be read.
+        ValueError: If the file contains no export.
+        OSError: If the file cannot be read.
     """
     try:
         stored = small_json.load(path, MAX_BYTES)

@@ -1,1 +1,1 @@
-"""The pictures of a folder as a strip below the picture, with styled thumbnails."""
+"""A strip of the pictures of a folder below the picture, with styled thumbnails."""

@@ -18,18 +18,18 @@ from app.ui.film_strip.strip import TIP, FilmStrip
 from app.ui.film_strip.thumbnails import Pixels, StripThumbnails
 from utils.translation.texts import tr
 
-SETTLED_MS = 400  # without a change of the config, until thumbnails are styled anew
+SETTLED_MS = 400  # delay after a change of the config before thumbnails are styled again
 
 
 class Painter(Protocol):
     """Styles thumbnails, see StripPainter."""
 
     def look(self, config: EngineConfig) -> Hashable:
-        """What of a config the thumbnails show."""
+        """Return the part of a config that affects thumbnails."""
         ...
 
     def paint(self, config: EngineConfig, pixels: Pixels) -> Pixels:
-        """Style a thumbnail; on another thread."""
+        """Style a thumbnail; called on another thread."""
         ...
 
 
@@ -39,10 +39,10 @@ class FilmStripController(QObject):
     Args:
         session: The live session.
         parent: The main window.
-        painter: Styles the thumbnails; None for an engine of their own.
+        painter: Styles the thumbnails; None creates one with its own engine.
 
     Attributes:
-        strip: To be put below the picture.
+        strip: The widget to place below the picture.
     """
 
     def __init__(self, session: Session, parent: QWidget, painter: Painter | None = None) -> None:
@@ -51,7 +51,7 @@ class FilmStripController(QObject):
         self.painter: Painter = painter or StripPainter(session.library)
         self.thumbnails = StripThumbnails(session.run, self)
         self.strip = FilmStrip(self.thumbnails, parent)
-        self._spec: Spec = ""  # whose pictures are listed
+        self._spec: Spec = ""  # the source of the listed pictures
         self._wanted, self._count = True, 0
         self._settled = QTimer(self, interval=SETTLED_MS, singleShot=True)
         self._settled.timeout.connect(self._follow_look)
@@ -67,7 +67,7 @@ class FilmStripController(QObject):
         self._update()
 
     def close(self) -> None:
-        """Make no thumbnails any more."""
+        """Stop making thumbnails."""
         self._settled.stop()
         self.thumbnails.close()
 
@@ -81,7 +81,7 @@ class FilmStripController(QObject):
 
     def _list(self, spec: Spec, count: int) -> None:
         def done(paths: tuple[Path, ...]) -> None:
-            # Where files came or went meanwhile, rows would not be those of the source.
+            # If files appeared or vanished meanwhile, the rows would not match the source.
             if spec == self._spec and len(paths) == count:
                 self._count = count
                 self.strip.show_pictures(paths)

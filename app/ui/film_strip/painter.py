@@ -1,4 +1,4 @@
-"""Styles thumbnails with an engine of their own, so that the stream does not wait for them."""
+"""Styles thumbnails with a separate engine, so that the stream does not wait for them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from app.ui.film_strip.thumbnails import SCALE, SIZE, Pixels
 
 
 def small_config(config: EngineConfig) -> EngineConfig:
-    """The config of thumbnails: the look of `config` on the processor, where a small picture takes
-    milliseconds and the GPU is left to the stream."""
+    """Return the config of thumbnails: the look of `config`, computed on the processor.
+
+    There, a small picture takes milliseconds, and the GPU is left to the stream.
+    """
     return replace(
         config,
         size=SIZE.width() * SCALE,
@@ -31,29 +33,25 @@ def small_config(config: EngineConfig) -> EngineConfig:
 
 
 class StripPainter:
-    """Styles one thumbnail at a time, on whichever thread asks.
-
-    Args:
-        library: The styles.
-    """
+    """Styles one thumbnail at a time, on the calling thread."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
         self._engine: Engine | None = None
 
     def look(self, config: EngineConfig) -> Hashable:
-        """What of a config the thumbnails show; equal for equal ones."""
+        """Return the part of a config that affects thumbnails; equal for equal thumbnails."""
         return small_config(config)
 
     def paint(self, config: EngineConfig, pixels: Pixels) -> Pixels:
         """Style a thumbnail.
 
         Args:
-            config: That of the picture.
+            config: The config of the picture.
             pixels: [H, W, 3] uint8 RGB.
 
         Raises:
-            StyleForgeError: The style cannot be used.
+            StyleForgeError: If the style cannot be used.
         """
         engine = self._engine = self._engine or Engine(self._library)
         wanted = small_config(config)

@@ -1,4 +1,4 @@
-"""The strip: thumbnails in a row, of which one is chosen."""
+"""The strip: a row of thumbnails with one selected."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _Index = QModelIndex | QPersistentModelIndex
 
 
 class StripModel(QAbstractListModel):
-    """The pictures in their order; a thumbnail is asked for when it is painted."""
+    """The pictures in order; painting a row requests its thumbnail."""
 
     def __init__(self, thumbnails: StripThumbnails, parent: QWidget) -> None:
         super().__init__(parent)
@@ -55,11 +55,11 @@ class StripModel(QAbstractListModel):
         self.endResetModel()
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  (Qt's signature)
-        """Number of pictures."""
+        """Return the number of pictures."""
         return 0 if parent.isValid() else len(self._paths)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Name, accessible text, tooltip or thumbnail of a picture."""
+        """Return the name, accessible text, tooltip or thumbnail of a picture."""
         path = self._paths[index.row()]
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
             return printable(path.name)
@@ -79,10 +79,10 @@ class StripModel(QAbstractListModel):
 
 
 class StripDelegate(QStyledItemDelegate):
-    """Paints a thumbnail, with a ring around the chosen one."""
+    """Paints a thumbnail, with a ring around the selected one."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """Size of a thumbnail with its margin."""
+        """Return the size of a thumbnail with its margin."""
         return SIZE + QSize(2 * PADDING, 2 * PADDING)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
@@ -117,7 +117,7 @@ class StripDelegate(QStyledItemDelegate):
 
 
 class FilmStrip(QFrame):
-    """Hidden until there are pictures.
+    """The strip widget, hidden until it has pictures.
 
     Signals:
         picked: The row that the user chose.
@@ -127,7 +127,7 @@ class FilmStrip(QFrame):
 
     def __init__(self, thumbnails: StripThumbnails, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("transport")  # looks like the bar below it
+        self.setObjectName("transport")  # styled like the bar below
         self._updating = False  # suppresses `picked` for programmatic changes
         self.view = QListView(self)
         self.model = StripModel(thumbnails, self)
@@ -138,7 +138,7 @@ class FilmStrip(QFrame):
         self.view.setUniformItemSizes(True)
         self.view.setHorizontalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        # The position below the strip scrolls it too, and a bar would take its height.
+        # The position slider below the strip scrolls it too, and a bar would take up height.
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.view.setAccessibleName(tr("Film strip"))
         self.view.setToolTip(tr(TIP))
@@ -156,7 +156,7 @@ class FilmStrip(QFrame):
         self._updating = False
 
     def show_position(self, row: int) -> None:
-        """Mark a picture and bring it into view."""
+        """Select a picture and scroll to it."""
         index = self.model.index(row)
         if index.isValid() and self.view.currentIndex().row() != row:
             self._updating = True
@@ -166,7 +166,7 @@ class FilmStrip(QFrame):
             self.view.scrollTo(index, QListView.ScrollHint.PositionAtCenter)
 
     def refresh(self) -> None:
-        """Ask for the thumbnails in view anew."""
+        """Request the visible thumbnails again."""
         self.view.viewport().update()
 
     def _on_current_changed(self, current: QModelIndex, _: QModelIndex) -> None:

@@ -1,4 +1,4 @@
-"""Small pictures of files, styled in the background as they come into view."""
+"""Thumbnails of files, styled in the background as they come into view."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from utils.images.opening import ImageError, opened
 
 log = logging.getLogger(__name__)
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
-Paint = Callable[[Pixels], Pixels]  # of the same size; on another thread, one call at a time
+Paint = Callable[[Pixels], Pixels]  # keeps the size; on another thread, one call at a time
 
 SIZE = QSize(88, 66)
 SCALE = 2  # for scaled displays
-MOST_KEPT = 240  # of each kind, many more than are in view; 93 KB each, 44 MB together
-MOST_WANTED = 40  # those that were scrolled past are made when they are seen again
+MOST_KEPT = 240  # of each kind, far more than are visible; 93 KB each, 44 MB together
+MOST_WANTED = 40  # thumbnails scrolled past are made when visible again
 
 
 class StripThumbnails(QObject):
-    """Gives what there is, and makes what is missing: first the pictures, then their paintings.
+    """Returns available thumbnails and makes missing ones: first plain pictures, then styled ones.
 
     Signals:
-        made: The path of a thumbnail that is there now.
-        failed: Why pictures cannot be styled, as a sentence; they then stay as they are.
+        made: The path of a newly available thumbnail.
+        failed: Why pictures cannot be styled, as a sentence; they stay unstyled.
     """
 
     made = Signal(Path)
@@ -52,20 +52,22 @@ class StripThumbnails(QObject):
 
     @property
     def kept(self) -> int:
-        """How many pictures are kept in memory, of the kind of which there are most."""
+        """The larger of the numbers of plain and of shown thumbnails in memory."""
         return max(len(self._plain), len(self._shown))
 
     def set_look(self, look: Hashable, paint: Paint | None) -> None:
-        """Paint in another way from now on; what was painted before is shown until it is replaced.
+        """Style differently from now on; older thumbnails stay until replaced.
 
         Args:
-            look: Equal for what gives equal paintings.
+            look: A value that is equal for equal results.
             paint: Styles a thumbnail; None for plain ones.
         """
         self._look, self._paint = look, paint
 
     def get(self, path: Path) -> QPixmap | None:
-        """Return a thumbnail, which is made if it is missing; null if the file cannot be read."""
+        """Return a thumbnail, requesting it if missing; a null pixmap if the file cannot be
+        read.
+        """
         shown = self._shown.get(path)
         if shown is not None:
             self._shown.move_to_end(path)
@@ -76,7 +78,7 @@ class StripThumbnails(QObject):
         return None if shown is None else shown[1]
 
     def close(self) -> None:
-        """Make nothing any more."""
+        """Stop making thumbnails."""
         self._closed = True
         self._wanted.clear()
 
@@ -152,11 +154,11 @@ def read_small(path: Path) -> Pixels | None:
     longest = 2 * width  # enough for either orientation
     try:
         with opened(path) as image:
-            image.draft("RGB", (longest, longest))  # JPEG is decoded at a fraction of its size
+            image.draft("RGB", (longest, longest))  # decodes JPEG at a reduced size
             orientation = orientation_of(image)
             image.thumbnail((longest, longest), Image.Resampling.BILINEAR)
             pixels = np.ascontiguousarray(upright(to_rgb(image), orientation))
-    except (ImageError, OSError):  # the source says why when the picture is chosen
+    except (ImageError, OSError):  # opening the picture reports the reason
         return None
     scale = max(width / pixels.shape[1], height / pixels.shape[0])
     size = max(width, round(pixels.shape[1] * scale)), max(height, round(pixels.shape[0] * scale))

@@ -36,13 +36,13 @@ from utils.system import has_display
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure everything and store it; returns the exit status."""
+    """Measure everything and store it; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m app.ui.live_benchmark")
     parser.add_argument("file", type=Path, help="store the figures here, as JSON")
     path: Path = parser.parse_args(argv).file
     if not has_display():
         sys.stderr.write("There is no display; the window is painted into memory instead\n")
-        os.environ["QT_QPA_PLATFORM"] = "offscreen"  # for this window and those of child processes
+        os.environ["QT_QPA_PLATFORM"] = "offscreen"  # also inherited by child processes
     prepare(family=STYLE)
     report = {
         **report_header(resolve("auto"), Library.default().styles),
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def measure(say: Callable[[str], object]) -> dict[str, object]:
-    """Run every measurement; returns JSON-serializable values."""
+    """Run every measurement; return JSON-serializable values."""
     _application = QApplication.instance() or QApplication([])
     results: dict[str, object] = {}
     for name, work in (

@@ -1,4 +1,4 @@
-"""The user's own picture on every card: how long it takes, and what it costs."""
+"""The user's own picture on every card: duration and cost."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ MOST_S = 60.0  # for all cards of a picture
 
 @dataclass(frozen=True, slots=True)
 class Gallery:
-    """Cards that are painted, of an open picture and beside a stream.
+    """Painted cards, of an open picture and alongside a stream.
 
-    `filled_s` is the time from when a picture is opened until every card shows it, `blocked_ms` the
-    longest time the GUI thread was blocked meanwhile. Of a stream of 60 frames a second, `share`
-    is the part of the time that was taken for `streamed` cards in `seconds`.
+    `filled_s` is the time from opening a picture until every card shows it; `blocked_ms` is the
+    longest time the GUI thread was blocked meanwhile. Alongside a stream of 60 frames a second,
+    `streamed` cards took the fraction `share` of `seconds`.
     """
 
     cards: int
@@ -43,10 +43,10 @@ def gallery(seconds: float = 120.0) -> Gallery:
     """Measure how the gallery fills.
 
     Args:
-        seconds: How long beside a stream.
+        seconds: Duration of the measurement alongside a stream.
 
     Raises:
-        RuntimeError: A card was not painted in time.
+        RuntimeError: If a card was not painted in time.
     """
     made: list[str] = []
 
@@ -77,7 +77,7 @@ def gallery(seconds: float = 120.0) -> Gallery:
 
 @contextmanager
 def _spent() -> Iterator[list[float]]:
-    """The seconds that each preview takes of the engine's thread."""
+    """Yield a list of the seconds that each preview takes from the engine's thread."""
     took: list[float] = []
     spend = StreamBudget.spend
 

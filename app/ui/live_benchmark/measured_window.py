@@ -1,4 +1,4 @@
-"""A real window with a source of a known rate, and what is measured of its thread."""
+"""A real window with a source of known rate, and measurements of its thread."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from app.ui.main_window import MainWindow
 
 
 class Metronome(FrameSource):
-    """The scene at a fixed rate; only the newest frame is delivered, index gaps are drops.
+    """The scene at a fixed rate; `read` returns only the newest frame, and index gaps are drops.
 
-    Its frames lie where a camera's or a video's thread decodes them to.
+    Frames are stored in the same kind of memory that a camera's or video's thread decodes into.
     """
 
     kind = "source"
@@ -53,8 +53,10 @@ class Metronome(FrameSource):
         )
 
     def _pixels(self, number: int) -> NDArray[np.uint8]:
-        """A rendered frame; it is moved when it is first read, since the engine knows its device by
-        then."""
+        """Return a rendered frame.
+
+        It is moved when first read, since the engine knows its device by then.
+        """
         pixels = self._moved.get(number)
         if pixels is None:
             rendered = self._frames[number]
@@ -69,7 +71,7 @@ class Metronome(FrameSource):
 
 
 class Heartbeat(QObject):
-    """A timer with an interval of 5 ms; `gaps` are the delays of its ticks in milliseconds."""
+    """A timer that ticks every 5 ms; `gaps` lists the delays of its ticks in milliseconds."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,7 +80,7 @@ class Heartbeat(QObject):
         self.start()
 
     def start(self) -> None:
-        """Begin anew."""
+        """Restart with an empty list."""
         self.gaps: list[float] = []
         self._last = time.perf_counter()
         self._timer.start()
@@ -100,7 +102,7 @@ def window(
     """Open a real window that streams `fps` frames a second of `size` (width, height)."""
     library = library or Library.default()
     session = Session(library, config, engine=engine(library))
-    # Wherever the pointer rests, the style that is measured is the chosen one.
+    # Hovering must not change the measured style.
     settings = Settings(style=config.style, source="", try_styles=False)
     shown = MainWindow(session, settings, lambda _: None)
     shown.resize(1280, 800)
@@ -114,12 +116,12 @@ def window(
 
 
 def resident_mb() -> float:
-    """Resident memory of this process in MB."""
+    """Return the resident memory of this process in MB."""
     return psutil.Process().memory_info().rss / 1e6
 
 
 def wait(until: Callable[[], bool], seconds: float) -> bool:
-    """Run the event loop until `until()` is true, at most `seconds`; returns whether it is."""
+    """Run the event loop until `until()` is true or `seconds` pass; return whether it is true."""
     loop = QEventLoop()
     deadline = time.perf_counter() + seconds
     poll = QTimer(interval=20)

@@ -1,4 +1,4 @@
-"""How soon the program paints, and how fast the engine is alone."""
+"""Startup time of the program, and speed of the engine alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What streams through the window: ages, memory, changes of the config, the automatic size."""
+"""Measurements of streams in the window: ages, memory, config changes, the automatic size."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class SlowEngine(Engine):
         newest: EngineConfig | None = None,
         screen: tuple[int, int] | None = None,
     ) -> None:
-        """Have every frame go through `infer`."""
+        """Do nothing, so that every frame goes through `infer`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Streaming:
     """60 frames per second into an engine slowed down to 200 ms per frame.
 
-    Ages of the picture on screen are measured from capture, in milliseconds and in engine frames:
+    The age of the picture on screen counts from capture, in milliseconds and in engine frames:
     when it is painted (`shown`), and just before the next one replaces it (`replaced`).
     `blocked_ms` is the longest time the GUI thread was blocked.
     """
@@ -79,7 +79,7 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class Automatic:
-    """The automatic size for 640x480: its changes, and the capture-to-paint time."""
+    """The automatic size for 640x480: its changes, and the time from capture to paint."""
 
     size: tuple[int, int]
     budget_ms: float
@@ -119,7 +119,7 @@ def streaming(seconds: float = 20.0) -> Streaming:
 
 
 def growth(frames: int = 20_000) -> Growth:
-    """Measure the memory growth over `frames` styled frames, after the first hundred."""
+    """Measure memory growth over `frames` styled frames, after the first hundred."""
     with window(EngineConfig(size=32), Engine, 1000) as shown:
         seen = 0
 
@@ -137,7 +137,7 @@ def growth(frames: int = 20_000) -> Growth:
 
 
 def switching() -> dict[str, int]:
-    """Count the frames made with the old config after each kind of change, while streaming."""
+    """Count the frames styled with the old config after each kind of change, while streaming."""
     result: dict[str, int] = {}
     config = EngineConfig(size=128)
     with window(config, Engine, 60) as shown:
@@ -166,7 +166,7 @@ def switching() -> dict[str, int]:
 
 
 def automatic() -> Automatic:
-    """Measure which size the automatic choice settles on, and whether it stays."""
+    """Measure which size the automatic choice reaches, and whether it stays."""
     budget = Settings().budget_ms
     with window(EngineConfig(size=None), Engine, 30) as shown:
         sizes: list[tuple[float, tuple[int, int]]] = []
@@ -193,7 +193,6 @@ def automatic() -> Automatic:
 
 
 def _changes(sizes: list[tuple[float, tuple[int, int]]]) -> list[float]:
-    """Return the times at which the size changed."""
     return [later[0] for now, later in pairwise(sizes) if now[1] != later[1]]
 
 
