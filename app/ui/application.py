@@ -36,8 +36,8 @@ def run(options: Namespace) -> int:
     """Open the window and run the event loop.
 
     Args:
-        options: `source`, `style`, `mix` and the flags of the table of parameters replace the
-            stored settings where given; `open` has the paths to open instead of a source.
+        options: `source`, `style`, `mix` and the flags of the parameter table override the stored
+            settings if set. `open` lists paths to open instead of a source.
 
     Returns:
         The exit status: 1 without a display, after a message on stderr.
@@ -54,7 +54,7 @@ def run(options: Namespace) -> int:
 
 
 def _open_window(options: Namespace, damage: list[str]) -> int:
-    """Open the window and show it the sentences in `damage`; see `run`."""
+    """Open the window and show the sentences in `damage` there; see `run`."""
     path = settings_path()
     settings = replace(Settings.load(path, damage.append), **given_values(options))
     for name in ("style", "source"):
@@ -110,7 +110,7 @@ def _open_window(options: Namespace, damage: list[str]) -> int:
         look_for_unused_gpu(session.run, window.notices)
         session.prepare_kernels()
         freeze_garbage_collector(session)
-        # Python handles signals only while it runs code, which the window's timers ensure.
+        # Python handles signals only while it runs code; the window's timers ensure that.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: window.closing.leave())
         return app.exec()
@@ -120,7 +120,7 @@ def _open_window(options: Namespace, damage: list[str]) -> int:
 
 
 def freeze_garbage_collector(session: Session) -> None:
-    """Exclude the objects loaded at startup, and with the first picture, from garbage collection.
+    """Exclude objects loaded at startup and with the first picture from garbage collection.
 
     They are never freed, and traversing them would pause all threads for a tenth of a second.
     """
@@ -130,7 +130,7 @@ def freeze_garbage_collector(session: Session) -> None:
 
 
 def _close_after(window: QWidget, session: Session, pictures: int) -> None:
-    """Close `window` after this many pictures were painted."""
+    """Close `window` after painting `pictures` pictures."""
     started = psutil.Process().create_time()
     painted = 0
 
@@ -147,8 +147,9 @@ def _close_after(window: QWidget, session: Session, pictures: int) -> None:
 
 
 def _import_torch(starting: StartupView) -> bool:
-    """Import PyTorch, which takes seconds, while `starting` stays responsive; False if it was
-    closed.
+    """Import PyTorch, which takes seconds, while `starting` stays responsive.
+
+    Return False if the user closed `starting`.
     """
     work = threading.Thread(target=import_module, args=("torch",), name="import")
     work.start()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from utils.translation.texts import tr, trn
 
-# Seconds of a unit, and what so many of it are called.
+# Seconds per unit, and its words for a count.
 _UNITS: tuple[tuple[float, Callable[[int], str]], ...] = (
     (86_400.0, lambda n: trn("{n} day", "{n} days", n)),
     (3_600.0, lambda n: trn("{n} hour", "{n} hours", n)),
@@ -15,7 +15,7 @@ _UNITS: tuple[tuple[float, Callable[[int], str]], ...] = (
 )
 
 
-FEW_S = 10.0  # below, a duration is a few seconds
+FEW_S = 10.0  # a shorter duration is "a few seconds"
 
 
 def format_duration(seconds: float) -> str:
@@ -27,7 +27,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_remaining(seconds: float) -> str:
-    """Return "1:02:05 left" or "3:20 left"; from a day on, days and hours."""
+    """Return "1:02:05 left" or "3:20 left"; days and hours from one day on."""
     if seconds >= 86_400:
         days, rest = divmod(round(seconds), 86_400)
         return tr("{days} d {hours} h left", days=days, hours=rest // 3600)

@@ -25,12 +25,13 @@ PICTURES = (
 )
 VIDEOS = FILM_ENDINGS
 
-Filter = tuple[str, tuple[str, ...]]  # the title of a kind of files, in English, and its endings
+Filter = tuple[str, tuple[str, ...]]  # English title of a kind of files, and its extensions
 
 
 def name_filter(title: str, *endings: str) -> str:
-    """Return a name filter of a dialog, such as "MP4 (*.mp4)", with its title in the chosen
-    language."""
+    """Return a dialog's name filter such as "MP4 (*.mp4)", with its title in the chosen
+    language.
+    """
     return f"{tr(title)} ({' '.join(f'*{ending}' for ending in endings)})"
 
 
@@ -41,12 +42,12 @@ _STYLES = mark("Styles")
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
-    """What a dialog is for.
+    """The purpose of a file dialog.
 
     Attributes:
-        setting: the field of Settings with the last folder.
-        places: standard locations to start in, if there is no last folder.
-        filters: what it offers to show; the first is selected.
+        setting: The field of Settings that stores the last folder.
+        places: Standard locations to start in without a last folder.
+        filters: The name filters; the first is selected.
     """
 
     setting: str
@@ -83,7 +84,7 @@ SAVE_STYLE = FileKind("weights_folder", (Place.DocumentsLocation,), ((_STYLES, (
 SAVE_FILM = FileKind(
     "save_folder",
     (Place.MoviesLocation,),
-    (_ALL,),  # those of the codec are set by who asks
+    (_ALL,),  # the caller sets the codec's filters
 )
 SAVE_PICTURE = FileKind(
     "save_folder",
@@ -98,7 +99,7 @@ SAVE_PICTURE = FileKind(
 
 
 class FileDialogs:
-    """Makes file dialogs; `settings()` returns the settings and `keep(field=value)` changes them.
+    """Creates file dialogs; `settings()` returns the settings and `keep(field=value)` changes them.
 
     Dialogs are reused: destroying one waits for the thread that reads its folder and blocks the
     window.
@@ -118,15 +119,15 @@ class FileDialogs:
         chosen: Callable[[list[str]], object],
         *places: Path,
     ) -> QFileDialog:
-        """Return a dialog to be opened; it is not modal.
+        """Return a modeless dialog, ready to open.
 
         Args:
-            parent: owns the dialog.
-            title: identifies the dialog.
-            kind: what the dialog is for.
+            parent: Owns the dialog.
+            title: Identifies the dialog.
+            kind: The purpose of the dialog.
             mode: Qt's file mode.
-            chosen: called with the chosen paths.
-            places: folders to start in, if there is no last folder of this kind.
+            chosen: Called with the chosen paths.
+            places: Folders to start in if no last folder of this kind is stored.
         """
         self._chosen[title] = chosen
         made = self._made.get(title)
@@ -161,8 +162,10 @@ class FileDialogs:
 
 
 def usual_folders() -> list[Path]:
-    """Return the folders that the side bar of Qt's own dialog leads to: home, pictures, films,
-    downloads and documents, as far as there are such."""
+    """Return the folders in the side bar of Qt's own dialog.
+
+    These are home, pictures, films, downloads and documents, if they exist.
+    """
     places = (
         *(Place.HomeLocation, Place.PicturesLocation, Place.MoviesLocation),
         *(Place.DownloadLocation, Place.DocumentsLocation),

@@ -25,7 +25,7 @@ from app.ui.widgets.message_bars import make_button
 from app.ui.window_geometry import WindowGeometry
 from utils.translation.texts import mark, tr
 
-KEYS, ANSWERS = range(2)  # the pages
+KEYS, ANSWERS = range(2)
 
 _ENTRIES = (*ACTIONS, *QUEUE_ACTIONS)
 _COLUMNS = ((*GROUPS[:4], GROUP), GROUPS[4:])
@@ -58,7 +58,7 @@ def shortcut_text(entry: ActionEntry) -> str:
 
 
 def rows(group: str) -> list[tuple[str, str]]:
-    """Return (shortcuts, description) for each action of a group; the number keys share one row."""
+    """Return (shortcuts, description) per action of a group; the number keys share one row."""
     made = [
         (shortcut_text(entry), tr(entry.tip))
         for entry in _ENTRIES
@@ -70,7 +70,7 @@ def rows(group: str) -> list[tuple[str, str]]:
 
 
 class HelpDialog(QDialog):
-    """A modeless dialog generated from the tables of actions and of questions."""
+    """A modeless dialog generated from the tables of actions and questions."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -116,7 +116,7 @@ class HelpDialog(QDialog):
         WindowGeometry(self)
 
     def show_page(self, page: int) -> None:
-        """Show KEYS or ANSWERS, with the focus on it."""
+        """Show and focus the page KEYS or ANSWERS."""
         self.pages.setCurrentIndex(page)
         shown = self.pages.currentWidget()
         assert shown is not None
@@ -154,7 +154,7 @@ class HelpDialog(QDialog):
 
 
 def _space_questions(document: QTextDocument) -> None:
-    """Put each question nearer to its answer than to the one before."""
+    """Place each question closer to its answer than to the previous answer."""
     block = document.begin()
     while block.isValid():
         form = block.blockFormat()

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QTimer
 
 
 class IncrementalWork(QObject):
-    """Runs an iterator, one step in each iteration of the event loop."""
+    """Runs an iterator, one step per iteration of the event loop."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -17,7 +17,7 @@ class IncrementalWork(QObject):
         self._timer.timeout.connect(self._step)
 
     def start(self, work: Iterator[object]) -> None:
-        """Run the first step of `work` now and the others later; earlier work is abandoned."""
+        """Run the first step of `work` now and the others later; abandon earlier work."""
         self._work = work
         self._timer.start()
         self._step()

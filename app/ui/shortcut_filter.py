@@ -22,7 +22,7 @@ _OWN_KEYS: tuple[tuple[type[QWidget], tuple[Qt.Key, ...]], ...] = (
 
 
 def is_own_key(event: QEvent, window: QWidget) -> bool:
-    """Whether `event` is a ShortcutOverride for a key that the focused control handles itself."""
+    """Return whether `event` is a ShortcutOverride for a key that the focused control handles."""
     if event.type() != QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent):
         return False
     focused = window.focusWidget()

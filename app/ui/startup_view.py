@@ -15,9 +15,9 @@ from app.ui.viewport.text_painting import draw_card
 from app.ui.window_geometry import WindowGeometry
 from utils.translation.texts import mark, tr
 
-INITIAL_SIZE = (1280, 800)  # initial size of the window, if the screen is large enough
+INITIAL_SIZE = (1280, 800)  # in pixels, if the screen is large enough
 STARTING_TEXT = mark("StyleForge is starting")
-EXPOSE_TIMEOUT_S = 1.0  # until the system has shown the main window
+EXPOSE_TIMEOUT_S = 1.0  # wait until the main window is on screen
 
 
 class StartupView(QWidget):
@@ -42,7 +42,7 @@ class StartupView(QWidget):
         draw_card(painter, self.rect(), tr(STARTING_TEXT), "")
 
     def hand_over_to(self, window: QWidget) -> None:
-        """Show `window` in place of this one, and close this one once the other is on screen."""
+        """Show `window` in place of this one, and close this one once `window` is on screen."""
         window.restoreGeometry(self.saveGeometry())
         window.show()
         handle, end = window.windowHandle(), time.perf_counter() + EXPOSE_TIMEOUT_S

@@ -1,7 +1,8 @@
-"""Measures how many frames a second the real window styles, from a source that is never waited for.
+"""Measures how many frames a second the real window styles, from a source that never blocks.
 
-Also how long a picture takes that becomes a style. `python -m app.ui.window_benchmark FILE` stores
-the results as JSON. Without a display, the window is rendered offscreen.
+It also measures how long a picture takes to become a style.
+`python -m app.ui.window_benchmark FILE` stores the results as JSON. Without a display, the window
+is rendered offscreen.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from utils.images.writing import write_pixels
 from utils.system import has_display
 
 SOURCE_FPS = 1000.0
-PICTURES, PICTURE_SIZE = 4, (1600, 1200)  # that become styles, one after another
+PICTURES, PICTURE_SIZE = 4, (1600, 1200)  # become styles one after another
 WARM_UP_S, SECONDS = 2.0, 3.0
 MIXED: dict[str, Any] = {"strength": 0.6, "keep_colors": True}
 SMALLER: dict[str, Any] = {"size": 640, "upsampling": "smooth"}
@@ -57,18 +58,17 @@ class Streamed:
     """A stream of frames through the window.
 
     Attributes:
-        controls: What differs from the plain stream.
+        controls: The difference from the plain stream.
         size: (width, height) of the frames.
-        running: What ran, as the status line has it.
-        processed_fps: Frames a second that were styled.
-        displayed_fps: Frames a second that were painted.
+        running: The network and engine, as in the status line.
+        processed_fps: Styled frames a second.
+        displayed_fps: Painted frames a second.
         latency_ms: Median time from capture to paint.
         latency_p95_ms: Its 95th percentile.
-        deliver_ms: The mean of what of it the result waits for the window.
-        paint_ms: The mean of what painting takes.
-        engine_frames: The median of that time in frames of the engine, `latency_ms` over
-            `timings.engine`.
-        timings: The mean milliseconds of each stage.
+        deliver_ms: Mean part of that time in which the result waits for the window.
+        paint_ms: Mean paint time.
+        engine_frames: The median latency in engine frames: `latency_ms` over `timings.engine`.
+        timings: Mean milliseconds per stage.
     """
 
     controls: str
@@ -88,7 +88,7 @@ def streamed(name: str, size: tuple[int, int], chosen: dict[str, Any]) -> Stream
     """Measure one case.
 
     Args:
-        name: Of its controls.
+        name: Name of its controls.
         size: (width, height) of the frames.
         chosen: Fields of the config.
     """
@@ -117,14 +117,17 @@ def streamed(name: str, size: tuple[int, int], chosen: dict[str, Any]) -> Stream
 
 
 def dropped(library: Library, folder: Path) -> list[float]:
-    """Seconds from when a picture is dropped on the gallery until a frame in its style is there.
+    """Return the seconds from dropping a picture on the gallery to a frame in its style.
 
-    The first picture waits for the network to be read, but not for kernels and libraries: the
-    window loads these in the background when it starts.
+    The first picture waits for reading the network, but not for kernels and libraries: the
+    window loads these in the background at startup.
 
     Args:
-        library: With an any-style network, and a folder of the user's own that may be filled.
-        folder: Where the pictures are put.
+        library: A library with an any-style network and a writable user folder.
+        folder: Receives the pictures.
+
+    Raises:
+        RuntimeError: If a picture does not become a style within a minute.
     """
     half = Precision.fp16 if resolve("auto").type == "cuda" else Precision.fp32
     config = EngineConfig(style="candy", network="auto", precision=half)
@@ -149,17 +152,17 @@ def dropped(library: Library, folder: Path) -> list[float]:
 
 
 def dropped_in_a_fresh_folder() -> list[float]:
-    """`dropped` with the networks that ship; nothing where there are none."""
+    """Return `dropped` for the shipped networks; an empty list if none ship."""
     with tempfile.TemporaryDirectory() as folder:
         library = Library(BUILTIN, Path(folder) / "styles")
         return [] if library.networks.unavailable_reason else dropped(library, Path(folder))
 
 
 def measure(say: Callable[[str], object]) -> list[dict[str, Any]]:
-    """Run every case; returns JSON-serializable values."""
+    """Run every case; return JSON-serializable values."""
     _application = QApplication.instance() or QApplication([])
     results = []
-    streamed(*CASES[0])  # not counted: the first stream of a program shares it with the start
+    streamed(*CASES[0])  # not counted: the first stream of a program includes startup work
     for case in CASES:
         found = streamed(*case)
         say(
@@ -171,7 +174,7 @@ def measure(say: Callable[[str], object]) -> list[dict[str, Any]]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure everything and store it; returns the exit status."""
+    """Measure everything and store it; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m app.ui.window_benchmark")
     parser.add_argument("file", type=Path, help="store the figures here, as JSON")
     path: Path = parser.parse_args(argv).file

@@ -6,16 +6,13 @@ from PySide6.QtCore import QEvent, QMargins, QObject, QTimer
 from PySide6.QtGui import QGuiApplication, QScreen
 from PySide6.QtWidgets import QWidget
 
-ASSUMED_FRAME = QMargins(
-    4, 36, 4, 4
-)  # approximate size of the frame, until the system has drawn it
+ASSUMED_FRAME = QMargins(4, 36, 4, 4)  # approximate frame size until the system has drawn the frame
 
 
 def fit_to_screen(window: QWidget) -> None:
-    """Shrink `window` to the available area of its screen and, once its frame is known, move it
-    inside.
+    """Shrink `window` to the available area of its screen; move it inside once its frame is known.
 
-    Maximized and full-screen windows are left to the system.
+    The system manages maximized and full-screen windows.
     """
     if window.isFullScreen() or window.isMaximized() or window.isMinimized():
         return
@@ -35,14 +32,14 @@ def fit_to_screen(window: QWidget) -> None:
 class WindowGeometry(QObject):
     """Fits `window` to its screen before it is shown, once its frame is known, and after changes.
 
-    Changes are another screen, or a smaller available area.
+    Changes are another screen or a smaller available area.
     """
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
         self._window = window
         self._painted = False  # painted once, so the frame is known
-        self._screen_connected = False  # connected to its changes of screen
+        self._screen_connected = False  # whether screen changes are connected
         window.installEventFilter(self)
         app = QGuiApplication.instance()
         assert isinstance(app, QGuiApplication)

@@ -1,4 +1,4 @@
-"""Layout of the window: the picture between its bars, and the panel beside it or as a drawer."""
+"""Layout of the window: the picture between its bars, and the panel next to it or as a drawer."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _SHADOW = QColor(0, 0, 0, 90)
 class Workspace(QWidget):
     """Lays out the parts of the window.
 
-    `panel_changed` is emitted when the panel is shown or hidden, or becomes a drawer. A drawer that
-    has the focus stays open.
+    `panel_changed` is emitted when the panel is shown, hidden or turned into a drawer. A drawer
+    with the focus stays open.
     """
 
     panel_changed = Signal()
@@ -37,8 +37,8 @@ class Workspace(QWidget):
         self._toolbar, self._picture = toolbar, picture
         self._stacks = (messages, toast)
         self._panel = panel
-        self._panel_wanted = True  # the panel is shown if there is space
-        self._drawer_open = False  # whether the drawer is open
+        self._panel_wanted = True  # show the panel if space allows
+        self._drawer_open = False
         self._full = False
         self._narrow = False
         self._click_catcher = _ClickCatcher(self)
@@ -70,11 +70,11 @@ class Workspace(QWidget):
 
     @property
     def panel_shown(self) -> bool:
-        """Whether the panel is beside the picture or the drawer is open; ignores full screen."""
+        """Whether the panel is next to the picture or the drawer is open; ignores full screen."""
         return self._drawer_open if self._narrow else self._panel_wanted
 
     def show_panel(self, beside: bool, *, full: bool) -> None:
-        """Show or hide the panel beside the picture; `full` hides it and closes the drawer."""
+        """Show or hide the panel next to the picture; `full` hides it and closes the drawer."""
         self._panel_wanted, self._full = beside, full
         if full:
             self._drawer_open = False

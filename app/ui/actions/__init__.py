@@ -1,6 +1,6 @@
 """The table of actions that generates toolbar, menu, shortcuts and help.
 
-An action is a row in the module of its group.
+Each action is a row in the module of its group.
 """
 
 from app.ui.actions.entry import ActionEntry

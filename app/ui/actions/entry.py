@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ActionEntry:
-    """One action of the user.
+    """An action of the user.
 
     Attributes:
-        key: its identifier.
-        title: text in the menu.
-        keys: portable key sequences; the first one is shown.
-        tip: tooltip, also shown in the help.
-        group: submenu and heading in the help.
-        icon: name of its file in assets/icons; empty for none.
-        checkable: whether it is on or off.
-        exclusive: name of a group of checkable actions of which one is on.
-        repeats: whether it repeats while the key is held down.
-        short: its title on a button with words; by default the one in the menu.
+        key: The identifier.
+        title: The text in the menu.
+        keys: Portable key sequences; the first one is displayed.
+        tip: The tooltip, also shown in the help.
+        group: The submenu, and the heading in the help.
+        icon: File name in assets/icons; "" for none.
+        checkable: Whether it can be on or off.
+        exclusive: Name of a group of checkable actions, one of which is on.
+        repeats: Whether holding the key down repeats it.
+        short: The title on a button with text; defaults to the menu title.
     """
 
     key: str
@@ -30,5 +30,5 @@ class ActionEntry:
     icon: str = ""
     checkable: bool = False
     exclusive: str = ""
-    repeats: bool = False  # while the key is held down
+    repeats: bool = False
     short: str = ""

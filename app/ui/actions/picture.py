@@ -1,4 +1,4 @@
-"""Actions of the group Picture: what the picture is saved, recorded and sent as."""
+"""Actions of the group Picture: saving, recording and sending the picture."""
 
 from __future__ import annotations
 

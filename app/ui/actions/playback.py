@@ -1,4 +1,4 @@
-"""Actions of the group Playback: how films and pictures are played and stepped through."""
+"""Actions of the group Playback: playing films and stepping through pictures."""
 
 from __future__ import annotations
 

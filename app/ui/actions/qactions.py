@@ -1,4 +1,4 @@
-"""Makes Qt's actions of the table: their shortcuts, tooltips and icons."""
+"""Creates Qt actions from the table, with shortcuts, tooltips and icons."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def build_actions(
     slots: Mapping[str, Callable[[], object]],
     entries: Sequence[ActionEntry] = ACTIONS,
 ) -> dict[str, QAction]:
-    """Make one QAction per entry and add it to `parent`, so that its shortcuts work.
+    """Create a QAction per entry and add it to `parent`, which enables its shortcuts.
 
     Args:
-        parent: owns the actions.
-        slots: one callable for every key of the table.
-        entries: the table.
+        parent: Owns the actions.
+        slots: A callable for every key of the table.
+        entries: The table.
 
     Raises:
-        KeyError: a slot is missing, or its key is unknown.
+        KeyError: If a slot is missing or its key is unknown.
     """
     unknown = set(slots) ^ {entry.key for entry in entries}
     if unknown:
@@ -53,12 +53,12 @@ def build_actions(
 
 
 def set_available(action: QAction, tip: str, reason: str) -> None:
-    """Enable an action; or disable it, with the reason as its tooltip.
+    """Enable an action, or disable it with the reason as its tooltip.
 
     Args:
-        action: One of `build_actions`.
-        tip: What it does, in the chosen language.
-        reason: Why it cannot be done now, as a sentence; empty if it can.
+        action: An action from `build_actions`.
+        tip: Its tip, in the chosen language.
+        reason: Why it is unavailable, as a sentence; "" if it is available.
     """
     action.setEnabled(not reason)
     action.setToolTip(reason or tooltip_with_shortcut(tip, action.shortcut()))
@@ -72,7 +72,7 @@ def tip_of(key: str) -> str:
 def apply_icons(
     actions: Mapping[str, QAction], tokens: Tokens, entries: Sequence[ActionEntry] = ACTIONS
 ) -> Iterator[None]:
-    """Set the icons in the theme's colors; yields after each group of the table `entries`."""
+    """Set the icons in the theme's colors; yield after each group of the table `entries`."""
     for group in dict.fromkeys(entry.group for entry in entries):
         for entry in entries:
             if entry.icon and entry.group == group:

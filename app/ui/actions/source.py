@@ -1,4 +1,4 @@
-"""Actions of the group Source: what can be opened."""
+"""Actions of the group Source: opening sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Actions of the group Style: what is chosen, changed and done with styles."""
+"""Actions of the group Style: choosing, changing and managing styles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Actions of the group View: what the window shows, and how."""
+"""Actions of the group View: the parts and modes of the window."""
 
 from __future__ import annotations
 

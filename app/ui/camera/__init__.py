@@ -1,1 +1,1 @@
-"""Cameras in the window: size, rate and exposure, and the picture that stays when one is lost."""
+"""Camera settings in the window, and the last picture of a lost camera."""

@@ -1,4 +1,4 @@
-"""Has the camera deliver what the user chooses, and says on the picture when it stands still."""
+"""Applies the user's camera settings, and shows on the picture when it is not live."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ LOST = mark("No picture comes: this is the last one")
 
 
 class CameraController(QObject):
-    """Connects the camera's settings and the session; owns what is said on the picture.
+    """Connects the camera's settings and the session; owns the message on the picture.
 
     Args:
         session: The live session.
-        actions: Of the window, by key.
-        picture: What is said lies on it.
+        actions: The actions of the window, by key.
+        picture: The widget under the message.
         window: Owns the dialog.
-        offers: Returns what can be chosen of a camera, by its name; on another thread.
+        offers: Returns a camera's options by its name; called on another thread.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class CameraController(QObject):
         super().__init__(window)
         self._session, self._pause, self._window = session, actions["pause"], window
         self._offers_of = offers or _offers
-        self._offers: tuple[str, Offers] | None = None  # of the camera of that name
+        self._offers: tuple[str, Offers] | None = None  # the camera's name and its options
         self._exposure: float | None = None
         self._title = ""
         self._fault = ""
@@ -67,7 +67,7 @@ class CameraController(QObject):
 
     @property
     def _camera(self) -> bool:
-        """Whether a camera of this machine is open."""
+        """Whether a local camera is open."""
         spec = self._session.spec
         return self._session.info is not None and isinstance(spec, str) and is_camera(spec)
 
@@ -95,11 +95,11 @@ class CameraController(QObject):
         self._show_held()
 
     def _show_held(self) -> None:
-        """Say why the picture stands still, where it does."""
+        """Show why the picture is not live, if it is not."""
         info = self._session.info
         text = ""
-        if self._live and self._fault:  # of a folder it is a picture that was skipped
-            text = tr(LOST)  # why, a message says
+        if self._live and self._fault:  # for a folder, the fault is a skipped picture
+            text = tr(LOST)  # a message tells why
         elif info is not None and self._session.paused and (self._live or info.duration):
             text = tr(FROZEN if self._live else PAUSED)
         self.held.show_text(text, dimmed=text == tr(LOST))

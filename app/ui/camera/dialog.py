@@ -33,11 +33,11 @@ NO_CAMERA = mark("Open a camera first")
 
 
 class CameraModeDialog(QDialog):
-    """A modeless dialog; what is chosen takes effect at once.
+    """A modeless dialog whose choices take effect at once.
 
     Signals:
         mode_picked: Width and height in pixels, and frames a second.
-        exposure_picked: In stops; None for automatic.
+        exposure_picked: Exposure in stops; None for automatic.
     """
 
     mode_picked = Signal(int, int, float)
@@ -66,11 +66,11 @@ class CameraModeDialog(QDialog):
         WindowGeometry(self)
 
     def show_camera(self, mode: Mode, offers: Offers) -> None:
-        """Show what can be chosen of the open camera.
+        """Show the options of the open camera.
 
         Args:
-            mode: What it was asked for; listed also where it is not offered.
-            offers: Of its driver.
+            mode: The requested mode, listed even if the driver does not offer it.
+            offers: The options offered by the driver.
         """
         self._mode, self._offers = mode, offers
         sizes = sorted({*offers.sizes, (mode.width, mode.height)})
@@ -86,14 +86,14 @@ class CameraModeDialog(QDialog):
         self._fit()
 
     def show_none(self, reason: str) -> None:
-        """Show that nothing can be chosen, and why."""
+        """Disable all choices and show the reason."""
         self._offers = None
         self.offer_remark.show_text(reason)
         self._set_available(False)
         self._fit()
 
     def show_source(self, info: SourceInfo | None) -> None:
-        """Show what is really delivered, and whether its exposure can be set."""
+        """Show the delivered format, and whether the exposure can be set."""
         self.delivers.show_text(tr("Delivers {what}", what=source_text(info)) if info else "")
         reason = info.exposure if info else None
         self.exposure_row(shown=reason == "")
@@ -101,7 +101,7 @@ class CameraModeDialog(QDialog):
         self._fit()
 
     def show_exposure(self, stops: float | None) -> None:
-        """Show the exposure, without emitting a signal."""
+        """Show the exposure without emitting a signal."""
         self.exposure.show_choice(stops)
 
     def exposure_row(self, *, shown: bool) -> None:
@@ -110,12 +110,12 @@ class CameraModeDialog(QDialog):
         self._exposure_label.setVisible(shown)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Be as high as what is said needs."""
+        """Fit the height to the text."""
         super().showEvent(event)
         self._fit()
 
     def _fit(self) -> None:
-        """Grow with remarks of several lines, which have no height before the width is known."""
+        """Grow for remarks of several lines, whose height depends on the width."""
         layout = self.layout()
         assert layout is not None
         layout.activate()
@@ -131,7 +131,7 @@ class CameraModeDialog(QDialog):
         assert self._offers is not None
         width, height = map(int, text.split("x"))
         rates = self._offers.rates((width, height))
-        # The rate stays, or becomes the nearest that this size has.
+        # Keep the rate, or use the nearest one available at this size.
         rate = min(rates, key=lambda each: abs(each - self._mode.fps))
         self.mode_picked.emit(width, height, rate)
 

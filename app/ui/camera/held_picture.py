@@ -1,4 +1,4 @@
-"""Says on the picture why it stands still: its camera was lost, or it is frozen."""
+"""Shows over the picture why it stands still: its camera was lost, or it is frozen."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ DIMMED = QColor(12, 13, 15, 150)
 
 
 class HeldPicture(QWidget):
-    """Covers the picture while there is something to say, and lets the mouse through.
+    """Covers the picture while it shows a message; transparent to the mouse.
 
     Args:
-        picture: What it lies on.
+        picture: The widget below.
     """
 
     def __init__(self, picture: QWidget) -> None:
@@ -31,7 +31,7 @@ class HeldPicture(QWidget):
 
     @property
     def text(self) -> str:
-        """What is said; "" while nothing is."""
+        """The message; "" if none is shown."""
         return self._text
 
     @property
@@ -40,11 +40,11 @@ class HeldPicture(QWidget):
         return self._dimmed
 
     def show_text(self, text: str, *, dimmed: bool) -> None:
-        """Say why the picture stands still.
+        """Show why the picture stands still.
 
         Args:
-            text: One sentence; "" for nothing.
-            dimmed: Whether the picture is darkened, as it is not what there is to see now.
+            text: One sentence; "" hides the message.
+            dimmed: Whether to darken the picture because it is out of date.
         """
         self._text, self._dimmed = text, dimmed
         self.setAccessibleDescription(text)
@@ -52,23 +52,23 @@ class HeldPicture(QWidget):
         self.update()
 
     def set_covered_height(self, covered: int) -> None:
-        """Say it below messages that cover the top of the picture by this many pixels."""
+        """Move the message below other messages that cover the top `covered` pixels."""
         self._covered = covered
         self.update()
 
     def showEvent(self, event: QEvent) -> None:
-        """Cover the picture, below what else lies on it."""
+        """Cover the picture, below other overlays."""
         self.setGeometry(self._picture.rect())
         self.lower()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Cover the picture in its new size."""
+        """Cover the picture at its new size."""
         if event.type() == QEvent.Type.Resize:
             self.setGeometry(self._picture.rect())
         return False
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Darken the picture, and paint the words in the middle of its upper edge."""
+        """Darken the picture, and paint the message at the center of its upper edge."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if self._dimmed:

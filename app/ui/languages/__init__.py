@@ -1,1 +1,1 @@
-"""The language of the window: chosen in the menu, applied at the start."""
+"""The language of the window: chosen in the menu, applied at startup."""

@@ -1,7 +1,7 @@
-"""Has the window written with the forms of characters that the chosen language has.
+"""Selects fonts with the character forms of the chosen language.
 
-One character has other forms in Japanese than in Chinese; without a family that is asked for, the
-system takes those of whichever font it finds first.
+A character may have different forms in Japanese and Chinese. Without a requested font family, the
+system uses the first font it finds.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QApplication
 
 from utils.translation.languages import LANGUAGES
 
-_BEFORE = "families_before"  # the property of the application that keeps those of the system
+_BEFORE = "families_before"  # application property that stores the system's families
 
 
 def apply_fonts(app: QApplication, language: str) -> None:
-    """Ask for the fonts of a language before those of the system.
+    """Prefer the fonts of a language to the system's.
 
     Args:
         app: The application.
@@ -33,11 +33,11 @@ def apply_fonts(app: QApplication, language: str) -> None:
 
 
 def families(language: str, before: list[str]) -> list[str]:
-    """Return the families to ask for, the best one first.
+    """Return the font families to request, the best one first.
 
     Args:
         language: A key of LANGUAGES.
-        before: Those of the system, for what the others lack.
+        before: The system's families, for characters the others lack.
     """
     own = [name for name in LANGUAGES[language].fonts if QFontDatabase.hasFamily(name)]
     return [*own, *(name for name in before if name not in own)]

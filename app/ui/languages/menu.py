@@ -1,4 +1,4 @@
-"""The menu of languages, each by its own name."""
+"""The menu of languages, each under its own name."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from utils.translation.texts import tr
 
 
 class LanguageMenu(QMenu):
-    """Shows and stores the language, which is applied when the program starts again.
+    """Shows and stores the language, which applies from the next start.
 
     Args:
-        action: Of the main menu; opens this one.
+        action: The entry of the main menu that opens this menu.
         choice: The setting `language`.
         run: Runs a job: `run(work, done, doing=...)`.
-        update: `update(language=...)` stores the setting.
+        update: Stores the setting: `update(language=...)`.
         say: Shows a notice.
         window: The main window.
     """
@@ -53,7 +53,7 @@ class LanguageMenu(QMenu):
         action.setMenu(self)
 
     def pop_up(self) -> None:
-        """Open the menu in the middle of the window."""
+        """Open the menu at the center of the window."""
         size = self.sizeHint()
         middle = self._window.rect().center() - QPoint(size.width(), size.height()) / 2
         self.popup(self._window.mapToGlobal(middle))

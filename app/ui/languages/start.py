@@ -1,5 +1,4 @@
-"""Applies the language at the start: texts, Qt's own dialogs, numbers, fonts, the direction of
-writing."""
+"""Applies the language at startup: texts, Qt's own dialogs, numbers, fonts, text direction."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 def apply_language(app: QApplication, choice: str) -> None:
-    """Give the window this language; has to be called before widgets are made.
+    """Set the language of the window; call this before creating widgets.
 
     Args:
         app: The application.
@@ -35,10 +34,10 @@ def apply_language(app: QApplication, choice: str) -> None:
 
 
 def match(wanted: Sequence[str], known: Sequence[str]) -> str:
-    """Return the first of the wanted languages that is known, else English.
+    """Return the first known language among the wanted ones, or English.
 
     Args:
-        wanted: As the system names them, the best one first: "de-AT", "zh-Hans-CN".
+        wanted: System names, the best one first: "de-AT", "zh-Hans-CN".
         known: Keys of LANGUAGES.
     """
     for name in wanted:
@@ -51,18 +50,18 @@ def match(wanted: Sequence[str], known: Sequence[str]) -> str:
 
 
 def locale_of(language: str, system: QLocale) -> QLocale:
-    """Return how numbers are written: as the system does, if it speaks the same language."""
+    """Return the locale for numbers: the system's if it has the same language."""
     own = QLocale(language)
     return system if system.language() == own.language() else own
 
 
 def number(value: float, decimals: int = 0) -> str:
-    """Return a number as it is written in the chosen language, rounded to `decimals`."""
+    """Format a number in the chosen language, rounded to `decimals`."""
     return QLocale().toString(float(value), "f", decimals)
 
 
 def _translate_qt(app: QApplication, language: str) -> None:
-    """Translate the standard dialogs, whose texts come with Qt."""
+    """Translate the standard dialogs with the texts shipped with Qt."""
     for before in app.findChildren(QTranslator):
         app.removeTranslator(before)
         before.deleteLater()

@@ -1,1 +1,1 @@
-"""Ways back and ways to keep: undo, controls that are reset, looks under a name."""
+"""Undo, resetting controls, and named looks."""

@@ -1,4 +1,4 @@
-"""Saves and uses looks: of the strip, and of pictures that the program saved."""
+"""Saves and applies looks from the strip and from pictures that the program saved."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from utils.images.opening import ImageError
 from utils.text import printable
 from utils.translation.texts import mark, tr
 
-MOST = 500  # looks with a name; 10 KB each
-QUALITY = 85  # of their pictures as JPEG, 0 to 100
-LAST = 12  # looks without a name in the strip
-SETTLE_MS = 1500  # that a look is on screen before it is one of the last
-SAVED_AS = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")  # which may hold a look
+MOST = 500  # named looks; 10 KB each
+QUALITY = 85  # JPEG quality of their pictures, 0 to 100
+LAST = 12  # unnamed looks in the strip
+SETTLE_MS = 1500  # time a look stays on screen before it joins the last ones
+SAVED_AS = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")  # these can contain a look
 MISSING_ADVICE = mark("Install the style that is named, or choose the values of the look by hand.")
 DAMAGED_ADVICE = mark(
     "A copy of the file lies beside it; looks that are saved again replace what is lost."
@@ -39,12 +39,12 @@ class LookController(QObject):
     """Connects the strip, the file of looks and the session.
 
     Args:
-        session: Has the config.
-        styled: Gives the result on screen.
+        session: Owns the config.
+        styled: Returns the result on screen.
         questions: Asks for names.
-        notices: Says what was done.
+        notices: Confirms actions.
         actions: The actions of the window, by key.
-        parent: Of the QObject.
+        parent: Parent of the QObject.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class LookController(QObject):
         self.strip = LookStrip(actions["save_look"])
         self._file = LookFile()
         self._saved: list[NamedLook] = []
-        self._pictures: dict[str, QImage] = {}  # of the saved looks, by name
+        self._pictures: dict[str, QImage] = {}  # pictures of the saved looks, by name
         self._last: list[tuple[Look, QImage]] = []
         self._changes = 0
         self._settled = QTimer(self, interval=SETTLE_MS, singleShot=True)
@@ -79,13 +79,13 @@ class LookController(QObject):
     # Commands
 
     def save(self) -> None:
-        """Ask for a name of the look in force, and save it."""
+        """Ask for a name for the current look, and save it."""
         look, styled = Look.of(self._session.config), self._styled()
         picture = QImage() if styled is None else thumbnail(styled)
         self._ask_name(ShownLook(look, self._title(look), "", picture))
 
     def use(self, look: Look) -> bool:
-        """Paint with a look, and return whether that is possible."""
+        """Apply a look; return whether that is possible."""
         missing = look.missing({style.key for style in self._session.library.styles})
         if missing:
             self._session.problem.emit(Problem(missing, advice=tr(MISSING_ADVICE)))
@@ -96,11 +96,11 @@ class LookController(QObject):
     def open_dropped(
         self, spec: str | Sequence[str], otherwise: Callable[[], object] | None = None
     ) -> None:
-        """Open a source; of a picture that the program saved, bring its look back instead.
+        """Open a source; for a picture that the program saved, restore its look instead.
 
         Args:
             spec: As for app.sources.open_source.
-            otherwise: Called in place of a problem where the source cannot be opened.
+            otherwise: Called instead of reporting a problem if the source cannot be opened.
         """
         if not isinstance(spec, str) or Path(spec).suffix.lower() not in SAVED_AS:
             self._session.open(spec, otherwise)
@@ -148,7 +148,7 @@ class LookController(QObject):
             self._settled.start()
 
     def _keep_last(self) -> None:
-        """Add the look on screen to the last ones, unless it is in the strip."""
+        """Add the look on screen to the last ones, unless it is already in the strip."""
         styled, look = self._styled(), Look.of(self._session.config)
         if styled is None or Look.of(styled.config) != look:
             return
@@ -173,7 +173,7 @@ class LookController(QObject):
         )
 
     def _store(self, shown: ShownLook, name: str) -> None:
-        """Save a look under a name, in the place of the one that had it."""
+        """Save a look under a name, replacing any look of that name."""
         entry = NamedLook(name, shown.look, _jpeg(shown.picture))
         self._pictures[name] = shown.picture
         places = [row for row, each in enumerate(self._saved) if each.name in (shown.name, name)]
@@ -222,14 +222,14 @@ class LookController(QObject):
 
 
 def _look_in(path: Path) -> Look | LookError | None:
-    """The look in a saved picture, or why it is none; None where there is none, or no picture."""
+    """Return the look in a saved picture, or its error; None without a look or for no picture."""
     try:
         text = read_metadata(path).get(KEY)
         return None if text is None else parse_look(text)
     except LookError as fault:
         return fault
     except (ImageError, OSError):
-        return None  # opening the picture says why
+        return None  # opening the picture reports the reason
 
 
 def _jpeg(picture: QImage) -> bytes:

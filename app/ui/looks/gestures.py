@@ -1,4 +1,4 @@
-"""Counts the gestures on sliders, so that what one of them changes is undone at once."""
+"""Numbers slider gestures, so that all changes of one gesture are undone together."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from PySide6.QtCore import QEvent, QObject, QTimer
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
-BURST_MS = 700  # between presses of a key that belong together, at most
+BURST_MS = 700  # maximum time between presses of a key in one gesture
 
 
 class Gestures(QObject):
-    """Watches controls: from a press of the mouse to its release is a gesture, a double click
-    belongs to the click before it, and so does a key to the same key a moment ago.
+    """Watches controls for gestures.
+
+    A gesture lasts from mouse press to release. A double click joins the preceding click, and a key
+    joins a recent press of the same key.
 
     Args:
         controls: The sliders.
-        parent: Of the QObject.
+        parent: Parent of the QObject.
     """
 
     def __init__(self, controls: Iterable[QWidget], parent: QObject) -> None:
         super().__init__(parent)
         self._count = 0
         self._pressed = False
-        self._key: tuple[QObject, int] | None = None  # and where it was pressed
+        self._key: tuple[QObject, int] | None = None  # the control and its key
         self._burst = QTimer(self, interval=BURST_MS, singleShot=True)
         self._burst.timeout.connect(self._end)
         for control in controls:
@@ -32,11 +34,11 @@ class Gestures(QObject):
 
     @property
     def current(self) -> int | None:
-        """The number of the gesture under way; None for none."""
+        """The number of the current gesture, or None."""
         return self._count if self._pressed or self._key is not None else None
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Follow the mouse and the keys; every event goes on to its control."""
+        """Track mouse and keys; every event still reaches its control."""
         match event.type():
             case QEvent.Type.MouseButtonPress:
                 self._begin()

@@ -1,4 +1,4 @@
-"""The choices of the panel and the gallery in the order they were made, to go back and forth."""
+"""The history of choices in panel and gallery, for undo and redo."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from app.parameters import PARAMETERS
 from utils.translation.texts import mark, tr
 
 LIMIT = 100  # changes that can be undone
-_SPEED = frozenset({"network", "size", "precision"})  # which the bar from smooth to sharp sets
-_SHARES = frozenset({"mix_amount", "mix_more"})  # which the wheel sets
+_SPEED = frozenset({"network", "size", "precision"})  # set by the speed slider
+_SHARES = frozenset({"mix_amount", "mix_more"})  # set by the wheel
 _STYLES = _SHARES | {"style", "mix"}
 _TITLES = {
     "style": mark("Style"),
@@ -26,7 +26,7 @@ _TITLES = {
 
 
 def change_title(before: EngineConfig, after: EngineConfig) -> str:
-    """Return what a change is called in "Undo Strength"; "" where there is none to undo."""
+    """Return the name of a change, as in "Undo Strength"; "" if nothing undoable changed."""
     changed = _changed(before, after)
     if not changed:
         return ""
@@ -40,41 +40,41 @@ def change_title(before: EngineConfig, after: EngineConfig) -> str:
 
 
 class History:
-    """A list of configs, one of which is in force. The view of the speed test is no part of it.
+    """A list of configs with one current; it ignores the speed test view.
 
-    Whole configs are kept rather than changes, so that one which turns out to be of no use (the
-    engine refused it, its style was removed) is left out and the others remain right.
+    It stores whole configs rather than changes. An unusable one (the engine refused it, its style
+    was removed) can therefore be dropped, and the others remain valid.
     """
 
     def __init__(self, config: EngineConfig) -> None:
         self._kept = [_choice(config)]
         self._at = 0
-        # In which the config in force was chosen, and what the gesture changes.
+        # The gesture that chose the current config, and the fields it changes.
         self._gesture: tuple[int, frozenset[str]] | None = None
 
     @property
     def current(self) -> EngineConfig:
-        """The config in force."""
+        """The current config."""
         return self._kept[self._at]
 
     @property
     def undo_title(self) -> str:
-        """What `undo` takes back; "" for nothing."""
+        """The change that `undo` reverts; "" for none."""
         return change_title(self._kept[self._at - 1], self.current) if self._at else ""
 
     @property
     def redo_title(self) -> str:
-        """What `redo` does again; "" for nothing."""
+        """The change that `redo` repeats; "" for none."""
         rest = self._kept[self._at + 1 :]
         return change_title(self.current, rest[0]) if rest else ""
 
     def record(self, config: EngineConfig, gesture: int | None = None) -> None:
-        """Add the choice of a config, after which nothing can be done again.
+        """Append a chosen config, and drop everything that could be redone.
 
         Args:
-            config: The one in force now; nothing is added where it is already.
-            gesture: A number of the gesture that chose it, whose changes of one control are one;
-                None for a change of its own.
+            config: The config now in use; nothing happens if it is already current.
+            gesture: Number of the gesture that chose it; its changes of one control merge into one.
+                None for a separate change.
         """
         choice = _choice(config)
         if choice == self.current:
@@ -90,19 +90,19 @@ class History:
         self._gesture = control
 
     def undo(self) -> EngineConfig:
-        """Go back by one change; return the config that is in force then."""
+        """Go back by one change; return the config then current."""
         return self._go(max(self._at - 1, 0))
 
     def redo(self) -> EngineConfig:
-        """Go forth by one change; return the config that is in force then."""
+        """Go forward by one change; return the config then current."""
         return self._go(min(self._at + 1, len(self._kept) - 1))
 
     def refuse(self, returned: EngineConfig) -> None:
-        """Leave out what could not be used.
+        """Drop a config that could not be used.
 
         Args:
-            returned: The config that is in force instead. What was chosen since, on whichever side
-                of the one refused, was made of it.
+            returned: The config in use instead. Configs chosen since, before or after it in the
+                list, build on the refused one and are dropped too.
         """
         choice, at = _choice(returned), self._at
         self._gesture = None
@@ -114,7 +114,7 @@ class History:
                 self._at = back
             else:
                 del self._kept[at:back]
-        elif at:  # it was in force within a gesture
+        elif at:  # it was current within a gesture
             del self._kept[at]
             self._kept[at - 1] = choice
             self._at = at - 1
@@ -123,15 +123,11 @@ class History:
         self._drop(lambda _: True)
 
     def keep_styles(self, keys: Collection[str]) -> None:
-        """Leave out the choices of styles that are no longer there.
-
-        Args:
-            keys: Of the styles that are.
-        """
+        """Drop configs whose styles are not in `keys`, the existing styles."""
         self._drop(lambda config: all(key in keys for key in config.styles))
 
     def _drop(self, wanted: Callable[[EngineConfig], bool]) -> None:
-        """Keep what is wanted and the config in force, without equal ones in succession."""
+        """Keep the wanted configs and the current one, without consecutive duplicates."""
         kept: list[EngineConfig] = []
         at = 0
         for place, config in enumerate(self._kept):
@@ -148,18 +144,18 @@ class History:
 
 
 def _changed(before: EngineConfig, after: EngineConfig) -> frozenset[str]:
-    """The names of the fields that differ."""
+    """Return the names of the fields that differ."""
     a, b = _choice(before), _choice(after)
     names = (field.name for field in fields(EngineConfig))
     return frozenset(name for name in names if getattr(a, name) != getattr(b, name))
 
 
 def _control(before: EngineConfig, after: EngineConfig) -> frozenset[str]:
-    """The fields that the control sets which made a change."""
+    """Return the fields set by the control that made a change."""
     changed = _changed(before, after)
     return next((several for several in (_SPEED, _SHARES) if changed <= several), changed)
 
 
 def _choice(config: EngineConfig) -> EngineConfig:
-    """The config without what is the view's."""
+    """Return the config without the view's field."""
     return replace(config, compare=False)

@@ -1,4 +1,4 @@
-"""Back to the default of a control: by a double click, or by Delete on the control in focus."""
+"""Resets controls to their defaults: by double click, or by Delete on the focused control."""
 
 from __future__ import annotations
 
@@ -20,19 +20,18 @@ HINT = mark("Double-click or Delete resets it")
 BOX_HINT = mark(
     "Delete, or a double click on its name, resets it"
 )  # a click on the box opens its list
-_TIP = "tip"  # the property of a control that keeps its tip without the hint
+_TIP = "tip"  # control property that stores its tip without the hint
 _DEFAULTS = EngineConfig()
 
 
 class ResetController(QObject):
-    """Watches the controls of the panel and their labels, and adds to their tips how they are
-    reset.
+    """Watches the panel's controls and their labels, and adds reset hints to the tips.
 
-    The automatic texture is a default too: the amount is the style's own then.
+    The automatic texture is also a default: the style then sets the amount.
 
     Args:
-        session: Has the config.
-        panel: Its controls.
+        session: Owns the config.
+        panel: Owns the controls.
     """
 
     def __init__(self, session: Session, panel: ControlPanel) -> None:
@@ -55,7 +54,7 @@ class ResetController(QObject):
                 label.installEventFilter(self)
 
     def reset_all(self) -> None:
-        """Give every setting its default; the styles stay, and what is shown."""
+        """Set every setting to its default, except the styles and the view."""
         kept = self._session.config
         self._use(
             replace(
@@ -87,7 +86,7 @@ class ResetController(QObject):
                 self._resets[control]()
                 return True
             case QEvent.Type.ShortcutOverride | QEvent.Type.KeyPress if _resets(event):
-                event.accept()  # or the key would be a shortcut of the window
+                event.accept()  # otherwise the key would be a shortcut of the window
                 if event.type() == QEvent.Type.KeyPress:
                     self._resets[control]()
                 return True
@@ -96,7 +95,7 @@ class ResetController(QObject):
         return False
 
     def _add_hint(self, control: QWidget) -> None:
-        """End the tip of a control that can be used with the hint."""
+        """Append the hint to the tip of an enabled control."""
         hint = tr(BOX_HINT if isinstance(control, QComboBox) else HINT)
         tip = control.toolTip()
         if tip.endswith(hint):
@@ -108,7 +107,7 @@ class ResetController(QObject):
 
 
 def _resets(event: QEvent) -> bool:
-    """Whether a key is pressed that resets, alone."""
+    """Return whether a reset key is pressed without modifiers."""
     if not isinstance(event, QKeyEvent):
         return False
     return event.key() in KEYS and event.modifiers() in (

@@ -1,4 +1,4 @@
-"""The strip of looks: those that have a name, then the last ones, as small paintings."""
+"""The strip of looks: named ones, then the last ones, as thumbnails."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from utils.translation.joints import labeled
 from utils.translation.texts import tr
 
 THUMBNAIL = QSize(80, 60)
-DENSITY = 2  # pixels of a thumbnail per pixel of the window, for scaled screens
+DENSITY = 2  # thumbnail pixels per window pixel, for scaled screens
 _KEYS = (Qt.Key.Key_F2, Qt.Key.Key_Delete)
 
 
 @dataclass(frozen=True, slots=True)
 class ShownLook:
-    """A look in the strip; `name` is empty for one that was not saved, `title` is shown."""
+    """A look in the strip; `name` is "" for an unsaved one, `title` is displayed."""
 
     look: Look
     title: str
@@ -43,7 +43,7 @@ class ShownLook:
 
 
 def thumbnail(styled: StyledFrame) -> QImage:
-    """The middle of a result, at DENSITY times THUMBNAIL."""
+    """Return the center of a result, at DENSITY times THUMBNAIL."""
     size, frame = THUMBNAIL * DENSITY, styled.frame
     whole = QSize(frame.width, frame.height).scaled(
         size, Qt.AspectRatioMode.KeepAspectRatioByExpanding
@@ -72,7 +72,7 @@ class _List(QListWidget):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Rename, delete or use the look in focus."""
+        """Rename, delete or use the focused look."""
         item = self.currentItem()
         if item is not None and event.key() == Qt.Key.Key_F2:
             self.renamed.emit(item)
@@ -87,11 +87,11 @@ class _List(QListWidget):
 class LookStrip(QFrame):
     """A row of looks. A click or Enter uses one; F2 and Delete, or the context menu, change it.
 
-    Signals have a ShownLook. The action `save` saves the look in force.
+    Signals carry a ShownLook. The action `save` saves the current look.
     """
 
     used = Signal(object)
-    named = Signal(object)  # to be saved under a name, or under another one
+    named = Signal(object)  # to save or rename
     removed = Signal(object)
 
     def __init__(self, save: QAction, parent: QWidget | None = None) -> None:
@@ -134,7 +134,7 @@ class LookStrip(QFrame):
         return self._shown
 
     def show_looks(self, looks: Sequence[ShownLook], current: Look) -> None:
-        """Show looks, and which of them is in force."""
+        """Show looks, and select the current one."""
         if list(looks) != self._shown:
             row = self.view.currentRow()
             self._shown = list(looks)
@@ -171,7 +171,7 @@ class LookStrip(QFrame):
             hue = sum(map(ord, shown.title)) * 37 % 360
             pixmap.fill(QColor.fromHsv(hue, 110, 110))
         icon = QIcon(pixmap)
-        icon.addPixmap(pixmap, QIcon.Mode.Selected)  # or Qt tints the painting in force
+        icon.addPixmap(pixmap, QIcon.Mode.Selected)  # otherwise Qt tints the current picture
         item = QListWidgetItem(icon, shown.title)
         kind = tr("Saved look") if shown.name else tr("Look")
         item.setToolTip(tr("{title}\n{kind}; click or Enter uses it", title=shown.title, kind=kind))
@@ -180,5 +180,5 @@ class LookStrip(QFrame):
 
 
 def _with_key(text: str, key: Qt.Key) -> str:
-    """An entry of the menu with a key, which Qt names and the list acts on."""
+    """Return a menu entry with a key, which Qt displays and the list handles."""
     return f"{text}\t{QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)}"

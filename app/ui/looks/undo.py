@@ -1,4 +1,4 @@
-"""Undo and redo of what was chosen: follows the session's config, and its two actions."""
+"""Undo and redo of choices: follows the session's config and updates both actions."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from utils.translation.texts import tr
 
 
 class UndoController(QObject):
-    """Records every change of the session's config, and goes back and forth. What changes while the
-    slideshow plays is one change.
+    """Records every change of the session's config for undo and redo.
+
+    All changes while the slideshow plays count as one.
 
     Args:
-        session: Has the config.
+        session: Owns the config.
         gestures: Tells which changes belong together.
         actions: The actions of the window, by key.
-        parent: Of the QObject.
+        parent: Parent of the QObject.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class UndoController(QObject):
         self._undo, self._redo = actions["undo"], actions["redo"]
         self._slideshow = actions["slideshow"]
         self.history = History(session.config)
-        # Later: a style that is half faded in when it stops is shown alone first.
+        # Queued, since a style half faded in when the show stops is shown alone first.
         self._slideshow.toggled.connect(self._record_now, Qt.ConnectionType.QueuedConnection)
         session.config_changed.connect(self._record)
         session.config_refused.connect(self._refuse)
@@ -47,12 +48,12 @@ class UndoController(QObject):
         self._show()
 
     def undo(self) -> None:
-        """Take the newest change back."""
+        """Undo the last change."""
         self._record_now()
         self._use(self.history.undo())
 
     def redo(self) -> None:
-        """Do the change that was taken back last again."""
+        """Redo the change undone last."""
         self._use(self.history.redo())
 
     def _use(self, config: EngineConfig) -> None:
@@ -77,7 +78,7 @@ class UndoController(QObject):
         self._show()
 
     def _show(self) -> None:
-        """Name what would be undone and done again."""
+        """Show the names of the changes to undo and redo."""
         history = self.history
         for action, key, title, words, alone, nothing in (
             (

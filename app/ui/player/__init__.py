@@ -1,1 +1,1 @@
-"""What plays and records films in the window: the bar below the picture, and what it controls."""
+"""Playing and recording films in the window."""

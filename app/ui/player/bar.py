@@ -18,19 +18,19 @@ from utils.translation.joints import enumerated
 from utils.translation.texts import mark, tr
 
 TICKS = 100  # slider positions per second of a video
-LOUDEST = 100  # of the slider of the volume
+LOUDEST = 100  # maximum of the volume slider
 VOLUME_TIP = mark("How loud the sound of the video is; drag, or use the arrow keys")
-_FRAMES = ("step_back", "step_forward")  # only of videos, as the part
+_FRAMES = ("step_back", "step_forward")  # only for videos, like the part
 _PART = ("mark_start", "mark_end", "loop")
-_WIDE = 640  # px from which everything is shown; below, the menu and the keys have the rest
-_SLIDER = 120  # px, the least width of the position
+_WIDE = 640  # px from which everything is visible; in a narrower bar, use the menu and the keys
+_SLIDER = 120  # px, minimum width of the position slider
 
 
 class PlaybackBar(QFrame):
-    """Hidden for sources without positions.
+    """The playback bar, hidden for sources without positions.
 
     `seek_requested(position)` is in seconds for a video, and an index for a strip.
-    `volume_changed(volume)` is of the user's choice, 0 to 1.
+    `volume_changed(volume)` is the user's choice, from 0 to 1.
     """
 
     seek_requested = Signal(float)
@@ -101,12 +101,12 @@ class PlaybackBar(QFrame):
         self._position_label.setText(self._position_text(position))
 
     def show_part(self, start: float | None, end: float | None, *, looped: bool) -> None:
-        """Show the part that is looped.
+        """Show the looped part.
 
         Args:
-            start: Where it begins, in seconds; None for no mark.
-            end: Where it ends, in seconds; None for no mark.
-            looped: Whether it is looped.
+            start: Its start in seconds; None for no mark.
+            end: Its end in seconds; None for no mark.
+            looped: Whether looping is on.
         """
         marks = (None if mark is None else self._value(mark) for mark in (start, end))
         self.slider.show_part(*marks, looped=looped)
@@ -118,7 +118,7 @@ class PlaybackBar(QFrame):
         self.slider.setAccessibleDescription(enumerated(said))
 
     def show_silence(self, silence: str | None) -> None:
-        """Show whether there is sound: "" if it is heard, why not, or None where there is none."""
+        """Show the state of the sound: "" if audible, the reason if not, None without sound."""
         self._silence = silence
         set_available(self._actions["mute"], tip_of("mute"), silence or "")
         self._mute.setAccessibleDescription(self._actions["mute"].toolTip())
@@ -127,17 +127,17 @@ class PlaybackBar(QFrame):
         self._arrange()
 
     def show_volume(self, volume: float) -> None:
-        """Show how loud it is, 0 to 1."""
+        """Show the volume, from 0 to 1."""
         blocked = self.volume.blockSignals(True)
         self.volume.setValue(round(volume * LOUDEST))
         self.volume.blockSignals(blocked)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hide what has no room."""
+        """Hide the controls that do not fit."""
         self._arrange()
 
     def minimumSizeHint(self) -> QSize:
-        """Size with everything hidden that can be."""
+        """Return the size with all optional controls hidden."""
         return QSize(3 * 5 * SPACE + _SLIDER + 12 * SPACE, super().minimumSizeHint().height())
 
     def _arrange(self) -> None:

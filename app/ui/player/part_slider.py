@@ -1,4 +1,4 @@
-"""A slider for the position in a film, which shows the part that is looped."""
+"""A slider for the position in a film, with the looped part."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QSlider, QStyle, QStyleOptionSlider, QWidget
 
-_MARK = 3  # px, the width of the marks
-_TALL = 16  # px, their height
-_HANDLE = 14  # px, as the style sheet has it
+_MARK = 3  # px, width of the marks
+_TALL = 16  # px, height of the marks
+_HANDLE = 14  # px, as in the style sheet
 
 
 class PartSlider(QSlider):
-    """Shows the marks A and B and what lies between them."""
+    """Shows the marks A and B and the range between them."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
@@ -23,9 +23,9 @@ class PartSlider(QSlider):
         """Show marks.
 
         Args:
-            start: The value of A; None for none.
-            end: The value of B; None for none.
-            looped: Whether what lies between them is looped.
+            start: The value of A, or None.
+            end: The value of B, or None.
+            looped: Whether the range between them is looped.
         """
         self._part, self._looped = (start, end), looped
         self.update()
@@ -57,7 +57,7 @@ class PartSlider(QSlider):
                 painter.fillRect(place, ink)
 
     def _x(self, value: int) -> int:
-        """Where the middle of the handle is at a value."""
+        """Return the center of the handle at a value."""
         option = QStyleOptionSlider()
         self.initStyleOption(option)
         span = self.width() - _HANDLE

@@ -1,4 +1,4 @@
-"""Plays films by the user's wishes: frame by frame, a part in a loop, louder and softer."""
+"""Controls film playback: frame by frame, looping a part, volume."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.settings import Settings
 from app.ui.player.bar import PlaybackBar
 from utils.translation.texts import mark, tr
 
-STEP = 0.1  # of the volume, by key
+STEP = 0.1  # of the volume, per key press
 NO_FILM = mark("This is for videos: open one first")
 NO_PART = mark("Mark a part first: A where it begins, B where it ends")
 
@@ -25,11 +25,11 @@ class Player(QObject):
     Args:
         session: The live session.
         bar: The playback bar.
-        actions: By their keys.
+        actions: The actions, by key.
         settings: Returns the settings.
         update: Stores changed settings.
         say: Shows a notice.
-        parent: Of the QObject.
+        parent: Parent of the QObject.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Player(QObject):
         self._settings, self._update, self._say = settings, update, say
         self._start: float | None = None
         self._end: float | None = None
-        self._told = ""  # the newest reason why sound is not heard
+        self._told = ""  # the last reason shown for missing sound
         session.source_changed.connect(self._on_source)
         session.position_changed.connect(bar.show_position)
         session.silence_changed.connect(self._on_silence)
@@ -56,7 +56,7 @@ class Player(QObject):
         self._apply_sound()
 
     def step(self, count: int) -> None:
-        """Pause, and go so many frames of a film forward, or pictures of a strip."""
+        """Pause, and move by `count` frames of a film or pictures of a strip."""
         info = self._session.info
         if info is not None and info.count > 1:
             self._session.step(count)
@@ -65,7 +65,7 @@ class Player(QObject):
             self._session.step(count)
 
     def mark_start(self) -> None:
-        """Let the part that is looped begin at the frame that is shown."""
+        """Start the looped part at the current frame."""
         if self._film():
             self._start = self._session.position
             if self._end is not None and self._end <= self._start:
@@ -73,7 +73,7 @@ class Player(QObject):
             self._set_loop(self._end is not None)
 
     def mark_end(self) -> None:
-        """Let the part that is looped end with the frame that is shown; and loop it."""
+        """End the looped part at the current frame, and loop it."""
         if self._film():
             self._end = self._session.position
             if self._start is None or self._start > self._end:
@@ -81,7 +81,7 @@ class Player(QObject):
             self._set_loop(True)
 
     def toggle_loop(self) -> None:
-        """Loop the part, or play all of the film."""
+        """Loop the part, or play the whole film."""
         looped = self._actions["loop"].isChecked()
         if looped and self._end is None:
             self._say(tr(NO_PART if self._session.info else NO_FILM))
@@ -89,12 +89,12 @@ class Player(QObject):
         self._set_loop(looped)
 
     def toggle_mute(self) -> None:
-        """Mute the sound, or hear it."""
+        """Mute or unmute the sound."""
         self._update(muted=self._actions["mute"].isChecked())
         self._apply_sound()
 
     def change_volume(self, direction: int) -> None:
-        """Make the sound louder, or softer."""
+        """Raise the volume, or lower it if `direction` is negative."""
         volume = self._settings().volume + direction * STEP
         self._set_volume(min(1.0, max(0.0, round(volume, 2))))
 
@@ -109,7 +109,7 @@ class Player(QObject):
         self._session.set_volume(0.0 if settings.muted else settings.volume)
 
     def _film(self) -> bool:
-        """Whether a film is open; if not, that is said."""
+        """Return whether a film is open; otherwise show a notice."""
         info = self._session.info
         film = info is not None and bool(info.duration)
         if not film:

@@ -1,4 +1,4 @@
-"""A red dot on the picture with the time and size of the recording under way."""
+"""A red dot on the picture with the duration and size of the current recording."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ BLINK_S = 1.0
 
 
 class RecordingLight(QWidget):
-    """Shown in the lower right corner of the picture while something is recorded.
+    """Shown in the lower right corner of the picture during a recording.
 
     Args:
-        told: Returns the seconds and the bytes of the recording; None while there is none.
+        told: Returns the seconds and bytes of the recording; None without one.
         parent: The picture.
     """
 
@@ -42,18 +42,18 @@ class RecordingLight(QWidget):
 
     @property
     def text(self) -> str:
-        """What is said beside the dot."""
+        """The text next to the dot."""
         return self._text
 
     def sizeHint(self) -> QSize:
-        """Size of the dot and its text; digits that change do not move it."""
+        """Return the size of the dot and its text; changing digits do not affect it."""
         metrics = self.fontMetrics()
         digits = "".join("0" if letter.isdigit() else letter for letter in self._text)
         width = 3 * SPACE + _DOT + metrics.horizontalAdvance(digits)
         return QSize(width, metrics.height() + SPACE)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Begin to refresh."""
+        """Start refreshing."""
         self._refresh()
         self._timer.start()
 
@@ -68,7 +68,7 @@ class RecordingLight(QWidget):
         return False
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the dot, which blinks, and the text."""
+        """Paint the blinking dot and the text."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
