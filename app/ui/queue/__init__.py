@@ -1,1 +1,1 @@
-"""The queue in the window: a page of rows, the process that runs them, what becomes a job."""
+"""The queue in the window: the page of rows, the process that runs them, and creating jobs."""

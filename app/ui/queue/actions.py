@@ -1,4 +1,4 @@
-"""The actions of the queue's page: its buttons, its menu, its keys, and its part of the help."""
+"""The actions of the queue's page: buttons, menu, keys and help."""
 
 from __future__ import annotations
 

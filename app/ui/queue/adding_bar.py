@@ -1,4 +1,4 @@
-"""What is done with files that are added: the styles, the folder for results, what exists."""
+"""Options for added files: styles, the results folder, and existing results."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from app.ui.widgets.toolbar import tool_button
 from utils.text import printable
 from utils.translation.texts import tr
 
-ON_SCREEN = ""  # in place of a style's key: the look of the picture
+ON_SCREEN = ""  # the look of the picture, instead of a style's key
 MAX_WORDS = 28  # characters of a name on a button
 
 
 @dataclass(frozen=True, slots=True)
 class StyleName:
-    """A style that can be chosen: its key and its title."""
+    """Key and title of a selectable style."""
 
     key: str
     title: str
 
 
 class StylesMenu(QMenu):
-    """A menu of styles that stays open while they are ticked. `chosen(keys)` follows a click."""
+    """A menu of styles that stays open while the user ticks them; emits `chosen(keys)`."""
 
     chosen = Signal(object)  # tuple[str, ...]; empty for the look on screen
 
@@ -41,8 +41,8 @@ class StylesMenu(QMenu):
         """Offer the styles.
 
         Args:
-            styles: All there are.
-            keys: Those that are ticked; none for the look on screen.
+            styles: All styles.
+            keys: The ticked styles; empty for the look on screen.
             on_screen: The title of the look on screen.
         """
         self.clear()
@@ -60,7 +60,7 @@ class StylesMenu(QMenu):
         action.setChecked(checked)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Tick a style, and stay open."""
+        """Tick a style and stay open."""
         action = self.actionAt(event.position().toPoint())
         if action is not None and action.isCheckable():
             self._tick(action)
@@ -68,7 +68,7 @@ class StylesMenu(QMenu):
             super().mouseReleaseEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Tick a style with Space or Enter, and stay open; Esc closes the menu."""
+        """Tick a style with Space or Enter and stay open; Esc closes the menu."""
         keys = (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter)
         action = self.activeAction()
         if event.key() in keys and action is not None and action.isCheckable():
@@ -92,7 +92,7 @@ class StylesMenu(QMenu):
 
 
 class AddingBar(QWidget):
-    """Made from `actions`; in one line where there is room for it, otherwise in two."""
+    """The bar built from `actions`, on one line if it fits, otherwise on two."""
 
     def __init__(self, actions: Mapping[str, QAction], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -123,7 +123,7 @@ class AddingBar(QWidget):
             line.addStretch(1)
 
     def show_styles(self, titles: Sequence[str]) -> None:
-        """Say which styles are chosen."""
+        """Show the chosen styles."""
         first = printable(titles[0], MAX_WORDS) if titles else ""
         words = tr("Style: {title}", title=first)
         if len(titles) != 1:
@@ -131,12 +131,12 @@ class AddingBar(QWidget):
         self._name("styles", self.styles, words, ", ".join(titles))
 
     def show_output(self, folder: Path) -> None:
-        """Say where the results go."""
+        """Show the results folder."""
         words = tr("Into: {folder}", folder=printable(folder.name, MAX_WORDS))
         self._name("output", self.output, words, str(folder))
 
     def show_watched(self, folder: Path | None) -> None:
-        """Say which folder is watched."""
+        """Show the watched folder."""
         shown = "" if folder is None else printable(folder.name, MAX_WORDS)
         name = tr("Watching {folder}", folder=shown) if shown else tr("Watch a folder")
         self._actions["watch"].setChecked(folder is not None)
@@ -145,7 +145,7 @@ class AddingBar(QWidget):
         self.watch.setAccessibleDescription("" if folder is None else str(folder))
 
     def _name(self, key: str, button: QToolButton, words: str, whole: str) -> None:
-        # The button takes its text from the action whenever that changes.
+        # The button copies its text from the action whenever that changes.
         self._actions[key].setIconText(words.replace("&", "&&"))
         button.setAccessibleName(words)
         button.setAccessibleDescription(whole)
@@ -155,7 +155,7 @@ class AddingBar(QWidget):
         self.menu.popup(self.styles.mapToGlobal(self.styles.rect().bottomLeft()))
 
     def minimumSizeHint(self) -> QSize:
-        """Width of the wider line, and the height of what is shown."""
+        """Return the width of the wider line, and the current height."""
         width = max(line.minimumSize().width() for line in self._lines)
         return QSize(width, super().minimumSizeHint().height())
 
@@ -180,7 +180,6 @@ class AddingBar(QWidget):
 
 
 def _check(action: QAction, parent: QWidget) -> QCheckBox:
-    """A check box for a checkable action."""
     made = QCheckBox(action.text(), parent)
     made.setToolTip(action.toolTip())
     made.setAccessibleName(action.text())

@@ -1,4 +1,4 @@
-"""Connects the queue's page with its files and its process, and with the window around it."""
+"""Connects the queue's page with its files, its process and the window."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ from app.ui.widgets.message_bars import NoticeBar
 from app.ui.widgets.prompt_bar import PromptBar
 from utils.translation.texts import tr, trn
 
-LOOK_MS = 1000  # between looks at the queue's files, which other processes may change
+LOOK_MS = 1000  # interval for reading the queue's files, which other processes may change
 
 
 class QueueController(QObject):
-    """Shows the page in place of the picture, and runs the queue whether it is shown or not.
+    """Shows the page instead of the picture, and runs the queue whether visible or not.
 
-    `shown_changed()` follows a change of what is shown, `words_changed(str)` how far the queue is
-    while it runs.
+    `shown_changed()` follows showing and hiding; `words_changed(str)` carries the progress of a
+    running queue.
 
     Args:
         session: The live session; its config is the look on screen.
-        picture: What the page takes the place of.
+        picture: The widget that the page replaces.
         look: Returns the title of the look on screen.
         settings: Returns the window's settings.
         keep: Changes them.
-        picker: Makes file dialogs.
+        picker: Creates file dialogs.
         questions: Asks the user.
-        notices: Says and offers something.
-        theme: Dresses the page.
+        notices: Shows notices and offers.
+        theme: Styles the page.
         parent: The window.
     """
 
@@ -76,7 +76,7 @@ class QueueController(QObject):
         self.pages = QStackedWidget(parent)
         self.pages.addWidget(picture)
         self.pages.setFocusProxy(picture)
-        self.page: QueuePage | None = None  # made when it is shown first
+        self.page: QueuePage | None = None  # created when first shown
         self._covered = 0
         self.store = QueueStore(JobQueue.default(), self)
         self.runner = QueueRunner(self.store.queue.root, self)
@@ -111,25 +111,25 @@ class QueueController(QObject):
 
     @property
     def shown(self) -> bool:
-        """Whether the page is shown in place of the picture."""
+        """Whether the page replaces the picture."""
         return self.page is not None and self.pages.currentWidget() is self.page
 
     @property
     def rows(self) -> Sequence[Row]:
-        """The rows, in the order in which they run."""
+        """The rows, in running order."""
         return self.model.rows
 
     @property
     def actions(self) -> dict[str, QAction]:
-        """The page's actions by key; they are there once it was shown."""
+        """The page's actions by key; empty before it is first shown."""
         return {} if self.page is None else self.page.actions_by_key
 
     def toggle(self) -> None:
-        """Show the page, or the picture again."""
+        """Switch between the page and the picture."""
         (self.hide if self.shown else self.show)()
 
     def show(self) -> None:
-        """Show the page in place of the picture."""
+        """Show the page instead of the picture."""
         page = self.page or self._make_page()
         self.pages.setCurrentWidget(page)
         self.pages.setFocusProxy(page.list)
@@ -140,7 +140,7 @@ class QueueController(QObject):
         self.shown_changed.emit()
 
     def hide(self) -> None:
-        """Show the picture again; the queue goes on."""
+        """Show the picture again; the queue keeps running."""
         if self.shown:
             self.pages.setCurrentWidget(self._picture)
             self.pages.setFocusProxy(self._picture)
@@ -149,7 +149,7 @@ class QueueController(QObject):
             self.shown_changed.emit()
 
     def set_covered_height(self, height: int) -> None:
-        """Keep the page clear of messages, which cover the top of it, in pixels."""
+        """Keep the page below messages that cover its top `height` pixels."""
         self._covered = height
         if self.page is not None:
             self.page.set_covered_height(height)
@@ -189,11 +189,11 @@ class QueueController(QObject):
     # Adding
 
     def ask_add(self, paths: Sequence[Path], strip: Callable[[], object] | None) -> None:
-        """Ask what to do with several files that were dropped; films alone go to the queue.
+        """Ask what to do with several dropped files; films alone go to the queue.
 
         Args:
             paths: The files.
-            strip: Opens the pictures among them; None where there are none.
+            strip: Opens the pictures among them; None without pictures.
         """
         if strip is None:
             self._show_and_add(paths)
@@ -214,7 +214,7 @@ class QueueController(QObject):
         self.add(paths)
 
     def add(self, paths: Sequence[Path]) -> None:
-        """Add files and folders at the end, each in every style that is chosen."""
+        """Append files and folders to the queue, once per chosen style."""
         self._adding.add(paths)
 
     def _on_watched(self, count: int) -> None:
@@ -229,7 +229,7 @@ class QueueController(QObject):
 
     def _on_ended(self, all_run: bool) -> None:
         def again(_: object) -> None:
-            # What was added while the process was ending is run by another one.
+            # Another process runs jobs that were added while this one was ending.
             if all_run and any(row.state.waits for row in self.rows) and not self.runner.running:
                 self.runner.start()
             elif not self.shown:
@@ -262,7 +262,7 @@ class QueueController(QObject):
             self._offer_to_continue()
 
     def _offer_to_continue(self) -> None:
-        """Offer at the start to go on with what an earlier run of the program has left."""
+        """Offer at startup to continue a queue from an earlier run of the program."""
         waiting = sum(row.state.waits for row in self.rows)
         elsewhere = any(row.state is RowState.ELSEWHERE for row in self.rows)
         if not waiting or elsewhere or self.runner.running:
@@ -289,7 +289,7 @@ class QueueController(QObject):
         self._update_summary()
 
     def _update(self) -> None:
-        """Show everything that follows from the rows and the process."""
+        """Update everything that depends on the rows and the process."""
         if self.shown or self.runner.running:
             self._timer.start()
         else:
@@ -310,7 +310,7 @@ class QueueController(QObject):
             enable_actions(self.page, self.rows, self.runner, self._theme.tokens)
 
     def _update_stream(self, *_: object) -> None:
-        """Say whether the stream, which is not to be seen, takes a part of the machine."""
+        """Show whether the hidden stream uses part of the machine."""
         if self.page is not None:
             session = self._session
             beside = self.runner.running and session.info is not None and not session.still
@@ -331,16 +331,16 @@ class QueueController(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether the queue runs or a change of it is being written."""
+        """Whether the queue runs or is being written."""
         return self.runner.running or self.store.changing
 
     def leave(self) -> None:
-        """Stop the queue, since the program ends; it can be continued later."""
+        """Stop the queue before the program ends; it can be continued later."""
         self.watching.watch(None)
         self.runner.stop()
 
     def close(self) -> None:
-        """Stop the process, and complete what is being written."""
+        """Stop the process, and complete the current write."""
         self._timer.stop()
         self.watching.watch(None)
         self.runner.close()

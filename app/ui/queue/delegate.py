@@ -1,4 +1,4 @@
-"""Paints a row of the queue: thumbnail, name, style, state in words, progress and time left."""
+"""Paints a row of the queue: thumbnail, name, style, state, progress and remaining time."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import scaled
 from utils.translation.texts import mark, tr
 
-STATE_WIDTH = 190  # px of the column with the state
-CHOSEN = 36  # of 255, how much of the accent a chosen row has behind its texts
-BAR = 6  # px, height of the bar of progress
+STATE_WIDTH = 190  # px, width of the state column
+CHOSEN = 36  # opacity of the accent behind a selected row, of 255
+BAR = 6  # px, height of the progress bar
 _Index = QModelIndex | QPersistentModelIndex
 _MARKS = {Kind.FOLDER: mark("Folder"), Kind.SEVERAL: mark("Files"), Kind.FILM: mark("Film")}
 
 
 class RowDelegate(QStyledItemDelegate):
-    """Paints rows of equal height; a list without a screen full of rows asks for no thumbnail."""
+    """Paints rows of equal height; only painted rows request thumbnails."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """The width is the list's."""
+        """Return a size hint; the list determines the width."""
         text = 2 * option.fontMetrics.height() + SPACE
         return QSize(40 * SPACE, max(SIZE.height(), text) + SPACE)
 
@@ -97,7 +97,7 @@ class RowDelegate(QStyledItemDelegate):
             painter.drawPixmap(place, pixmap)
         else:
             painter.fillRect(place, palette.mid())
-            if pixmap is not None:  # it was looked for
+            if pixmap is not None:  # requested, but without a picture
                 painter.setPen(palette.placeholderText().color())
                 painter.setFont(scaled(painter.font(), 0.85))
                 kind = tr(_MARKS[row.kind]) if row.kind in _MARKS else "?"
@@ -139,8 +139,7 @@ class RowDelegate(QStyledItemDelegate):
             painter.drawRoundedRect(done, BAR / 2, BAR / 2)
 
     def _lines(self, painter: QPainter, place: QRect, *lines: tuple) -> None:
-        """Draw lines of text, centered as a block; each is a font, a color, a text and how it is
-        elided."""
+        """Draw a vertically centered block of lines: (font, color, text, elide mode) each."""
         heights = [QFontMetrics(font).height() for font, *_ in lines]
         top = place.center().y() - (sum(heights) + 2) // 2
         for (font, color, text, elide), height in zip(lines, heights, strict=True):

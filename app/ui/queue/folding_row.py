@@ -1,4 +1,4 @@
-"""A row of buttons that keep their icons and leave out their words where there is no room."""
+"""A row of buttons that drop their text, but not their icons, if space is scarce."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from app.ui.widgets.toolbar import set_text_shown, text_width
 
 
 class FoldingRow(QWidget):
-    """Lays out groups of buttons, the last group at the right.
+    """Lays out groups of buttons, the last group on the right.
 
     Args:
         groups: The buttons, each with an icon.
-        wordless: Those that never have words.
-        parent: Of the row.
+        wordless: The buttons that never show text.
+        parent: The parent widget.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class FoldingRow(QWidget):
                 row.addSpacing(2 * SPACE)
 
     def minimumSizeHint(self) -> QSize:
-        """Size without words."""
+        """Return the size without text."""
         return QSize(self._whole() - self._gain(), super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -68,7 +68,7 @@ class FoldingRow(QWidget):
         return sum(map(text_width, self._wordy))
 
     def _whole(self) -> int:
-        """The width with words."""
+        """Return the width with text."""
         row = self.layout()
         assert row is not None
         return row.totalMinimumSize().width() + (self._gain() if self._folded else 0)

@@ -1,4 +1,4 @@
-"""How long the queue will take: from the pictures it has made and what is under way."""
+"""Estimates the queue's remaining time from finished pictures and the current entry."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from dataclasses import dataclass
 from app.ui.durations import FEW_S, format_duration
 from utils.translation.texts import tr
 
-LAST = 12  # pictures whose times count; the machine may have been busier before
+LAST = 12  # the last pictures only, since the machine may have been busier before
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is left to do.
+    """The remaining work.
 
     Attributes:
-        pictures: That wait in entries of a known number.
-        unknown: Entries of which nobody knows how long they take: films, and folders that have not
-            been looked into.
-        under_way_s: Seconds that the entry under way still takes; None where that is not known.
-        running: Whether there is one.
+        pictures: Waiting pictures in entries of known size.
+        unknown: Entries of unknown duration: films, and folders not yet read.
+        under_way_s: Seconds left for the current entry; None if unknown.
+        running: Whether an entry is running.
     """
 
     pictures: int
@@ -30,22 +29,22 @@ class Work:
 
 
 class Forecast:
-    """Knows how long the last pictures took."""
+    """Estimates from the times of the last pictures."""
 
     def __init__(self) -> None:
         self._seconds: deque[float] = deque(maxlen=LAST)
 
     def note(self, seconds: float) -> None:
-        """Take the time of a picture into account, in seconds."""
+        """Record the seconds that a picture took."""
         self._seconds.append(seconds)
 
     @property
     def per_picture(self) -> float | None:
-        """Seconds for a picture; None before the first."""
+        """Mean seconds per picture; None before the first."""
         return sum(self._seconds) / len(self._seconds) if self._seconds else None
 
     def words(self, work: Work) -> str:
-        """Say how long it takes: "about 3 minutes left"; "" while nothing is known."""
+        """Return the remaining time, as in "about 3 minutes left"; "" while unknown."""
         each = self.per_picture
         unknown = work.unknown > 0
         seconds = 0.0

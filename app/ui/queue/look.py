@@ -1,4 +1,4 @@
-"""What becomes a job: the words of `stylize` for a file and the look that was chosen for it."""
+"""Creates jobs: the arguments of `stylize` for a file and its chosen look."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _DEFAULT = EngineConfig()
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is to be made of files.
+    """The options for added files.
 
     Attributes:
         looks: Configs with one style or mix each; every file is painted in each.
-        folder: For the results.
-        skip: Whether what has a result is left as it is; otherwise results are replaced.
+        folder: The results folder.
+        skip: Whether to skip files that have results; otherwise results are replaced.
     """
 
     looks: tuple[EngineConfig, ...]
@@ -35,14 +35,14 @@ class Order:
     def jobs(
         self, paths: Iterable[Path], known: Sequence[QueuedJob]
     ) -> tuple[list[list[str]], list[Path]]:
-        """Make the words of the jobs; reads files, so it is for a background thread.
+        """Return the arguments of the jobs; reads files, so call it on a background thread.
 
         Args:
             paths: Pictures, films and folders.
-            known: The jobs of the queue, whose results are not to be written over.
+            known: The jobs of the queue, whose results must not be overwritten.
 
         Returns:
-            The words of each job, and the paths that are neither picture nor film nor folder.
+            The arguments of each job, and the paths that are neither picture, film nor folder.
         """
         taken = {described(job.arguments).output: inputs_of(job.arguments) for job in known}
         made: list[list[str]] = []
@@ -60,7 +60,10 @@ class Order:
         return made, left_out
 
     def _target(self, path: Path, look: EngineConfig, taken: dict[str, tuple[str, ...]]) -> Path:
-        """A name that no other source of the queue has: two folders may hold the same name."""
+        """Return a path that no other source in the queue uses.
+
+        Two folders may contain the same file name.
+        """
         folder = path.is_dir()
         stem = path.name if folder else path.stem
         ending = "" if folder else _ending(path)
@@ -75,11 +78,11 @@ class Order:
 
 
 def look_words(config: EngineConfig, kind: Kind) -> list[str]:
-    """Write a look as flags of `stylize`.
+    """Convert a look to flags of `stylize`.
 
     Args:
-        config: With one style, or a mix.
-        kind: What it is for: flicker is reduced in films alone.
+        config: A config with one style or mix.
+        kind: The kind of input; only films reduce flicker.
     """
     (style, _), *others = config.parts
     words = [f"--style={style}", *(f"--mix={key}:{share:.4f}" for key, share in others)]
@@ -109,8 +112,10 @@ def look_words(config: EngineConfig, kind: Kind) -> list[str]:
 
 
 def _usable(path: Path) -> bool:
-    """Whether a path is there and is, or is named like, a picture or a film: a job says why a file
-    cannot be read."""
+    """Return whether a path exists and is a folder, or looks like a picture or film.
+
+    The job itself reports why a file cannot be read.
+    """
     named = path.suffix.lower() in FILM_ENDINGS
     return path.is_dir() or (path.exists() and (named or likely_kind(path) != ""))
 

@@ -1,4 +1,4 @@
-"""The page of the queue: what it is doing, what is added, its rows, what can be done with them."""
+"""The page of the queue: its status, options for added files, rows and actions."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ DROP = mark("Drop to add to the queue")
 
 
 class QueuePage(QFrame):
-    """Shows the rows of `model`; `dropped(paths)` has files for the queue.
+    """Shows the rows of `model`; `dropped(paths)` carries files for the queue.
 
     Args:
         model: The rows.
-        slots: What is called for each of QUEUE_ACTIONS; their keys are those of the page alone.
-        parent: The widget that holds the page.
+        slots: A callable for each of QUEUE_ACTIONS, whose keys work only on the page.
+        parent: The widget that contains the page.
     """
 
     dropped = Signal(object)  # list[Path]
@@ -102,11 +102,11 @@ class QueuePage(QFrame):
 
     @property
     def summary(self) -> str:
-        """What the queue is doing, in words."""
+        """The status of the queue, in words."""
         return self._said
 
     def show_summary(self, text: str, share: float | None) -> None:
-        """Say what the queue is doing, and how much of it is done, 0 to 1; None for no bar."""
+        """Show the status of the queue and the completed fraction, 0 to 1; None hides the bar."""
         self._said = text
         self._summary.setText(text)
         self._summary.setAccessibleName(text)
@@ -115,7 +115,7 @@ class QueuePage(QFrame):
         self.progress.setValue(round(1000 * (share or 0.0)))
 
     def show_running(self, running: bool) -> None:
-        """Have the button that starts the queue stand out while it does not run."""
+        """Highlight the start button while the queue does not run."""
         role = "" if running else "primary"
         if self.start.property("role") != role:
             self.start.setProperty("role", role)
@@ -123,28 +123,28 @@ class QueuePage(QFrame):
             self.start.style().polish(self.start)
 
     def show_stream(self, text: str) -> None:
-        """Say what becomes of the stream meanwhile; "" for nothing."""
+        """Show the state of the stream; "" hides it."""
         self._stream.setText(text)
         self._stream.setVisible(bool(text))
 
     def set_covered_height(self, height: int) -> None:
-        """Keep clear of the messages, which cover the top of the page."""
+        """Keep the page below messages that cover its top `height` pixels."""
         self._column.setContentsMargins(2 * SPACE, SPACE + height, 2 * SPACE, SPACE)
 
-    # Drop
+    # Drag and drop
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Say that files can be dropped."""
+        """Show that files can be dropped."""
         if material_of(event.mimeData()).paths:
             accept_as_copy(event)
             self._summary.setText(tr(DROP))
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        """Say again what the queue is doing."""
+        """Show the status of the queue again."""
         self._summary.setText(self._said)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Pass the files on."""
+        """Forward the files."""
         self._summary.setText(self._said)
         if paths := material_of(event.mimeData()).paths:
             accept_as_copy(event)

@@ -1,4 +1,4 @@
-"""The list of the queue's rows: chosen with mouse and keys, moved by dragging."""
+"""The list of the queue's rows: selected with mouse and keys, moved by dragging."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EMPTY_MORE = mark("or add them with the buttons above. Nothing runs before you p
 
 
 class RowList(QListView):
-    """Shows the rows of `model`; `menu` has the actions of its context menu, None for a line."""
+    """Shows the rows of `model`; `menu` lists the context menu's actions, None for a separator."""
 
     def __init__(
         self, model: RowModel, menu: Sequence[QAction | None], parent: QWidget | None = None
@@ -44,12 +44,12 @@ class RowList(QListView):
         self.verticalScrollBar().setToolTip(tr("Scroll the queue"))
 
     def chosen(self) -> list[Row]:
-        """The selected rows, in their order."""
+        """Return the selected rows, in order."""
         indexes = sorted(self.selectionModel().selectedRows(), key=lambda index: index.row())
         return [index.data(ROW) for index in indexes]
 
     def choose(self, numbers: Sequence[int]) -> None:
-        """Select the rows of jobs, and show the first of them."""
+        """Select the rows of jobs, and scroll to the first."""
         model = self.model()
         assert isinstance(model, RowModel)
         indexes = [model.index(row) for number in numbers if (row := model.row_of(number)) >= 0]
@@ -61,7 +61,8 @@ class RowList(QListView):
             chosen.select(index, index)
         flag = QItemSelectionModel.SelectionFlag
         self.selectionModel().setCurrentIndex(indexes[0], flag.NoUpdate)
-        self.selectionModel().select(chosen, flag.ClearAndSelect)  # at once: it is followed once
+        # select all together, to emit one signal
+        self.selectionModel().select(chosen, flag.ClearAndSelect)
         self.scrollTo(indexes[0])
 
     def _pop_up(self, place: QPoint) -> None:
@@ -73,7 +74,7 @@ class RowList(QListView):
         menu.popup(self.viewport().mapToGlobal(place))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the rows, or what to do while there are none."""
+        """Paint the rows, or instructions if the list is empty."""
         super().paintEvent(event)
         if self.model().rowCount():
             return

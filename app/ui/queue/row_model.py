@@ -1,4 +1,4 @@
-"""The model of the queue's list: keeps selection and place while rows come, go and move."""
+"""The model of the queue's list, which preserves selection and order across changes."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from app.ui.queue.rows import Row
 from app.ui.queue.thumbnails import Thumbnails
 
 ROW = Qt.ItemDataRole.UserRole
-JOBS = "application/x-styleforge-jobs"  # numbers of jobs that are dragged
+JOBS = "application/x-styleforge-jobs"  # numbers of dragged jobs
 _Index = QModelIndex | QPersistentModelIndex
 
 
 class RowModel(QAbstractListModel):
     """The rows of the queue.
 
-    `moved(numbers, before)` is emitted when rows were dropped elsewhere; `before` is the number of
-    the job that they are to run before, or None for the end.
+    `moved(numbers, before)` follows a drop; `before` is the number of the job to run next after
+    them, or None for the end.
     """
 
     moved = Signal(object, object)
@@ -41,11 +41,11 @@ class RowModel(QAbstractListModel):
 
     @property
     def rows(self) -> Sequence[Row]:
-        """All rows in their order."""
+        """All rows in order."""
         return self._rows
 
     def set_rows(self, rows: Sequence[Row]) -> None:
-        """Replace the rows; those that stay keep their selection."""
+        """Replace the rows; remaining rows keep their selection."""
         self._remove({row.number for row in rows})
         self._sort([row.number for row in rows])
         self._insert(rows)
@@ -53,13 +53,13 @@ class RowModel(QAbstractListModel):
             self._replace(at, row)
 
     def replace(self, row: Row) -> None:
-        """Show a row as it is now, if it is there."""
+        """Update a row, if it exists."""
         at = self.row_of(row.number)
         if at >= 0:
             self._replace(at, row)
 
     def row_of(self, number: int) -> int:
-        """Return the row of a job; -1 if it is not there."""
+        """Return the row index of a job, or -1."""
         return next((at for at, row in enumerate(self._rows) if row.number == number), -1)
 
     def _replace(self, at: int, row: Row) -> None:
@@ -81,7 +81,7 @@ class RowModel(QAbstractListModel):
                 at -= 1
 
     def _sort(self, numbers: Sequence[int]) -> None:
-        """Put the rows that are there into the order of `numbers`, which has all of them."""
+        """Sort the existing rows in the order of `numbers`, which contains all of them."""
         places = {number: place for place, number in enumerate(numbers)}
         ordered = sorted(self._rows, key=lambda row: places[row.number])
         if ordered == self._rows:
@@ -115,14 +115,14 @@ class RowModel(QAbstractListModel):
             decoration = [Qt.ItemDataRole.DecorationRole]
             self.dataChanged.emit(self.index(at), self.index(at), decoration)
 
-    # What Qt asks for
+    # Overrides of Qt's model interface
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  (Qt's signature)
-        """Number of rows."""
+        """Return the number of rows."""
         return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Title, accessible text, tooltip, thumbnail, or the row itself."""
+        """Return the title, accessible text, tooltip, thumbnail, or the row itself."""
         row = self._rows[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             return row.title
@@ -135,22 +135,22 @@ class RowModel(QAbstractListModel):
         return row if role == ROW else None
 
     def flags(self, index: _Index) -> Qt.ItemFlag:
-        """Rows can be chosen and dragged; they are dropped between others."""
+        """Return flags for selecting and dragging rows, and dropping between them."""
         if not index.isValid():
             return Qt.ItemFlag.ItemIsDropEnabled
         flag = Qt.ItemFlag
         return flag.ItemIsEnabled | flag.ItemIsSelectable | flag.ItemIsDragEnabled
 
     def supportedDropActions(self) -> Qt.DropAction:
-        """Rows are moved."""
+        """Return the move action."""
         return Qt.DropAction.MoveAction
 
     def mimeTypes(self) -> list[str]:
-        """Numbers of jobs alone: files are dropped on the page."""
+        """Return the type of job numbers only, since the page accepts dropped files."""
         return [JOBS]
 
     def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:
-        """The numbers of the dragged rows, in their order."""
+        """Return the numbers of the dragged rows, in order."""
         rows = sorted({index.row() for index in indexes})
         words = ",".join(str(self._rows[row].number) for row in rows)
         data = QMimeData()
@@ -160,7 +160,7 @@ class RowModel(QAbstractListModel):
     def dropMimeData(
         self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: _Index
     ) -> bool:
-        """Have dropped rows moved; they stay where they are until they have been."""
+        """Request a move of dropped rows, which stay in place until it is done."""
         words = bytes(data.data(JOBS).data()).decode()
         numbers = [int(word) for word in words.split(",") if word.isdecimal()]
         if not numbers:

@@ -1,4 +1,4 @@
-"""What a row of the queue shows, in words: a value made of a job, with nothing of Qt."""
+"""The display text of a queue row: a value computed from a job, without Qt."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from app.ui.queue.forecast import Work
 from utils.text import printable
 from utils.translation.texts import mark, tr, trn
 
-MAX_NAME = 200  # characters of a file's name that are shown
+MAX_NAME = 200  # displayed characters of a file name
 
 
 class RowState(Enum):
-    """How far a row is; the value is what it says, in English."""
+    """The state of a row; the value is its English text."""
 
     WAITING = mark("Waiting")
-    RUNNING = mark("Starting")  # until its share is known
+    RUNNING = mark("Starting")  # until its progress is known
     ELSEWHERE = mark("Running in another process")
     INTERRUPTED = mark("Interrupted, waiting")
     DONE = mark("Done")
@@ -31,25 +31,25 @@ class RowState(Enum):
 
     @property
     def waits(self) -> bool:
-        """Whether it is still to be run."""
+        """Whether the row has yet to run."""
         return self in (RowState.WAITING, RowState.INTERRUPTED)
 
     @property
     def ended(self) -> bool:
-        """Whether nothing is left to do."""
+        """Whether the row is finished."""
         return self in (RowState.DONE, RowState.SKIPPED)
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the entry under way is.
+    """Progress of the current entry.
 
     Attributes:
-        number: Of its job.
-        share: 0 to 1; None before it is known.
-        done: Pictures of several that are done.
-        of: How many there are; 0 where it is one, or not known.
-        seconds_left: None where it is not known.
+        number: The job's number.
+        share: From 0 to 1; None while unknown.
+        done: Finished pictures of several.
+        of: Their total; 0 for a single picture or while unknown.
+        seconds_left: Remaining seconds; None while unknown.
     """
 
     number: int
@@ -64,19 +64,19 @@ class Row:
     """A row of the queue.
 
     Attributes:
-        number: Of its job.
-        title: The name of its file or folder.
-        kind: What it is made of.
-        style: The titles of its style, or of those that are mixed.
-        state: How far it is.
-        source: Its file or folder, absolute.
-        result: The file or folder of its result, absolute; it need not be there.
-        pictures: How many it has; 0 where that is not known.
-        done: How many of them are done.
-        failed: How many of them failed.
-        reason: Why it failed; "" otherwise.
-        share: How much of it is done, 0 to 1; None where that is not known.
-        left: How long it still takes, in words; "" where that is not known.
+        number: The job's number.
+        title: The name of the source file or folder.
+        kind: The kind of source.
+        style: The title of the style, or the titles of a mix.
+        state: The state.
+        source: The source file or folder, as an absolute path.
+        result: The result file or folder, as an absolute path; it may not exist.
+        pictures: Number of pictures; 0 if unknown.
+        done: Number of finished pictures.
+        failed: Number of failed pictures.
+        reason: The reason for a failure, or "".
+        share: Completed fraction, 0 to 1; None if unknown.
+        left: Remaining time in words; "" if unknown.
     """
 
     number: int
@@ -95,17 +95,17 @@ class Row:
 
     @property
     def pictured(self) -> str:
-        """The file, or the folder, of which a thumbnail is shown."""
+        """The file or folder that provides the thumbnail."""
         return self.result if self.state.ended and self.result else self.source
 
     @property
     def several(self) -> bool:
-        """Whether it may have several pictures."""
+        """Whether the row may contain several pictures."""
         return self.kind in (Kind.FOLDER, Kind.SEVERAL)
 
     @property
     def detail(self) -> str:
-        """The second line: the style and what it is, or why it failed."""
+        """The second line: style and kind, or the reason for a failure."""
         if self.reason:
             return f"{self.style} · {self.reason}" if self.style else self.reason
         words = [self.style]
@@ -119,7 +119,7 @@ class Row:
 
     @property
     def words(self) -> str:
-        """The state in words, with how far it is."""
+        """The state in words, with progress."""
         if self.state is RowState.RUNNING and self.share is not None:
             if self.several and self.pictures:
                 return tr("{done} of {n}", done=self.done, n=self.pictures)
@@ -130,24 +130,24 @@ class Row:
 
     @property
     def spoken(self) -> str:
-        """All of it, for a screen reader."""
+        """The whole row, for a screen reader."""
         words = [self.title, self.detail, self.words, self.left]
         return ", ".join(filter(None, words))
 
 
 def rows_of(views: Iterable[JobView], titles: Mapping[str, str], own: int | None) -> list[Row]:
-    """Make the rows of jobs.
+    """Create the rows of jobs.
 
     Args:
         views: The jobs.
-        titles: Of the styles, by key.
-        own: The number of the job that this program runs; None for none.
+        titles: Style titles by key.
+        own: Number of the job that this program runs, or None.
     """
     return [_row(view, titles, own) for view in views]
 
 
 def with_progress(row: Row, progress: Progress) -> Row:
-    """The row of the entry under way, as far as it is now."""
+    """Return the row of the current entry with its progress."""
     if row.state is not RowState.RUNNING:
         return row
     left = "" if progress.seconds_left is None else format_remaining(progress.seconds_left)
@@ -156,7 +156,7 @@ def with_progress(row: Row, progress: Progress) -> Row:
 
 
 def work_of(rows: Iterable[Row], progress: Progress | None) -> Work:
-    """What the rows have left to do."""
+    """Return the remaining work of the rows."""
     waiting = [row for row in rows if row.state.waits]
     known = [row for row in waiting if row.kind is Kind.PICTURE or (row.several and row.pictures)]
     pictures = sum(max(1, row.pictures - row.done) for row in known)

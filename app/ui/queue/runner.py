@@ -1,4 +1,4 @@
-"""Runs the queue in a process of its own, and follows what it says."""
+"""Runs the queue in a separate process and follows its output."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from app.ui.queue.forecast import Forecast
 from app.ui.queue.rows import Progress
 from utils.translation.texts import mark, tr
 
-KILL_AFTER_MS = 15_000  # a process that was asked to stop is killed after this
-CLOSE_TIMEOUT_MS = 4000  # time to wait for it when the program ends
-RUNNING = "running"  # the state of a job that begins
+KILL_AFTER_MS = 15_000  # time limit for stopping the process before it is killed
+CLOSE_TIMEOUT_MS = 4000  # wait for the process when the program ends
+RUNNING = "running"  # the state of a starting job
 
 
 class Phase(Enum):
-    """What the process does."""
+    """The activity of the process."""
 
     IDLE = "idle"
-    STARTING = "starting"  # it loads what it needs
+    STARTING = "starting"  # the process is loading
     RUNNING = "running"
     STOPPING = "stopping"
 
@@ -33,10 +33,10 @@ class Phase(Enum):
 class QueueRunner(QObject):
     """Owns the process. It lives on the GUI thread and blocks it only in `close`.
 
-    `changed()` follows a change of the phase or of `finishing`, `job_changed()` the beginning and
-    the end of a job, `progressed()` what is known of the one under way. `ended(bool)` follows the
-    end of the process: whether it ran all it could. A process that crashed in a job is followed by
-    another one: the queue gives a job up that takes several with it.
+    `changed()` follows a change of the phase or of `finishing`, `job_changed()` the start and end
+    of a job, and `progressed()` its progress. `ended(bool)` follows the end of the process and
+    tells whether it ran everything it could. If the process crashes in a job, another one starts;
+    the queue gives up a job that crashes several processes.
     """
 
     changed = Signal()
@@ -60,26 +60,26 @@ class QueueRunner(QObject):
         self.forecast = Forecast()
         self.phase = Phase.IDLE
         self.finishing = False
-        self._number: int | None = None  # of the job under way
+        self._number: int | None = None  # number of the current job
         self._began_at = self._picture_at = 0.0
         self._share: float | None = None
-        self._film_left: float | None = None  # seconds that a film under way still takes
+        self._film_left: float | None = None  # seconds left for the current film
         self._done = self._of = 0
-        self._jobs_begun = 0  # by the process that runs
+        self._jobs_begun = 0  # by the current process
 
     @property
     def running(self) -> bool:
-        """Whether there is a process."""
+        """Whether the process exists."""
         return self.phase is not Phase.IDLE
 
     @property
     def number(self) -> int | None:
-        """The number of the job under way; None while there is none."""
+        """The number of the current job, or None."""
         return self._number
 
     @property
     def progress(self) -> Progress | None:
-        """How far the job under way is; None while there is none."""
+        """The progress of the current job, or None."""
         if self._number is None:
             return None
         share = self._share
@@ -87,7 +87,7 @@ class QueueRunner(QObject):
         return Progress(self._number, share, self._done, several, self._seconds_left(share))
 
     def start(self) -> None:
-        """Run the queue, if it is not run already."""
+        """Run the queue, unless it is running."""
         if self.running:
             return
         self._jobs_begun = 0
@@ -97,20 +97,20 @@ class QueueRunner(QObject):
         self._process.start(["queue", "run", "--progress", "json", "--listen", *where])
 
     def finish(self, on: bool) -> None:
-        """Stop after the job under way, or go on after all."""
+        """Stop after the current job, or cancel this request."""
         if self.running and self.phase is not Phase.STOPPING and on != self.finishing:
             self.finishing = on
             self._process.send("finish" if on else "continue")
             self.changed.emit()
 
     def stop(self) -> None:
-        """Stop now: the job under way waits again, and what it has made is kept."""
+        """Stop now: the current job waits again, and its finished results are kept."""
         if self.running and self.phase is not Phase.STOPPING:
             self._set_phase(Phase.STOPPING)
             self._process.stop(KILL_AFTER_MS)
 
     def close(self) -> None:
-        """Stop before the program ends, and wait for it."""
+        """Stop before the program ends, and wait for the process."""
         self._process.close(CLOSE_TIMEOUT_MS)
         self.phase = Phase.IDLE
 
@@ -128,7 +128,7 @@ class QueueRunner(QObject):
             self.phase = phase
             self.changed.emit()
 
-    # What the process says
+    # Events from the process
 
     def _on_event(self, event: dict[str, Any]) -> None:
         follow = {
@@ -159,7 +159,7 @@ class QueueRunner(QObject):
         self.progressed.emit()
 
     def _on_file(self, event: dict[str, Any]) -> None:
-        """Take a picture or a film into account that has ended."""
+        """Record a finished picture or film."""
         now = self._clock()
         if event["event"] == "picture" and event.get("state") == "done":
             self.forecast.note(now - self._picture_at)
@@ -169,11 +169,11 @@ class QueueRunner(QObject):
         self.progressed.emit()
 
     def _on_bands(self, event: dict[str, Any]) -> None:
-        """Take the share of a large picture into account."""
+        """Record the progress of a large picture."""
         self._add_share(float(event["share"]))
 
     def _on_frames(self, event: dict[str, Any]) -> None:
-        """Take the frames of a film into account; a film may not tell how many it has."""
+        """Record the progress of a film, whose frame count may be unknown."""
         left = event.get("seconds_left")
         self._film_left = None if left is None else float(left)
         if event.get("of"):
@@ -195,7 +195,7 @@ class QueueRunner(QObject):
             return
         self.finishing = False
         self._set_phase(Phase.IDLE)
-        # With jobs begun, an exit status of 1 says that one of them failed, which its row tells.
+        # With jobs begun, exit status 1 means that a job failed; its row tells why.
         if exit.outcome == "failed" and not stopped and (exit.crashed or not begun):
             why = exit.reason or tr("its process could not begin")
             self.problem.emit(

@@ -1,4 +1,4 @@
-"""Reads and changes the queue's files in the background, one change after the other."""
+"""Reads and changes the queue's files in the background, one change at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from app.batch.overview import JobView, Overview
 from app.errors import Problem
 from utils.translation.texts import mark, tr
 
-CLOSE_S = 5.0  # for a change under way when the program ends; each file is written or not at all
+# for the current change when the program ends; each file is written completely or not at all
+CLOSE_S = 5.0
 DAMAGED_ADVICE = mark("The other jobs run; delete the file, and add what it was for again.")
 
 
@@ -36,9 +37,9 @@ _READ = _Change(_nothing, _nothing, _nothing, doing="read the queue", writes=Fal
 
 
 class QueueStore(QObject):
-    """Does one thing at a time, in the order in which it was asked for, and then reads the queue.
+    """Runs changes in the order of their requests, one at a time; reads the queue after each.
 
-    `read(views)` has all jobs, `problem(Problem)` what could not be done or is damaged.
+    `read(views)` carries all jobs, `problem(Problem)` a failure or damage.
     """
 
     read = Signal(object)  # list[JobView]
@@ -51,21 +52,21 @@ class QueueStore(QObject):
         self._jobs = Jobs(self)
         self._coming: deque[_Change] = deque()
         self._under_way: _Change | None = None
-        self._told: set[str] = set()  # damaged files are told once
+        self._told: set[str] = set()  # damaged files already reported
 
     @property
     def busy(self) -> bool:
-        """Whether something is under way."""
+        """Whether an operation is running."""
         return self._under_way is not None
 
     @property
     def changing(self) -> bool:
-        """Whether a change is under way or waits."""
+        """Whether a change is running or waiting."""
         under_way = () if self._under_way is None else (self._under_way,)
         return any(change.writes for change in (*under_way, *self._coming))
 
     def refresh(self) -> None:
-        """Read the queue, unless it is about to be read in any case."""
+        """Read the queue, unless a read is pending anyway."""
         if not self.busy:
             self._add(_READ)
 
@@ -82,13 +83,13 @@ class QueueStore(QObject):
         Args:
             work: Called on another thread.
             done: Called with its result on the GUI thread, after the jobs have been read.
-            failed: Called instead, after the problem was told.
-            doing: Completes the problem "Could not ..." that is told if `work` raises.
+            failed: Called instead, after the problem is reported.
+            doing: Completes the problem "Could not ...", reported if `work` raises.
         """
         self._add(_Change(work, done, failed, doing, writes=True))
 
     def close(self) -> None:
-        """Complete the change under way, and begin no other."""
+        """Complete the current change, and start no other."""
         self._coming.clear()
         self._jobs.close(CLOSE_S)
 

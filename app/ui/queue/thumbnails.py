@@ -1,4 +1,4 @@
-"""Small pictures of files, read in the background one after another as rows come into view."""
+"""Thumbnails of files, read in the background one by one as rows come into view."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from utils.images.opening import ImageError, opened
 SIZE = QSize(72, 54)
 SCALE = 2  # for scaled displays
 MOST_KEPT = 2000  # at 30 KB
-MOST_WANTED = 60  # rows that were scrolled past are read when they are seen again
+MOST_WANTED = 60  # rows scrolled past are read when visible again
 
-Key = tuple[int, str]  # of a job and a path: another job may write the same file anew
+Key = tuple[int, str]  # of a job and a path: another job may rewrite the same file
 
 
 class Thumbnails(QObject):
-    """Gives the thumbnails that are there, and reads those that are missing.
+    """Returns available thumbnails, and reads missing ones.
 
-    `loaded(number)` is emitted when that of a job has been read.
+    `loaded(number)` is emitted when a job's thumbnail has been read.
     """
 
     loaded = Signal(int)
@@ -43,8 +43,10 @@ class Thumbnails(QObject):
         self._reading = False
 
     def get(self, number: int, path: str) -> QPixmap | None:
-        """Return a thumbnail; None while it is not there, and it is read then. It is null if the
-        file has none."""
+        """Return a thumbnail, null for a file without one.
+
+        If it is not yet read, request it and return None.
+        """
         key = number, path
         if key in self._made:
             self._made.move_to_end(key)
@@ -75,13 +77,15 @@ class Thumbnails(QObject):
 
 
 def read_thumbnail(path: Path) -> QImage:
-    """Read a picture, the first frame of a film or the first picture of a folder, cropped to SIZE
-    times SCALE. The image is null if there is none that can be read."""
+    """Read a thumbnail, cropped to SIZE times SCALE; null if nothing can be read.
+
+    Films yield their first frame, and folders their first picture.
+    """
     try:
         if path.is_dir():
             path = pictures_in(path)[0]
         pixels = _frame(path) if likely_kind(path) == "film" else _picture(path)
-    except (StyleForgeError, ImageError, OSError):  # the row says why when the job has failed
+    except (StyleForgeError, ImageError, OSError):  # the row of a failed job tells why
         return QImage()
     return QImage() if pixels is None else _cropped(pixels)
 
@@ -89,7 +93,7 @@ def read_thumbnail(path: Path) -> QImage:
 def _picture(path: Path) -> NDArray[np.uint8]:
     longest = 2 * SCALE * SIZE.width()  # enough for either orientation
     with opened(path) as image:
-        image.draft("RGB", (longest, longest))  # JPEG files are decoded at a fraction of their size
+        image.draft("RGB", (longest, longest))  # decodes JPEG at a reduced size
         orientation = orientation_of(image)
         image.thumbnail((longest, longest), Image.Resampling.BILINEAR)
         return np.ascontiguousarray(upright(to_rgb(image), orientation))
@@ -104,7 +108,7 @@ def _frame(path: Path) -> NDArray[np.uint8] | None:
 
 
 def _cropped(pixels: NDArray[np.uint8]) -> QImage:
-    """Scale pixels [H, W, 3] RGB to cover the thumbnail, and cut what is beyond."""
+    """Scale pixels [H, W, 3] RGB to cover the thumbnail, and crop the rest."""
     height, width = pixels.shape[:2]
     target = SIZE * SCALE
     scale = max(target.width() / width, target.height() / height)
@@ -116,4 +120,4 @@ def _cropped(pixels: NDArray[np.uint8]) -> QImage:
     made = QImage(
         data, target.width(), target.height(), 3 * target.width(), QImage.Format.Format_RGB888
     )
-    return made.copy()  # QImage does not keep the bytes
+    return made.copy()  # QImage does not own the bytes

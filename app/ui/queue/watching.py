@@ -1,4 +1,4 @@
-"""Looks at a folder every few seconds for pictures that are to be queued."""
+"""Checks a folder every few seconds for new pictures to queue."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from app.batch.watched_folder import WatchedFolder, not_queued
 from app.ui.queue.look import Order
 from app.ui.queue.store import QueueStore
 
-INTERVAL_MS = 2000  # a picture is taken once it stays the same for this long
+INTERVAL_MS = 2000  # a picture is queued once unchanged for this long
 
 
 class FolderWatch(QObject):
     """Watches one folder at a time, until it cannot be read.
 
-    `added(count)` is emitted when jobs were added, `stopped()` after a fault was told.
+    `added(count)` is emitted after jobs are added, `stopped()` after a fault is reported.
 
     Args:
         store: Adds the jobs.
-        order: Returns what is to be made of the pictures.
-        parent: Of the QObject.
+        order: Returns the options for added pictures.
+        parent: Parent of the QObject.
     """
 
     added = Signal(int)
@@ -42,11 +42,11 @@ class FolderWatch(QObject):
 
     @property
     def folder(self) -> Path | None:
-        """The folder; None while none is watched."""
+        """The watched folder, or None."""
         return self._folder
 
     def watch(self, folder: Path | None) -> None:
-        """Watch a folder, or none."""
+        """Watch a folder, or stop watching if None."""
         if folder == self._folder:
             return
         self._folder = folder

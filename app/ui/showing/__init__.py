@@ -1,1 +1,1 @@
-"""What is made to be shown: saved files, before and after, a projector, a slideshow."""
+"""Presentation: saved files, before and after, the projector, the slideshow."""

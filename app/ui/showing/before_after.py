@@ -29,14 +29,14 @@ SAVE_WIPE = FileKind(
 
 
 class BeforeAfter:
-    """Encodes on background jobs.
+    """Saves before/after pictures and wipes, encoded in background jobs.
 
     Args:
         session: The live session.
         current: Returns the result on screen.
-        divider: Where the divider of the view before/after is, 0 to 1; None in another view.
+        divider: Returns the divider's position in the before/after view, 0 to 1; otherwise None.
         say: Shows a notice.
-        saved: Told what was saved.
+        saved: Receives saved files.
         dialogs: Ask for the file of a wipe.
     """
 
@@ -53,8 +53,10 @@ class BeforeAfter:
         self._say, self._saved, self._dialogs = say, saved, dialogs
 
     def save(self) -> None:
-        """Save one picture of both at once: divided as on screen in the view before/after, side by
-        side in every other view."""
+        """Save one picture of both at once.
+
+        It is divided as on screen in the before/after view, and side by side in other views.
+        """
         styled = self._current_or_notice()
         if styled is None:
             return
@@ -73,7 +75,7 @@ class BeforeAfter:
         self._session.write(work, done, doing=tr("save {name}", name=path.name))
 
     def ask_wipe(self, parent: QWidget) -> None:
-        """Ask for the file of a wipe; it is of the picture that is on screen now."""
+        """Ask for the file of a wipe of the current picture."""
         styled = self._current_or_notice()
         if styled is None:
             return
@@ -95,9 +97,9 @@ class BeforeAfter:
         """Write a wipe.
 
         Args:
-            styled: The picture and its painting.
-            path: The file; an ending is appended unless it has one.
-            chosen: The name filter that says which, where the path does not.
+            styled: The picture and its original.
+            path: The file; an extension is appended if it has none of the two.
+            chosen: The selected name filter, which determines that extension.
         """
         if path.suffix.lower() not in (FILM, ANIMATION):
             ending = ANIMATION if ANIMATION in chosen else FILM

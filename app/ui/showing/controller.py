@@ -1,4 +1,4 @@
-"""Opens and closes what is made to be shown, by the actions of the window."""
+"""Opens and closes the presentation features, triggered by the window's actions."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ ONE_SCREEN = mark("There is one screen only, so this is a window; a double click
 
 
 class ShowController(QObject):
-    """Owns the projector, the slideshow and what is saved with its original.
+    """Owns the projector, the slideshow and before/after saving.
 
     Args:
         session: The live session.
         viewport: The picture of the main window.
-        actions: Of the window, by key.
+        actions: The actions of the window, by key.
         settings: Returns the settings.
-        update: `update(slideshow_seconds=...)` stores settings.
+        update: Stores settings: `update(slideshow_seconds=...)`.
         say: Shows a notice.
-        saved: Told what was saved.
+        saved: Receives saved files.
         dialogs: Ask for files.
         window: The main window.
     """
@@ -81,7 +81,7 @@ class ShowController(QObject):
         actions["mirror"].triggered.connect(lambda _: self._face())
 
     def act(self, key: str) -> None:
-        """Do what the action `key`, one of SHOW_ACTIONS, says."""
+        """Run the action `key`, one of SHOW_ACTIONS."""
         {
             "show_saved": self.saved.show,
             "before_after": self.before_after.save,
@@ -114,7 +114,7 @@ class ShowController(QObject):
             self._say(tr(ONE_SCREEN))
 
     def _choose_screen(self, screens: list[QScreen]) -> None:
-        """Ask which of several screens is meant."""
+        """Ask for one of several screens."""
         menu = QMenu(self._window)
         menu.aboutToHide.connect(menu.deleteLater)
         for screen in screens:
@@ -126,15 +126,15 @@ class ShowController(QObject):
         """Open the projector.
 
         Args:
-            screen: Where.
-            full: Whether it fills the screen.
+            screen: The screen to use.
+            full: Whether to fill the screen.
         """
         window = self.projector = ProjectorWindow()
         window.closed.connect(self._on_projector_closed)
         window.resized.connect(
             lambda width, height: self._session.set_least_size(width, height, "projector")
         )
-        # The keys of the main window work here as well, but for those that leave full screen.
+        # The keys of the main window also work here, except those that leave full screen.
         window.addActions([each for each in self._window.actions() if each not in self._leaving])
         self._projecting.setChecked(True)
         self._face()
@@ -149,7 +149,7 @@ class ShowController(QObject):
         self._session.set_least_size(0, 0, "projector")
 
     def _face(self) -> None:
-        """Mirror the projector's picture as the window's."""
+        """Mirror the projector's picture like the window's."""
         if self.projector is not None:
             self.projector.picture.mirrored = self._settings().mirror
 

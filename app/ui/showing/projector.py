@@ -1,4 +1,4 @@
-"""A second window with nothing but the picture, for a projector: the same frames, painted twice."""
+"""A second window with only the picture, for a projector: the same frames, painted twice."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ from app.ui.viewport.viewport import Viewport
 from utils.translation.joints import enumerated
 from utils.translation.texts import tr
 
-SIZE = (960, 540)  # of the window where there is no second screen
+SIZE = (960, 540)  # of the window without a second screen
 
 
 class ProjectorWindow(QWidget):
-    """Shows results as they are given. Escape closes it, a double click changes between full screen
-    and a window.
+    """Shows results. Escape closes it; a double click toggles full screen.
 
     Signals:
-        closed: It was closed, however.
-        resized: Width and height of the picture in pixels of the screen.
+        closed: The window was closed in any way.
+        resized: Width and height of the picture in screen pixels.
     """
 
     closed = Signal()
@@ -51,11 +50,11 @@ class ProjectorWindow(QWidget):
         self.resize(*SIZE)
 
     def open_on(self, screen: QScreen, *, full: bool) -> None:
-        """Show it.
+        """Show the window.
 
         Args:
-            screen: Where.
-            full: Whether it fills the screen.
+            screen: The screen to use.
+            full: Whether to fill the screen.
         """
         self.setScreen(screen)
         self.move(screen.availableGeometry().center() - self.rect().center())
@@ -63,7 +62,7 @@ class ProjectorWindow(QWidget):
         self._hide_pointer()
 
     def show_styled(self, styled: StyledFrame | None) -> None:
-        """Show a result; None for black."""
+        """Show a result, or black for None."""
         self.picture.show_styled(styled, timed=False)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -74,12 +73,12 @@ class ProjectorWindow(QWidget):
             super().keyPressEvent(event)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Change between full screen and a window."""
+        """Switch between full screen and a window."""
         (self.showNormal if self.isFullScreen() else self.showFullScreen)()
         self._hide_pointer()
 
     def closeEvent(self, event: object) -> None:
-        """Tell that it was closed."""
+        """Emit `closed`."""
         self.closed.emit()
 
     def _hide_pointer(self) -> None:
@@ -88,12 +87,12 @@ class ProjectorWindow(QWidget):
 
 
 def other_screens(window: QWidget) -> list[QScreen]:
-    """Return the screens that a window is not on."""
+    """Return all screens except the window's own."""
     return [screen for screen in QGuiApplication.screens() if screen is not window.screen()]
 
 
 def screen_title(screen: QScreen) -> str:
-    """Return "DELL U2720Q, 3840x2160"."""
+    """Return a title such as "DELL U2720Q, 3840x2160"."""
     ratio, size = screen.devicePixelRatio(), screen.size()
     pixels = f"{round(size.width() * ratio)}x{round(size.height() * ratio)}"
     model = " ".join(filter(None, (screen.manufacturer(), screen.model()))) or screen.name()

@@ -1,4 +1,4 @@
-"""Tells what was saved, and shows it in its folder."""
+"""Reports saved files and shows them in their folder."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ WORDS = mark("Show in &folder")
 
 
 class SavedFiles:
-    """Keeps what was saved last.
+    """Remembers the last saved file.
 
     Args:
-        notices: Where it is told, with a button that shows it.
-        fail: Told when no folder can be shown.
-        run: Runs a background job: a folder on a network may answer late.
+        notices: Shows the notice, with a button for the folder.
+        fail: Called if the folder cannot be shown.
+        run: Runs a background job, since a network folder may respond slowly.
     """
 
     def __init__(self, notices: NoticeBar, fail: Callable[[Problem], object], run: RunJob) -> None:
@@ -33,10 +33,10 @@ class SavedFiles:
         self._newest: Path | None = None
 
     def tell(self, path: Path, text: str) -> None:
-        """Tell that a file was saved.
+        """Report a saved file.
 
         Args:
-            path: Of the file.
+            path: The file.
             text: One sentence.
         """
         self._newest = path
@@ -46,7 +46,7 @@ class SavedFiles:
         )
 
     def show(self) -> None:
-        """Show what was saved last in its folder."""
+        """Show the last saved file in its folder."""
         if self._newest is None:
             self._notices.show_notice(tr(NOTHING))
         else:
@@ -73,14 +73,14 @@ class SavedFiles:
 
 
 def show_in_folder(path: Path, system: str = sys.platform) -> bool:
-    """Show a file in its folder: selected on Windows and macOS; elsewhere the folder is opened.
+    """Show a file in its folder, selected on Windows and macOS; elsewhere open the folder.
 
     Args:
-        path: Of the file.
-        system: As sys.platform.
+        path: The file.
+        system: A value of sys.platform.
 
     Returns:
-        Whether a program was started for it.
+        Whether a program was started.
     """
     if system == "win32":
         return QProcess.startDetached("explorer", ["/select,", str(path)])[0]

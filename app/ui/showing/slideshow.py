@@ -1,4 +1,4 @@
-"""Changes the style every few seconds; one is faded into the next by mixing them."""
+"""Changes the style every few seconds, fading by mixing two styles."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from app.settings import Settings
 from app.ui.theme.motion import system_is_still
 from utils.translation.texts import mark, tr
 
-FADE_S = 2.0  # at most half of the time between two changes
-PATIENCE_S = 8.0  # for the first result of a mix, whose networks may have to be loaded
-TICK_MS = 100  # of a fade whose results do not come
+FADE_S = 2.0  # at most half the time between two changes
+PATIENCE_S = 8.0  # for the first result of a mix, whose networks may have to load
+TICK_MS = 100  # for a fade without new results
 TOO_FEW = mark("A slideshow needs two styles or more: choose them in its settings (Shift+F3)")
 NOTHING_OPEN = mark("Open something first: a slideshow shows it in one style after the other")
 
@@ -26,13 +26,13 @@ NOTHING_OPEN = mark("Open something first: a slideshow shows it in one style aft
 class Slideshow(QObject):
     """Runs while its action is checked.
 
-    A fade begins when the first result of the mix is there and goes on with each, so that a slow
-    machine shows fewer steps of it in the same time. Whoever chooses a style meanwhile has it: the
-    slideshow goes on from there.
+    A fade starts with the first result of the mix and advances with each, so that a slow machine
+    shows fewer steps in the same time. If the user chooses a style meanwhile, the slideshow
+    continues from that style.
 
     Args:
         session: The live session.
-        action: The switch.
+        action: Switches the slideshow.
         settings: Returns the settings.
         say: Shows a notice.
         clock: Returns seconds.
@@ -49,11 +49,11 @@ class Slideshow(QObject):
         super().__init__(action)
         self._session, self._action, self._settings, self._say = session, action, settings, say
         self._clock = clock
-        self._target = ""  # the style that is faded in
+        self._target = ""  # the style being faded in
         self._from: tuple[Part, ...] = ()
-        self._set: tuple[Part, ...] = ()  # what the slideshow chose last
-        self._asked = 0.0  # when the fade was asked for
-        self._began: float | None = None  # when its first result was there
+        self._set: tuple[Part, ...] = ()  # the slideshow's last choice
+        self._asked = 0.0  # when the fade was requested
+        self._began: float | None = None  # when its first result arrived
         self._next = QTimer(self, singleShot=True)
         self._next.timeout.connect(self.advance)
         self._tick = QTimer(self, interval=TICK_MS)
@@ -63,7 +63,7 @@ class Slideshow(QObject):
 
     @property
     def running(self) -> bool:
-        """Whether it runs."""
+        """Whether the slideshow runs."""
         return self._action.isChecked()
 
     @property
@@ -72,11 +72,11 @@ class Slideshow(QObject):
         return bool(self._target)
 
     def settled(self, config: EngineConfig) -> EngineConfig:
-        """Return `config` as it is after the fade, which is what is worth saving."""
+        """Return `config` as after the fade, for saving."""
         return config.mixed(((self._target, 1.0),)) if self._target else config
 
     def toggle(self) -> None:
-        """Follow the action: start, with a change at once, or stop where it is."""
+        """Follow the action: start with an immediate change, or stop."""
         if not self.running:
             self.stop()
             return
@@ -89,19 +89,19 @@ class Slideshow(QObject):
         self.advance()
 
     def stop(self) -> None:
-        """Stop; a style that is being faded in is then shown alone."""
+        """Stop; a style being faded in is then shown alone."""
         if self._target:
             self._finish()
         self._next.stop()
         self._action.setChecked(False)
 
     def restart(self) -> None:
-        """Use changed settings."""
+        """Apply changed settings."""
         if self.running:
             self._next.start(round(1000 * self._settings().slideshow_seconds))
 
     def styles(self) -> list[str]:
-        """The styles it shows, in the order of the gallery."""
+        """Return the styles of the slideshow, in gallery order."""
         chosen = set(filter(None, self._settings().slideshow_styles.split("\n")))
         keys = [style.key for style in self._session.library.styles]
         return [key for key in keys if not chosen or key in chosen]
@@ -138,11 +138,11 @@ class Slideshow(QObject):
         if share >= 1:
             self._finish()
             return
-        share = round(share * share * (3 - 2 * share), 3)  # it starts and ends gently
+        share = round(share * share * (3 - 2 * share), 3)  # starts and ends gently
         self._choose(((self._from[0][0], 1 - share), (self._target, share)))
 
     def _finish(self) -> None:
-        """Show what is faded in alone."""
+        """Show only the style being faded in."""
         self._choose(((self._target, 1.0),))
         self._end_fade()
 
@@ -161,8 +161,10 @@ class Slideshow(QObject):
             self._continue()
 
     def _on_config_changed(self, _: object) -> None:
-        """Give up a fade where somebody else chose a style; cut where the mix was refused, as of
-        networks of two shapes."""
+        """Give up a fade if another style was chosen.
+
+        If the mix was refused, as for networks of different shapes, cut to the style instead.
+        """
         now = self._session.config.parts
         if not self._target or [key for key, _ in now] == [key for key, _ in self._set]:
             return

@@ -1,4 +1,4 @@
-"""The settings of the slideshow: which styles, how long each, and how one becomes the next."""
+"""The settings of the slideshow: styles, time per style, and transition."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _KEY = Qt.ItemDataRole.UserRole
 
 
 class SlideshowDialog(QDialog):
-    """A modeless dialog; what is chosen takes effect at once.
+    """A modeless dialog whose choices take effect at once.
 
     Signals:
-        picked: A field of Settings, and its new value.
+        picked: A field of Settings and its new value.
     """
 
     picked = Signal(str, object)
@@ -45,7 +45,8 @@ class SlideshowDialog(QDialog):
         self.seconds = QSpinBox()
         self.seconds.setRange(SHORTEST_S, LONGEST_S)
         self.seconds.setSuffix(tr(" s"))
-        self.seconds.lineEdit().setTextMargins(SPACE, 0, 0, 0)  # no style sheet pads the number
+        # a style sheet cannot pad the number
+        self.seconds.lineEdit().setTextMargins(SPACE, 0, 0, 0)
         self.seconds.setAccessibleName(tr("Time of each style"))
         self.seconds.setToolTip(tr("How long each style is shown until the next one"))
         self.seconds.valueChanged.connect(
@@ -64,11 +65,11 @@ class SlideshowDialog(QDialog):
         WindowGeometry(self)
 
     def show_settings(self, settings: Settings, styles: Sequence[Style]) -> None:
-        """Show what is chosen, without emitting signals.
+        """Show the settings without emitting signals.
 
         Args:
             settings: The settings.
-            styles: That there are.
+            styles: All available styles.
         """
         chosen = set(filter(None, settings.slideshow_styles.split("\n")))
         for widget in (self.seconds, self.styles):

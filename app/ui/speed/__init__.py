@@ -1,1 +1,1 @@
-"""How fast the picture comes, said in the window, and what to choose for speed."""
+"""Speed of the picture, shown in the window, and the choices for it."""

@@ -15,25 +15,24 @@ from app.ui.viewport.text_painting import INK, REDRAW_MS, SHADE
 from utils.translation.numbers import number
 from utils.translation.texts import tr
 
-_WHOLE_FROM = 3.0  # frames a second; fewer are shown with a decimal
-_RATE_FROM = 0.1  # frames a second; of fewer, the seconds that each takes are shown
+_WHOLE_FROM = 3.0  # frames a second; lower rates get a decimal
+_RATE_FROM = 0.1  # frames a second; lower rates are shown as seconds per picture
 
 
 def fps_text(fps: float) -> str:
-    """Return "15 fps", "1.5 fps" of a slow stream, or "25 s a picture" of a very slow one."""
+    """Return "15 fps"; "1.5 fps" for a slow stream; "25 s a picture" for a very slow one."""
     if 0 < fps < _RATE_FROM:
         return tr("{fps} s a picture", fps=number(1 / fps))
     return tr("{fps} fps", fps=number(fps, 0 if fps >= _WHOLE_FROM else 1))
 
 
 class SpeedBadge(QPushButton):
-    """Lies in the upper left corner of the picture while a stream is shown, and is not `wanted`
-    otherwise.
+    """Shown in the upper left corner of the picture during a stream, if wanted.
 
     Args:
-        reading: Gives the figures of the stream.
-        styled: Gives the result on screen; over a comparison there is no badge.
-        figures: The action that a click triggers.
+        reading: Returns the figures of the stream.
+        styled: Returns the result on screen; a comparison hides the badge.
+        figures: The action triggered by a click.
         parent: The picture.
     """
 
@@ -48,7 +47,7 @@ class SpeedBadge(QPushButton):
         self._reading, self._styled = reading, styled
         self._wanted = False
         self._pixmap = QPixmap()
-        self._painted: object = None  # what the pixmap shows
+        self._painted: object = None  # state of the cached pixmap
         self.setAccessibleName(tr("Frames a second"))
         self.setToolTip(tr("How many pictures are shown a second; click to show all figures"))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -61,12 +60,12 @@ class SpeedBadge(QPushButton):
         self._timer.start()
 
     def set_wanted(self, wanted: bool) -> None:
-        """Show the badge whenever there is a stream, or not at all."""
+        """Show the badge whenever a stream runs, or never."""
         self._wanted = wanted
         self.refresh()
 
     def set_covered_height(self, covered: int) -> None:
-        """Move below messages that cover the top of the picture by this many pixels."""
+        """Move below messages that cover the top `covered` pixels of the picture."""
         self.move(2 * SPACE, 2 * SPACE + covered)
 
     def refresh(self) -> None:
@@ -81,15 +80,15 @@ class SpeedBadge(QPushButton):
         self.setVisible(shown)
 
     def sizeHint(self) -> QSize:
-        """Size of the text; digits that change do not change it."""
+        """Return the size of the text; changing digits do not affect it."""
         digits = "".join("0" if letter.isdigit() else letter for letter in self.text())
         metrics = self.fontMetrics()
         return QSize(metrics.horizontalAdvance(digits) + 3 * SPACE, metrics.height() + 2 * SPACE)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the text on a dark rounded rectangle, with a ring while it has the focus.
+        """Paint the text on a dark rounded rectangle, with a ring while focused or under the mouse.
 
-        What lies over a stream is painted with each of its frames, so the painted badge is kept.
+        An overlay is repainted with each frame of a stream, so the painted badge is cached.
         """
         ringed = self.hasFocus() or self.underMouse()
         ring = self.palette().highlight().color() if ringed else None

@@ -1,4 +1,4 @@
-"""The bar from smooth to sharp, with the frames a second at both ends."""
+"""The slider from smooth to sharp, with the frames a second at both ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.ui.theme.tokens import SPACE
 from utils.translation.texts import mark, tr
 
 CUSTOM = mark("Custom")
-NO_RATE = "\N{NO-BREAK SPACE}"  # a line of its own, so that a rate that comes moves nothing
+NO_RATE = "\N{NO-BREAK SPACE}"  # reserves the line, so that an appearing rate moves nothing
 TIP = mark(
     "Left: more pictures a second. Right: sharper pictures. In the middle "
     "the program chooses. The rates are those of this machine; a camera may "
@@ -23,23 +23,23 @@ TIP = mark(
 
 
 def rate_text(time: FrameTime | None) -> str:
-    """Return "15 fps" of a measured time, "about 15 fps" of a computed one, "" of none."""
+    """Return "15 fps" if measured, "about 15 fps" if estimated, "" for None."""
     if time is None:
         return ""
     return fps_text(time.fps) if time.measured else tr("about {rate}", rate=fps_text(time.fps))
 
 
 class _Slider(QSlider):
-    """A slider that leaves the wheel to the panel, which it scrolls."""
+    """A slider that leaves the wheel to the panel for scrolling."""
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
 
 
 class SpeedBar(QWidget):
-    """Shows one of a few steps, or that none of them is in force.
+    """Shows one of a few steps, or that the setting matches none.
 
-    `picked(index)` has the step that the user chose.
+    `picked(index)` carries the step chosen by the user.
     """
 
     picked = Signal(int)
@@ -88,13 +88,13 @@ class SpeedBar(QWidget):
         smooth: FrameTime | None,
         sharp: FrameTime | None,
     ) -> None:
-        """Show which step is in force, without emitting signals.
+        """Show the current step without emitting signals.
 
         Args:
-            titles: Of the steps, from smooth to sharp.
-            current: The step in force; None for none of them.
-            smooth: The time of a frame at the left end.
-            sharp: The same at the right end.
+            titles: The step titles, from smooth to sharp.
+            current: The current step, or None.
+            smooth: The frame time at the left end.
+            sharp: The frame time at the right end.
         """
         blocked = self.slider.blockSignals(True)
         self.slider.setRange(0, len(titles) - 1)

@@ -1,4 +1,4 @@
-"""Watches the kernels being compiled in the background, and says when the stream got faster."""
+"""Watches background compilation of kernels, and reports when the stream gets faster."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from kernels.jit import build
 from utils.translation.texts import tr
 
 LOOK_MS = 500
-SETTLED_MS = 6000  # until the rate of the stream is that of the new kernels
+SETTLED_MS = 6000  # until the stream's rate reflects the new kernels
 
 
 class CompileWatch(QObject):
-    """Tells `show` that kernels are being compiled, and that no more are, with "".
+    """Calls `show` while kernels are being compiled, and with "" once none are.
 
     Args:
-        fps: Gives the pictures that are shown a second; 0 where there is no stream.
-        show: Shows the words for as long as they are true.
+        fps: Returns displayed pictures a second; 0 without a stream.
+        show: Shows the message while it applies.
         say: Shows a notice.
-        parent: Of the QObject.
+        parent: Parent of the QObject.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class CompileWatch(QObject):
         super().__init__(parent)
         self._fps, self._show, self._say = fps, show, say
         self._compiling = False
-        self._before = 0.0  # frames a second while the old kernels ran
+        self._before = 0.0  # frames a second with the old kernels
         self._look = QTimer(self, interval=LOOK_MS)
         self._look.timeout.connect(self.look)
         self._look.start()
@@ -42,7 +42,7 @@ class CompileWatch(QObject):
         self._settled.timeout.connect(self.compare)
 
     def look(self) -> None:
-        """See whether a library is being built."""
+        """Check whether a library is being built."""
         compiling = build.BUILDING in build.reasons().values()
         if compiling:
             self._before = self._fps() or self._before
@@ -54,7 +54,7 @@ class CompileWatch(QObject):
             self._settled.start()
 
     def compare(self) -> None:
-        """Say how much faster the stream is than before, if it is."""
+        """Report the speedup of the stream, if any."""
         if not self._compiling and (words := faster_words(self._before, self._fps())):
             self._say(words)
             self._before = 0.0

@@ -1,4 +1,4 @@
-"""Derives the steps of the bar from the stream, and writes the chosen one into the config."""
+"""Derives the slider's steps from the stream, and writes the chosen one into the config."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from app.ui.speed.timing import FrameTimes, Kind
 from models.families.keys import FEED_FORWARD
 from models.precision import Precision
 
-FRAME = (1280, 720)  # of a stream, until there is one
+FRAME = (1280, 720)  # assumed before the first stream
 
 
 class SpeedController(QObject):
-    """Connects the bar with the session.
+    """Connects the slider with the session.
 
-    Strokes that were chosen by hand are kept when the bar moves; until then the bar is Custom.
+    Manually chosen strokes are kept when the slider moves; until then the slider shows Custom.
     """
 
     def __init__(self, session: Session, bar: SpeedBar, parent: QObject) -> None:
         super().__init__(parent)
         self._session, self._bar = session, bar
         self._machine = Machine(FrameTimes(), FRAME)
-        self._strokes = session.config.strokes  # with which the bar was used last
+        self._strokes = session.config.strokes  # strokes when the slider was last used
         self._steps: list[Step] = []
         bar.picked.connect(self._pick)
         session.config_changed.connect(lambda _: self.refresh())
@@ -41,16 +41,16 @@ class SpeedController(QObject):
 
     @property
     def steps(self) -> list[Step]:
-        """The steps of the bar, from smooth to sharp."""
+        """The steps of the slider, from smooth to sharp."""
         return self._steps
 
     def set_fast_precision(self, fast: Precision) -> None:
-        """Set the fastest precision that the device computes well in."""
+        """Set the fastest precision in which the device computes well."""
         self._machine = replace(self._machine, fast=fast)
         self.refresh()
 
     def move(self, count: int) -> None:
-        """Go `count` steps to the sharp side; negative to the smooth one."""
+        """Move `count` steps towards sharp, or towards smooth if negative."""
         last = len(self._steps) - 1
         self._pick(min(last, max(0, self._bar.slider.value() + count)))
 
@@ -59,7 +59,7 @@ class SpeedController(QObject):
         self._pick(len(self._steps) // 2)
 
     def refresh(self) -> None:
-        """Show the steps and which of them is in force."""
+        """Show the steps and mark the current one."""
         config = self._session.config
         known = {style.key: style for style in self._session.library.styles}
         style = known.get(config.style)
@@ -80,7 +80,7 @@ class SpeedController(QObject):
         self.refresh()
 
     def _forget(self) -> None:
-        """Other kernels run: what was measured before does not hold."""
+        """Discard the measurements, since other kernels run."""
         self._machine.times.clear()
         self.refresh()
 
@@ -101,7 +101,7 @@ class SpeedController(QObject):
 
 
 def _sizes(styled: StyledFrame) -> Sizes:
-    """The sizes of the network's inputs; a result names the larger one."""
+    """Return the sizes of the network's inputs; a result contains only the larger one."""
     config: EngineConfig = styled.config
     if config.size is not None and not config.keep_strokes:
         return Sizes(styled.size, styled.size)

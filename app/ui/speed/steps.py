@@ -1,4 +1,4 @@
-"""The steps of the bar from smooth to sharp: versions of the style, sizes and precisions."""
+"""The slider's steps from smooth to sharp: style versions, sizes and precisions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from app.ui.speed.timing import FrameTime, FrameTimes, Kind
 from models.precision import Precision
 from utils.translation.texts import mark
 
-APART = 1.15  # how much faster or slower a step is than the one beside it, at least
-TITLES: dict[int, tuple[str, ...]] = {  # of so many steps
+APART = 1.15  # minimum speed ratio between adjacent steps
+TITLES: dict[int, tuple[str, ...]] = {  # by number of steps
     3: (mark("Smoothest"), mark("Automatic"), mark("Sharpest")),
     5: (mark("Smoothest"), mark("Smoother"), mark("Automatic"), mark("Sharper"), mark("Sharpest")),
 }
@@ -20,12 +20,12 @@ TITLES: dict[int, tuple[str, ...]] = {  # of so many steps
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A combination that the bar chooses; the one with `size` None is Automatic.
+    """A combination that the slider chooses; `size` None means Automatic.
 
     Attributes:
         network: A key of app.options.NETWORKS.
         size: The long side of the sharper input in pixels; strokes keep their width.
-        precision: What to compute in.
+        precision: The precision of the computation.
     """
 
     network: str = "auto"
@@ -33,7 +33,7 @@ class Step:
     precision: Precision = Precision.fp32
 
     def applied(self, config: EngineConfig) -> EngineConfig:
-        """Return `config` with this combination; its strokes stay as wide as they are."""
+        """Return `config` with this combination; the width of its strokes is unchanged."""
         return replace(
             config,
             network=self.network,
@@ -49,14 +49,14 @@ AUTOMATIC = Step()
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What steps are derived from.
+    """The inputs for choosing steps.
 
     Attributes:
-        times: Of frames on this machine.
+        times: Frame times on this machine.
         frame: (width, height) of the frames.
         strokes: A key of app.options.STROKES.
-        now: What Automatic runs at the moment: kind, sizes; None as long as it has not run.
-        fast: The fastest precision that the device computes well in.
+        now: Kind and sizes that Automatic currently runs; None before it has run.
+        fast: The fastest precision in which the device computes well.
         has_lite: Whether the style has a lite network.
     """
 
@@ -69,15 +69,15 @@ class Machine:
 
     @property
     def stroke_size(self) -> int:
-        """The long side of the input that gives strokes their width, in pixels."""
+        """Long side in pixels of the input that determines the width of strokes."""
         return round(STROKE_SIZE * STROKES[self.strokes].scale)
 
     def sizes(self, size: int) -> Sizes:
-        """The sizes of the network's inputs for a step of this size."""
+        """Return the sizes of the network's inputs for a step of this size."""
         return kept_strokes(*self.frame, size, self.stroke_size)
 
     def time(self, step: Step) -> FrameTime | None:
-        """The time of a frame at a step; None while nothing was measured."""
+        """Return the frame time of a step; None before any measurement."""
         if step.size is None:
             return None if self.now is None else self.times.of(self.now[0], self.now[1].pixels)
         kind = Kind(step.network == "lite", step.precision)
@@ -87,12 +87,12 @@ class Machine:
 def steps_for(machine: Machine, chosen: Step = AUTOMATIC) -> list[Step]:
     """Return three or five steps from smooth to sharp, with Automatic in the middle.
 
-    Where Automatic is as fast as the fastest network that keeps the width of strokes, the smoothest
-    step is at the least automatic size, with wider strokes, as Automatic is on slow machines.
+    If Automatic is as fast as the fastest network that keeps the width of strokes, the smoothest
+    step uses the smallest automatic size, with wider strokes, as Automatic does on slow machines.
 
     Args:
-        machine: What is known of it.
-        chosen: The step in force, which is among the steps if it can be.
+        machine: The properties of the machine and the stream.
+        chosen: The current step, included if possible.
     """
     smooth, sharp = _smooth(machine), _sharp(machine)
     automatic = machine.time(AUTOMATIC)
@@ -113,7 +113,7 @@ def steps_for(machine: Machine, chosen: Step = AUTOMATIC) -> list[Step]:
 
 
 def _smooth(machine: Machine) -> list[Step]:
-    """Steps that may be faster than Automatic, the fastest last."""
+    """Return steps that may be faster than Automatic, the fastest last."""
     lite = "lite" if machine.has_lite else "full"
     size = machine.stroke_size
     sharper = next((s for s in AUTO_SIZES if s > SHARPER * size), size)
@@ -125,15 +125,17 @@ def _smooth(machine: Machine) -> list[Step]:
 
 
 def _sharp(machine: Machine) -> list[Step]:
-    """Steps that may be sharper than Automatic, the sharpest last."""
+    """Return steps that may be sharper than Automatic, the sharpest last."""
     largest = min(max(machine.frame), AUTO_SIZES[-1])
     sizes = [s for s in AUTO_SIZES if SHARPER * machine.stroke_size < s < largest]
     return [Step("full", s) for s in (*sizes, largest)]
 
 
 def _between(machine: Machine, side: list[Step], automatic: FrameTime, chosen: Step) -> Step | None:
-    """The step between Automatic and the end of a side whose time is nearest to the middle of
-    both; None where none is apart from both."""
+    """Return the step of a side closest in time to the mean of Automatic and the side's end.
+
+    Return None if no step differs enough from both.
+    """
     end = machine.time(side[-1])
     if end is None:
         return None

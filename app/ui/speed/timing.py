@@ -1,4 +1,4 @@
-"""How long a frame takes with a version of the style, a precision and sizes: measured, or about."""
+"""Frame time by style version, precision and sizes: measured or estimated."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from statistics import median
 from app.engine.resolution import GROWTH
 from models.precision import Precision
 
-KEPT = 9  # frames of one kind that a time is the median of
-COUNTED = 3  # of them at least
-# How much faster the lite network is than the full one, and FP16 than FP32: on a CPU by
-# benchmarks/live.json (69.4 and 17.6 fps at 320x240), on a GPU by an H200 at 1280x720 (full 1.53 ms
-# in FP32 and 0.65 in FP16, lite 0.75 and 0.34). They serve what was not measured yet.
+KEPT = 9  # frames of one kind in a median
+COUNTED = 3  # minimum frames for a median
+# Speed of the lite network over the full one, and of FP16 over FP32: on a CPU from
+# benchmarks/live.json (69.4 and 17.6 fps at 320x240), on a GPU from an H200 at 1280x720 (full 1.53
+# ms in FP32 and 0.65 in FP16, lite 0.75 and 0.34). Used until times are measured.
 LITE_GAIN = {"cpu": 3.9, "gpu": 2.0}
 HALF_GAIN = {"cpu": 1.0, "gpu": 2.3}
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a time belongs to: the lite network or the full one, and a precision."""
+    """Network (lite or full) and precision of a time."""
 
     lite: bool
     precision: Precision
@@ -40,7 +40,7 @@ class FrameTime:
 
 
 class FrameTimes:
-    """The times of the stream's frames on one device, by kind and pixels of the network's input."""
+    """Times of the stream's frames on one device, by kind and input pixels of the network."""
 
     def __init__(self) -> None:
         self._device = ""
@@ -48,16 +48,16 @@ class FrameTimes:
         self._last: tuple[Kind, int] | None = None
 
     def add(self, device: str, kind: Kind, pixels: int, ms: float) -> bool:
-        """Record a frame; the first one of a kind and a size prepares it, and does not count.
+        """Record a frame; the first one of a kind and size includes preparation and does not count.
 
         Args:
-            device: "cpu" or "gpu"; of another one than before, all else is forgotten.
-            kind: Of the network.
-            pixels: Of its input, or inputs.
+            device: "cpu" or "gpu"; a change discards all earlier times.
+            kind: The kind of network.
+            pixels: Total pixels of its inputs.
             ms: The engine's time.
 
         Returns:
-            Whether something became known that was not.
+            Whether a new time became known.
         """
         if device != self._device:
             self.clear()
@@ -70,13 +70,15 @@ class FrameTimes:
         return len(times) == COUNTED
 
     def clear(self) -> None:
-        """Forget all, since the kernels or the device are others."""
+        """Discard all times, since the kernels or the device changed."""
         self._times.clear()
         self._last = None
 
     def of(self, kind: Kind, pixels: int) -> FrameTime | None:
-        """The time of a frame: measured, or computed from the nearest measured one; None while
-        nothing was measured."""
+        """Return a measured frame time, or an estimate from the nearest measured one.
+
+        Return None before any measurement.
+        """
         known = {key: median(each) for key, each in self._times.items() if len(each) >= COUNTED}
         if (kind, pixels) in known:
             return FrameTime(known[kind, pixels], measured=True)
@@ -93,7 +95,7 @@ class FrameTimes:
         return FrameTime(ms * self._cost(kind) / self._cost(nearest), measured=False)
 
     def _cost(self, kind: Kind) -> float:
-        """The time of a kind in units of the full network's in FP32."""
+        """Return the time of a kind relative to the full network in FP32."""
         lite = LITE_GAIN[self._device] if kind.lite else 1.0
         half = 1.0 if kind.precision is Precision.fp32 else HALF_GAIN[self._device]
         return 1 / (lite * half)

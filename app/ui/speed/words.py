@@ -1,4 +1,4 @@
-"""Says in plain words where the network runs, which version of the style, and why."""
+"""Describes in plain words where the network runs, the version of the style, and why."""
 
 from __future__ import annotations
 
@@ -9,35 +9,37 @@ from utils.translation.numbers import number
 from utils.translation.texts import mark, tr
 
 COMPILING = mark("Getting faster: compiling for your machine (about a minute)")
-FASTER = 1.2  # how much faster a stream has become before it is told
+FASTER = 1.2  # speedup of a stream from which it is reported
 
 
 def plain_words(running: RunInfo, *, automatic: bool) -> str:
-    """Return one sentence, such as "Runs on the processor, no NVIDIA GPU found. Fast version of
-    the style, so that the picture stays fluid".
+    """Return one sentence on where the network runs and which version of the style.
+
+    An example is "Runs on the processor, no NVIDIA GPU found. Fast version of the style, so that
+    the picture stays fluid".
 
     Args:
-        running: What ran.
+        running: The network that ran.
         automatic: Whether the program chose the version of the style.
     """
     return sentences(_where(running), _version(running, chosen=running.lite and automatic))
 
 
 def _where(running: RunInfo) -> str:
-    """Where the network runs and, on the processor, why on no GPU."""
+    """Return where the network runs and, on the processor, why not on a GPU."""
     if running.device != "CPU":
-        device = running.device.partition(" (cuda:")[0]  # its name without its index
+        device = running.device.partition(" (cuda:")[0]  # the name without the index
         return tr("Runs on {device}", device=device)
     if NO_GPU in running.limitations:
         return tr("Runs on the processor, no NVIDIA GPU found")
-    # In any language such a reason of utils.devices names the maker.
+    # In any language, such a reason from utils.devices names the maker.
     if any("NVIDIA" in reason for reason in running.limitations):
         return tr("Runs on the processor, since PyTorch cannot use the NVIDIA GPU")
     return tr("Runs on the processor")
 
 
 def _version(running: RunInfo, *, chosen: bool) -> str:
-    """Which version of the style it is, and why if the program has chosen the fast one."""
+    """Return the version of the style, and why if the program chose the fast one."""
     if running.mixed:
         name = running.style
         if chosen:
@@ -53,11 +55,11 @@ def _version(running: RunInfo, *, chosen: bool) -> str:
 
 
 def faster_words(before: float, after: float) -> str:
-    """Say how much faster the stream has become; "" where it has not.
+    """Return how much faster the stream has become; "" if it has not.
 
     Args:
         before: Frames a second before kernels were compiled; 0 if unknown.
-        after: Frames a second since.
+        after: Frames a second since then.
     """
     if not before or after < FASTER * before:
         return ""

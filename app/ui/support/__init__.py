@@ -1,1 +1,1 @@
-"""Help beyond the keys: reports for others, questions and answers."""
+"""Support: reports, questions and answers."""

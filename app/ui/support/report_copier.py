@@ -1,4 +1,4 @@
-"""Puts a report on a fault on the clipboard."""
+"""Copies a fault report to the clipboard."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ COPIED = mark(
 
 
 class ReportCopier(QObject):
-    """Makes reports in the background; `action` is disabled meanwhile.
+    """Creates reports in the background and disables `action` meanwhile.
 
     Args:
         run: Runs work on another thread.
-        save_settings: Writes the settings that are changed, for the report to have them.
+        save_settings: Writes changed settings, so that the report includes them.
         show_notice: Shows a sentence.
-        show_problem: Shows why there is no report.
+        show_problem: Shows why the report failed.
         action: Starts a report.
     """
 
@@ -44,7 +44,7 @@ class ReportCopier(QObject):
         self._action = action
 
     def copy(self) -> None:
-        """Make a report and copy it."""
+        """Create a report and copy it."""
         self._action.setEnabled(False)
         self._show_notice(tr(COLLECTING))
         self._save_settings()

@@ -20,12 +20,12 @@ def icon(name: str, tokens: Tokens, checked: str = "") -> QIcon:
     """Return the icon `name` in the theme's text color.
 
     Args:
-        name: name of its file without extension.
-        tokens: colors of the theme.
-        checked: color in the checked state; empty for the accent.
+        name: File name without extension.
+        tokens: Colors of the theme.
+        checked: Color in the checked state; "" for the accent.
 
     Raises:
-        FileNotFoundError: there is no such file.
+        FileNotFoundError: If the file does not exist.
     """
     made = QIcon()
     off, on = QIcon.State.Off, QIcon.State.On

@@ -15,7 +15,7 @@ from app.ui.theme.tokens import DARK, LIGHT, RADIUS, Tokens
 from utils.translation.texts import mark
 
 CHOICES = (mark("system"), mark("light"), mark("dark"))
-STYLE = "fusion"  # Qt's own, which looks the same on every system
+STYLE = "fusion"  # Qt's own style, which looks the same on every system
 _ICONS = Path(__file__).resolve().parents[3] / "assets" / "icons"
 
 
@@ -23,7 +23,7 @@ class Theme(QObject):
     """Sets the application's palette and the style sheet of the added widgets.
 
     Dialogs and menus owned by `window` get the style sheet too. `changed(Tokens)` is emitted after
-    every switch, by the user or the system. There is one instance per application at a time.
+    every switch, by the user or the system. Only one instance per application may exist at a time.
     """
 
     changed = Signal(object)
@@ -44,7 +44,7 @@ class Theme(QObject):
         self._widgets: list[QWidget] = []
         self._restyling = IncrementalWork(self)
         self.tokens = LIGHT
-        if app.style().name() != STYLE:  # setting it dresses every widget there is
+        if app.style().name() != STYLE:  # setting it restyles every existing widget
             app.setStyle(STYLE)
         app.styleHints().colorSchemeChanged.connect(self._apply)
         window.installEventFilter(self)
@@ -81,8 +81,8 @@ class Theme(QObject):
         if choice not in CHOICES:
             raise ValueError(f"there is no theme '{choice}', only {', '.join(CHOICES)}")
         self._choice = choice
-        # Also tells the platform, which colors the title bar; on most of them this ends in
-        # colorSchemeChanged, on some in nothing, hence the call below.
+        # Also tells the platform, which colors the title bar. Most platforms then emit
+        # colorSchemeChanged; some do not, hence the call below.
         schemes = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
         hints = self._app.styleHints()
         hints.setColorScheme(schemes.get(choice, Qt.ColorScheme.Unknown))
@@ -90,7 +90,7 @@ class Theme(QObject):
 
     @property
     def reduce_motion(self) -> bool:
-        """Whether nothing moves by itself, although the system may not ask for that."""
+        """Whether nothing moves by itself, regardless of the system's setting."""
         return self._reduce_motion
 
     @reduce_motion.setter
@@ -141,8 +141,8 @@ class Theme(QObject):
 def palette(tokens: Tokens) -> QPalette:
     """Return the palette for custom-painted widgets.
 
-    Dark is the canvas, PlaceholderText muted text, LinkVisited text that tells a failure, Mid the
-    separators, Highlight the accent.
+    Dark is the canvas, PlaceholderText muted text, LinkVisited failure text, Mid the separators,
+    Highlight the accent.
     """
     role = QPalette.ColorRole
     colors = {

@@ -31,7 +31,7 @@ class Tokens:
     on_accent: str
     alert: str  # background of the problem bar
     on_alert: str
-    fault: str  # text that tells a failure, on the window or on a raised ground
+    fault: str  # failure text, on the window or on a raised background
     calm: str  # background of notices and questions
     on_calm: str
 

@@ -1,1 +1,1 @@
-"""What the controller of the queue is made of: adding, entries, what is said and can be done."""
+"""Parts of the queue controller: adding, entries, messages and enabled actions."""

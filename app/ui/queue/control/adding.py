@@ -1,4 +1,4 @@
-"""Adds to the queue what is chosen, dropped or appears in the watched folder."""
+"""Adds chosen and dropped files, and files from the watched folder, to the queue."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ LEFT_OUT_ADVICE = mark("The others were added. Convert this one with another pro
 
 
 class QueueAdding(QObject):
-    """Knows what is made of files that are added, and shows it on the page once there is one.
+    """Holds the options for added files, and shows them on the page once it exists.
 
     Args:
         session: Its config is the look on screen.
-        store: Takes the jobs.
+        store: Receives the jobs.
         look: Returns the title of the look on screen.
         settings: Returns the window's settings.
         keep: Changes them.
-        picker: Makes file dialogs.
+        picker: Creates file dialogs.
         window: Owns the dialogs and this object.
 
     Attributes:
         watching: The watched folder.
-        page: The page; None before it was shown.
+        page: The page; None before it is first shown.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class QueueAdding(QObject):
             self.watching.watch(Path(settings().watched_folder))
 
     def show_on(self, page: QueuePage) -> None:
-        """Show on this page what is made of files, and follow what is chosen there."""
+        """Show the options on this page, and follow its choices."""
         self.page = page
         page.actions_by_key["skip"].setChecked(self._settings().queue_skip)
         page.dropped.connect(self.add)
@@ -78,7 +78,7 @@ class QueueAdding(QObject):
         self.update()
 
     def order(self) -> Order:
-        """What is made of the files that are added now."""
+        """Return the order for files added now."""
         config, settings = self._session.config, self._settings()
         known = {style.key for style in self._session.library.styles}
         keys = [key for key in settings.queue_styles.split("\n") if key in known]
@@ -86,7 +86,7 @@ class QueueAdding(QObject):
         return Order(looks, self._output(), settings.queue_skip)
 
     def add(self, paths: Sequence[Path]) -> None:
-        """Add files and folders at the end, each in every style that is chosen."""
+        """Append files and folders to the queue, once per chosen style."""
         order = self.order()
 
         def work(queue: JobQueue) -> tuple[list[int], list[Path]]:
@@ -112,7 +112,7 @@ class QueueAdding(QObject):
         self._ask(tr("Add a folder to the queue"), OPEN_FOLDER, self._add_names)
 
     def ask_output(self) -> None:
-        """Ask for the folder for the results."""
+        """Ask for the results folder."""
 
         def chosen(names: list[str]) -> None:
             folder = Path(names[0])
@@ -126,17 +126,17 @@ class QueueAdding(QObject):
         self._ask(title, QUEUE_FOLDER, chosen, DIRECTORY, self._output())
 
     def toggle_watch(self) -> None:
-        """Ask for the folder to watch, or watch none any more."""
+        """Ask for a folder to watch, or stop watching."""
         watched = self.watching.folder is not None
         if self.page is not None:
-            self.page.actions_by_key["watch"].setChecked(watched)  # until one is chosen
+            self.page.actions_by_key["watch"].setChecked(watched)  # until the user chooses one
         if watched:
             self._watch(None)
             return
         self._ask(tr("Watch a folder"), OPEN_FOLDER, lambda names: self._watch(Path(names[0])))
 
     def keep_skip(self) -> None:
-        """Keep whether what has a result is skipped, as the page says."""
+        """Store the page's choice of skipping files that have results."""
         if self.page is not None:
             self._keep(queue_skip=self.page.actions_by_key["skip"].isChecked())
 
@@ -146,7 +146,7 @@ class QueueAdding(QObject):
             self.page.adding.pop_up_styles()
 
     def update(self, *_: object) -> None:
-        """Show what is made of files that are added."""
+        """Show the options for added files."""
         if self.page is None:
             return
         titles = {style.key: style.title for style in self._session.library.styles}

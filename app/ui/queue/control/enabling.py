@@ -1,4 +1,4 @@
-"""Which actions of the page can be used, and what the one that starts the queue does."""
+"""Enables the page's actions, and sets up the one that starts the queue."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from utils.translation.texts import tr
 def enable_actions(
     page: QueuePage, rows: Sequence[Row], runner: QueueRunner, tokens: Tokens
 ) -> None:
-    """Enable the actions that have something to do.
+    """Enable the actions that currently apply.
 
     Args:
         page: The page.
         rows: All rows.
-        runner: Runs them.
-        tokens: The colors of the button that starts the queue.
+        runner: Runs the rows.
+        tokens: The colors of the start button.
     """
     actions, chosen = page.actions_by_key, page.list.chosen()
     waiting = any(row.state.waits for row in rows)

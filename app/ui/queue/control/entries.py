@@ -21,13 +21,13 @@ NO_PROGRAM_ADVICE = mark("Choose a program for such files in the system's settin
 
 
 class QueueEntries:
-    """Changes the rows that are chosen.
+    """Changes the selected rows.
 
     Args:
-        session: Runs jobs and tells problems.
+        session: Runs jobs and reports problems.
         store: Changes the queue.
-        rows: Returns all rows in their order.
-        chosen: Returns those that are chosen.
+        rows: Returns all rows in order.
+        chosen: Returns the selected rows.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class QueueEntries:
         self._rows, self._chosen = rows, chosen
 
     def retry(self) -> None:
-        """Have the chosen rows that failed wait again; without any of these, all that failed."""
+        """Requeue the selected failed rows, or all failed rows if no selected row failed."""
         failed = [row for row in self._chosen() if row.state is RowState.FAILED]
         failed = failed or [row for row in self._rows() if row.state is RowState.FAILED]
         numbers = [row.number for row in failed]
@@ -53,13 +53,13 @@ class QueueEntries:
         self._store.change(work, doing="try again")
 
     def move(self, numbers: Sequence[int], before: int | None) -> None:
-        """Have jobs run in another place of the order; `before` is a job's number, None the end."""
+        """Move jobs before the job number `before`, or to the end if None."""
         self._store.change(
             lambda queue: queue.arrange(numbers, before), doing="change the order of the queue"
         )
 
     def shift(self, count: int) -> None:
-        """Move the chosen rows up (negative) or down by so many rows."""
+        """Move the selected rows by `count` rows, up if negative."""
         order = [row.number for row in self._rows()]
         chosen = [row.number for row in self._chosen()]
         if not chosen:
@@ -71,20 +71,20 @@ class QueueEntries:
         self.move(chosen, others[place] if place < len(others) else None)
 
     def shift_to_end(self, *, first: bool) -> None:
-        """Move the chosen rows to the first place, or to the last one."""
+        """Move the selected rows to the start, or to the end."""
         count = len(self._rows())
         self.shift(-count if first else count)
 
     def remove(self) -> None:
-        """Remove the chosen rows."""
+        """Remove the selected rows."""
         self._remove([row.number for row in self._chosen()])
 
     def clear(self) -> None:
-        """Remove every row that is done."""
+        """Remove every finished row."""
         self._remove([row.number for row in self._rows() if row.state.ended])
 
     def open_result(self, *, folder: bool) -> None:
-        """Open the result of the one row that is chosen, or the folder that it is in."""
+        """Open the result of the one selected row, or the folder that contains it."""
         chosen = self._chosen()
         if len(chosen) != 1 or not chosen[0].result:
             return

@@ -1,4 +1,4 @@
-"""What is said of the queue: how far it is, how it has ended, what was left out."""
+"""Messages about the queue: progress, end, and rejected files."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from utils.translation.texts import tr
 
 
 def counts(rows: Iterable[Row]) -> tuple[int, int]:
-    """How many rows have nothing left to do, and how many failed."""
+    """Return the numbers of finished and of failed rows."""
     states = [row.state for row in rows]
     return sum(state.ended for state in states), states.count(RowState.FAILED)
 
 
 def summary_words(rows: Sequence[Row], runner: QueueRunner) -> str:
-    """How far the queue is, and how long it still takes; "" of an empty one."""
+    """Return the progress and remaining time of the queue; "" if it is empty."""
     if not rows:
         return ""
     ended, failed = counts(rows)
@@ -37,7 +37,7 @@ def summary_words(rows: Sequence[Row], runner: QueueRunner) -> str:
 
 
 def done_share(rows: Sequence[Row], runner: QueueRunner) -> float | None:
-    """How much of the queue is done, 0 to 1; None while it does not run."""
+    """Return the completed fraction of the queue, 0 to 1; None while it does not run."""
     if not runner.running or not rows:
         return None
     progress = runner.progress
@@ -45,10 +45,10 @@ def done_share(rows: Sequence[Row], runner: QueueRunner) -> float | None:
 
 
 def end_words(ended: Sequence[Row]) -> str:
-    """Say how the queue has ended.
+    """Describe how the queue ended.
 
     Args:
-        ended: The rows that were run.
+        ended: The rows that ran.
     """
     _, failed = counts(ended)
     done = len(ended) - failed
@@ -58,7 +58,7 @@ def end_words(ended: Sequence[Row]) -> str:
 
 
 def left_out_words(paths: Sequence[Path]) -> str:
-    """Say which files were not added, since they are neither pictures nor films."""
+    """Name the files that were not added because they are neither pictures nor films."""
     name = printable(paths[0].name)
     if len(paths) == 1:
         return tr(
@@ -72,7 +72,7 @@ def left_out_words(paths: Sequence[Path]) -> str:
 
 
 def stream_words(*, paused: bool) -> str:
-    """Say what becomes of the stream while the queue runs."""
+    """Describe the state of the stream while the queue runs."""
     if paused:
         return tr("The picture is paused while the queue runs; Space goes on with it")
     return tr("The picture goes on beside the queue and slows it down; Space pauses it")
