@@ -1,4 +1,4 @@
-"""A question with several answers in a bar; it is not modal."""
+"""A bar with a modeless question and several answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from utils.translation.texts import tr
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer: its label with a mnemonic, its tooltip, and the function to call.
+    """An answer: its label with a mnemonic, its tooltip, and its callback.
 
     The first answer of a question is the default.
     """
@@ -47,7 +47,7 @@ class ChoiceBar(QFrame):
 
     @property
     def question(self) -> str:
-        """The question; empty while hidden."""
+        """The question; "" while hidden."""
         return self.accessibleDescription() if self.topic else ""
 
     @property

@@ -1,4 +1,4 @@
-"""Form fields for a picture and for a path, and how fields are laid out."""
+"""Form fields for a picture and a path, and their layout."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.ui.theme.tokens import RADIUS, SPACE
 
 
 class PictureField(QPushButton):
-    """A button that shows the chosen picture, or asks for one."""
+    """A button that shows the chosen picture or asks for one."""
 
     def __init__(self, name: str, tip: str, invitation: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -24,11 +24,11 @@ class PictureField(QPushButton):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
-        """Fixed size of the field."""
+        """Return the fixed size of the field."""
         return QSize(280, 168)
 
     def show_image(self, image: QImage) -> None:
-        """Show the picture; a null image shows the invitation again."""
+        """Show the picture; for a null image, show the invitation again."""
         self._image = image
         self.update()
 
@@ -63,7 +63,7 @@ class PictureField(QPushButton):
 
 
 def _fit_rect(area: QRectF, image: QImage) -> QRectF:
-    """Return the rectangle of `image` centered in `area`, at most at twice its size."""
+    """Center `image` in `area`, scaled to at most twice its size."""
     scale = min(area.width() / image.width(), area.height() / image.height(), 2.0)
     place = QRectF(0, 0, image.width() * scale, image.height() * scale)
     place.moveCenter(area.center())
@@ -71,7 +71,7 @@ def _fit_rect(area: QRectF, image: QImage) -> QRectF:
 
 
 class PathLabel(QLabel):
-    """A path, elided in the middle; the tooltip shows all of it."""
+    """A path, elided in the middle; the tooltip shows it completely."""
 
     def __init__(self, nothing: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -83,7 +83,7 @@ class PathLabel(QLabel):
 
     @property
     def path(self) -> Path | None:
-        """The path; None if there is none."""
+        """The path, or None."""
         return self._path
 
     def show_path(self, path: Path | None, nothing: str = "") -> None:
@@ -104,7 +104,7 @@ class PathLabel(QLabel):
 
 
 def path_row(label: QLabel, *buttons: QPushButton) -> QWidget:
-    """Return a widget with `label` and its buttons at the right."""
+    """Return a widget with `label` and its buttons on the right."""
     made = QWidget()
     row = QHBoxLayout(made)
     row.setContentsMargins(0, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""The foot of the studio: how far a run is, and the buttons that start, pause and end it."""
+"""The foot of the studio: progress, and buttons to start, pause and end a run."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from utils.translation.texts import tr
 
 
 class Foot(QFrame):
-    """Shows progress, a status and the buttons that suit the phase.
+    """Shows progress, a status and the buttons for the current phase.
 
     Args:
-        on_start: Starts the training of what the form says.
+        on_start: Starts training with the form's values.
         on_resume: Resumes the paused run.
         on_pause: Pauses the run.
-        on_cancel: Ends the run, after a question where something would be lost.
+        on_cancel: Ends the run; asks first if something would be lost.
         parent: The window.
     """
 
@@ -79,12 +79,12 @@ class Foot(QFrame):
         row.addLayout(buttons)
 
     def show_state(self, state: State, text: str, *, startable: bool) -> None:
-        """Show the buttons of a phase, its progress and a status.
+        """Show the progress, the status and the buttons of a phase.
 
         Args:
-            state: Of the training.
+            state: State of the training.
             text: The status.
-            startable: Whether the form has all that training needs.
+            startable: Whether the form is complete.
         """
         phase = state.phase
         idle, paused = phase is Phase.IDLE, phase is Phase.PAUSED
@@ -104,7 +104,7 @@ class Foot(QFrame):
         self.status.setText(text)
 
     def start_or_resume(self) -> None:
-        """Press the button that the phase offers."""
+        """Press the button for the current phase."""
         for each in (self.start, self.resume):
             if each.isVisible() and each.isEnabled():
                 each.click()

@@ -42,8 +42,8 @@ from utils.images.reading import read_pixels
 from utils.translation.numbers import significant
 from utils.translation.texts import mark, tr
 
-SHOWN_SIDE = 560  # pixels of the style picture on screen, enough for scaled displays
-GOOD_SIDE = 512  # pixels of the painting's long side; the presets learn from as many
+SHOWN_SIDE = 560  # pixels of the displayed style picture, enough for scaled displays
+GOOD_SIDE = 512  # minimum long side of the painting in pixels, as used by the presets
 _PAINTING = mark(
     "Best is a sharp picture of the painting alone, without its frame, of 512 pixels or more. "
     "Its strokes and colors are learned, not what it shows"
@@ -57,22 +57,22 @@ STEPS_PER_UNIT = 4  # slider steps per unit of the style weight
 
 
 class TrainingForm(QScrollArea):
-    """The form of a training request; each field shows a remark about what is chosen.
+    """The form of a training request; each field shows a remark on its value.
 
-    One decision is asked for, the photographs; what is under *Advanced* has a default.
-    `changed` is emitted after every change by the user. `run` is session.run, `picker` makes file
-    dialogs.
+    The photographs are the only required decision; fields under *Advanced* have defaults.
+    `changed` is emitted after every change by the user. `run` is session.run, `picker` creates
+    file dialogs.
     """
 
     changed = Signal()
-    own_pictures_wanted = Signal()  # the user wants to train on the pictures folder
+    own_pictures_wanted = Signal()  # train on the pictures folder
 
     def __init__(self, run: RunJob, picker: FileDialogs, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._run, self._picker = run, picker
         self._picture: Path | None = None
         self._shown = QImage()  # the style picture, scaled down
-        self._title = ""  # the typed title, while that of a run is shown
+        self._title = ""  # the typed title, while a run's title is shown
         self._title_edited_by_user = False
         self._scan: DatasetScan | None = None
         self._scan_count = 0  # counts the scans; only the newest is used
@@ -182,11 +182,11 @@ class TrainingForm(QScrollArea):
         self._show_advanced(False)
 
     def set_editable(self, on: bool) -> None:
-        """Enable or disable the form; it is disabled while a run exists."""
+        """Enable or disable the form, which is disabled while a run exists."""
         self._content.setEnabled(on)
 
     def show_run(self, run: RunDirectory | None) -> None:
-        """Show picture and title of a run of an earlier session; None for the form's own."""
+        """Show picture and title of a run from an earlier session; None restores the form's own."""
         if run is None:
             self.picture.show_image(self._shown)
             self.title.setText(self._title)
@@ -201,19 +201,19 @@ class TrainingForm(QScrollArea):
         self._run(lambda: _read(run.style_picture), done, doing="show the style picture")
 
     def choose_preset(self, preset: Preset) -> None:
-        """Show `preset` as the chosen one."""
+        """Select `preset`."""
         self.preset.show_choice(preset)
         self._update_remarks()
 
     # The request
 
     def request(self, start: Style | None, device: str) -> TrainingRequest | None:
-        """Return the request; None while `missing_input` is not empty.
+        """Return the request; None if `missing_input` is not empty.
 
         Args:
-            start: the style from whose weights training starts, which is much faster than from
-                random ones; None for random ones, and no fast version.
-            device: a key of utils.devices.
+            start: The style whose weights training starts from, which is much faster than random
+                weights. None uses random weights and trains no fast version.
+            device: A key of utils.devices.
         """
         if self.missing_input or self._picture is None or self.folder.path is None:
             return None
@@ -232,7 +232,7 @@ class TrainingForm(QScrollArea):
 
     @property
     def missing_input(self) -> str:
-        """What the user has to do before training can start; empty if nothing."""
+        """The next step required from the user before training can start, or ""."""
         if self._picture is None:
             return tr("Choose a painting")
         if self.folder.path is None:
@@ -243,12 +243,12 @@ class TrainingForm(QScrollArea):
 
     @property
     def style_weight(self) -> float:
-        """Weight of the style loss."""
+        """The weight of the style loss."""
         return self.weight.value() / STEPS_PER_UNIT
 
     @property
     def needs_download(self) -> bool:
-        """Whether VGG-19 has to be downloaded first."""
+        """Whether VGG-19 must be downloaded first."""
         return self.vgg.path is None and present_vgg() is None
 
     # The style picture
@@ -265,11 +265,11 @@ class TrainingForm(QScrollArea):
         ).open()
 
     def set_picture(self, path: Path, title: str = "") -> None:
-        """Set the style picture; it is read in the background.
+        """Set the style picture, which is read in the background.
 
         Args:
             path: The picture.
-            title: Of the style; "" for the picture's name, unless the user typed one.
+            title: Title of the style; "" uses the picture's name unless the user typed a title.
         """
 
         def done(found: NDArray[np.uint8] | str) -> None:
@@ -310,7 +310,7 @@ class TrainingForm(QScrollArea):
         dialog.open()
 
     def set_folder(self, folder: Path) -> None:
-        """Set the folder of photographs; it is scanned in the background."""
+        """Set the folder of photographs, which is scanned in the background."""
         self.folder.show_path(folder)
         self._scan = None
         self.folder_remark.show_text(tr("Counting..."))
@@ -333,7 +333,7 @@ class TrainingForm(QScrollArea):
     # The loss network
 
     def ask_vgg(self, then: Callable[[], object] = lambda: None) -> None:
-        """Ask for a file with VGG-19's weights; `then` is called once one is chosen."""
+        """Ask for a file with VGG-19's weights; call `then` once the user has chosen one."""
 
         def chosen(names: list[str]) -> None:
             self._set_vgg(names[0])
@@ -349,7 +349,7 @@ class TrainingForm(QScrollArea):
         ).open()
 
     def show_vgg(self, path: Path | None) -> None:
-        """Set the file with VGG-19's weights; None for torchvision's."""
+        """Set the file with VGG-19's weights; None uses torchvision's."""
         here = present_vgg() is not None
         nothing = tr("torchvision's") if here else tr("{size} MB to download", size=PART_MB)
         self.vgg.show_path(path, nothing)
@@ -383,7 +383,7 @@ class TrainingForm(QScrollArea):
 
 
 def _read(path: Path) -> NDArray[np.uint8] | str:
-    """Return the picture, scaled down, or a sentence about why it cannot be read."""
+    """Return the picture, scaled down, or a sentence on why it cannot be read."""
     try:
         pixels = read_pixels(path)
     except ImageError as exc:
@@ -392,7 +392,7 @@ def _read(path: Path) -> NDArray[np.uint8] | str:
 
 
 def _image(pixels: NDArray[np.uint8]) -> QImage:
-    """Return a QImage with its own copy of (H, W, 3) uint8 RGB pixels."""
+    """Return a QImage with its own copy of [H, W, 3] uint8 RGB pixels."""
     height, width = pixels.shape[:2]
     pixels = np.ascontiguousarray(pixels)
     form = QImage.Format.Format_RGB888

@@ -1,4 +1,4 @@
-"""Puts the values of a training into words: runs, their forecast and pace, photographs."""
+"""Formats values of a training: runs, forecast, pace, photographs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from utils.translation.numbers import number, significant
 from utils.translation.texts import tr, trn
 
 FEW_PHOTOGRAPHS = 100  # smaller datasets get a warning
-NEAR_START = 30  # steps after which the new style is seen
+NEAR_START = 30  # steps until the new style is visible
 
 
 def confirmation_text(forecast: Forecast, *, beside_picture: bool = False) -> str:
-    """Return the question before a long run; `beside_picture`: the live stream runs meanwhile."""
+    """Return the question before a long run; `beside_picture`: the live stream continues."""
     duration = format_duration(forecast.seconds)
     if forecast.on_gpu:
         return tr(
@@ -82,7 +82,7 @@ def scan_text(scan: DatasetScan) -> str:
 
 
 def status_text(state: State) -> str:
-    """Return what a run is doing, and how far it is."""
+    """Return the activity and progress of a run."""
     run, progress = state.run, state.progress
     if state.phase is Phase.PAUSED and run is not None:
         if not run.iteration:
@@ -94,20 +94,23 @@ def status_text(state: State) -> str:
 
 
 def shows_new_style(step: int, steps: int) -> bool:
-    """Return whether a preview after so many steps shows the new style: one of the first steps, or
-    of the steps that only measure the speed, shows the style that the training starts from."""
+    """Return whether a preview after `step` steps shows the new style.
+
+    After the first steps, or steps that only measure the speed, it still shows the style that
+    training starts from.
+    """
     return step >= min(NEAR_START, steps)
 
 
 def caption_text(step: int) -> str:
-    """Return what a preview shows, after so many steps or, before the first, by another network."""
+    """Return the caption of a preview after `step` steps; at 0 another network made it."""
     if not step:
         return tr("A first impression; training makes it finer")
     return tr("Step {step}", step=number(step))
 
 
 def unfinished_text(run: RunDirectory, more: int) -> str:
-    """Return that a run is not finished, and how many more are not."""
+    """Return that a run is unfinished, and how many more are."""
     if run.iteration:
         text = tr(
             "The training of '{title}' is not finished: step {step} of {steps}.", **_steps(run)
@@ -118,7 +121,7 @@ def unfinished_text(run: RunDirectory, more: int) -> str:
 
 
 def busy_text(title: str, run: RunDirectory | None) -> str:
-    """Return that a style cannot be trained beside the run there is."""
+    """Return that a style cannot be trained while `run` is unfinished."""
     if run is None:
         return tr(
             "'{title}' cannot be trained while the training of another style is not finished",
@@ -143,7 +146,7 @@ def cancel_text(run: RunDirectory, steps: int) -> str:
 
 
 def download_text() -> str:
-    """Return what is downloaded, from where, and what can be checked about it."""
+    """Return the download's content, its source and the available checks."""
     need = tr(
         "Training needs a helper network, VGG-19, that judges how well a style is learned: "
         "{size} MB, downloaded once from {host}. Nothing is sent.",
@@ -162,7 +165,7 @@ def download_text() -> str:
 
 
 def whole_file_text(reason: str) -> str:
-    """Return why the whole file of VGG-19 is needed, and from where it is downloaded."""
+    """Return why the whole file of VGG-19 is needed, and its source."""
     return tr(
         "The layers that training uses cannot be downloaded alone: {reason}. The whole file of "
         "VGG-19 is {size} MB, downloaded once from {host}.",
@@ -173,7 +176,7 @@ def whole_file_text(reason: str) -> str:
 
 
 def _steps(run: RunDirectory) -> dict[str, str]:
-    """What a text says of a run that was stopped."""
+    """Return the text values of a stopped run."""
     return {
         "title": run.title,
         "step": number(run.iteration),
@@ -182,7 +185,7 @@ def _steps(run: RunDirectory) -> dict[str, str]:
 
 
 def _training_text(run: RunDirectory, progress: TrainingProgress) -> str:
-    """How far a run is, and how fast."""
+    """Return the progress and speed of a run."""
     values = {
         "title": run.title,
         "step": number(progress.iteration),

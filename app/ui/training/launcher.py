@@ -29,16 +29,16 @@ class TrainingLauncher(QObject):
     """Opens the studio and reports its progress.
 
     Args:
-        session: owns the training controller.
-        current: returns the result on screen.
+        session: Owns the training controller.
+        current: Returns the result on screen.
         keep: `keep(photographs=, vgg=)` stores the user's choices.
-        picker: makes file dialogs.
-        key: shortcut that opens the studio.
-        parent: owns the studio's window.
+        picker: Creates file dialogs.
+        key: The shortcut that opens the studio.
+        parent: Owns the studio's window.
     """
 
-    progress_text_changed = Signal(str)  # progress as text; empty if nothing is trained
-    report_requested = Signal()  # on a problem of the studio
+    progress_text_changed = Signal(str)  # progress as text; "" without a training
+    report_requested = Signal()  # for a problem of the studio
 
     def __init__(
         self,
@@ -60,12 +60,12 @@ class TrainingLauncher(QObject):
         session.studio.unfinished_changed.connect(self._show_unfinished)
 
     def open(self, settings: Settings, picture: Path | None = None, title: str = "") -> None:
-        """Show the studio; the first time with the choices stored in `settings`.
+        """Show the studio, the first time with the choices stored in `settings`.
 
         Args:
-            settings: Of the window.
-            picture: The style picture to begin with; None for the one in the form.
-            title: Of the style to train from `picture`.
+            settings: Settings of the window.
+            picture: The style picture to start with; None keeps the form's.
+            title: Title of the style to train from `picture`.
         """
         if self.window is None:
             self.window = TrainingWindow(
@@ -80,7 +80,7 @@ class TrainingLauncher(QObject):
         self.window.activateWindow()
 
     def offer(self, style: Style, notices: NoticeBar, settings: Callable[[], Settings]) -> None:
-        """Offer to train a style that was made of a picture in an instant.
+        """Offer to train a style that was created from a picture without training.
 
         Args:
             style: The style.

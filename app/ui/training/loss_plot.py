@@ -24,7 +24,7 @@ _BATCH_NOISE = mark(
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One loss: field of a LossPoint, title, colors (contrast at least 3:1) and dash pattern."""
+    """A loss: field of LossPoint, title, colors (contrast at least 3:1) and dash pattern."""
 
     field: str
     title: str
@@ -62,7 +62,7 @@ class LossPlot(QWidget):
         self._update_description()
 
     def set_points(self, points: Sequence[LossPoint], iterations: int) -> None:
-        """Plot `points`, a list that grows, of a run with this number of iterations."""
+        """Plot `points`, a growing list, of a run with `iterations` iterations."""
         self._points, self._iterations, self._drawn = points, iterations, -1
         self._refresh()
 
@@ -111,11 +111,11 @@ class LossPlot(QWidget):
         self._timer.stop()
 
     def sizeHint(self) -> QSize:
-        """Preferred size."""
+        """Return the preferred size."""
         return QSize(420, 190)
 
     def minimumSizeHint(self) -> QSize:
-        """Smallest legible size."""
+        """Return the smallest legible size."""
         return QSize(240, 120)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -233,7 +233,7 @@ def _recent_mean(points: Sequence[LossPoint], field: str) -> float:
 def _buckets(
     points: Sequence[LossPoint], field: str, last: int, columns: int
 ) -> Iterator[tuple[float, float]]:
-    """Yield (position 0-1, mean) of the points that share a pixel column."""
+    """Yield (position 0-1, mean) of the points in each pixel column."""
     columns = max(columns, 1)
     column, total, count = -1, 0.0, 0
     for point in points:
@@ -249,9 +249,7 @@ def _buckets(
 
 
 def _smooth(buckets: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the exponential moving average of the logarithms, from both sides so that it has no
-    lag.
-    """
+    """Return the exponential moving average of the logarithms, from both sides to avoid lag."""
     if not buckets:
         return []
     reach = SMOOTH * max(buckets[-1][0] - buckets[0][0], 1e-9)
@@ -265,7 +263,7 @@ def _smooth(buckets: Sequence[tuple[float, float]]) -> list[tuple[float, float]]
 
 
 def _exponential_mean(values: Sequence[tuple[float, float]], reach: float) -> list[float]:
-    """Return the exponential moving average of the values, with the distance constant `reach`."""
+    """Return the exponential moving average with the distance constant `reach`."""
     means: list[float] = []
     for index, (x, value) in enumerate(values):
         keep = math.exp(-abs(x - values[index - 1][0]) / reach) if index else 0.0

@@ -1,15 +1,15 @@
-"""Tells outside of the window that a training has ended, where the desktop can show it."""
+"""Announces the end of a training on the desktop, if supported."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
-SHOWN_MS = 15_000  # desktops may show it for less
+SHOWN_MS = 15_000  # desktops may show it more briefly
 
 
 class Notification(QObject):
-    """Shows a message of the desktop while `window` is not the active one."""
+    """Shows a desktop message while `window` is not active."""
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
@@ -20,7 +20,7 @@ class Notification(QObject):
         """Show a message and mark the window in the task bar.
 
         Returns:
-            Whether the desktop shows the message; the window's own bar has to tell it otherwise.
+            Whether the desktop shows the message; otherwise the window's own bar must.
         """
         if QApplication.activeWindow() is not None:
             return False  # the user sees the window's bar

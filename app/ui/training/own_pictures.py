@@ -1,4 +1,4 @@
-"""Learns on the user's own pictures, once that is allowed."""
+"""Trains on the user's own pictures, with permission."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _TOPIC = "pictures"
 
 
 class OwnPictures:
-    """Fills the pictures folder into the form; the first time it asks whether it may.
+    """Sets the pictures folder in the form; asks for permission the first time.
 
     Args:
-        form: Of the request.
-        bar: Asks.
+        form: The form of the request.
+        bar: Asks the question.
         keep: `keep(own_pictures=)` stores the answer.
     """
 
     def __init__(self, form: TrainingForm, bar: ChoiceBar, keep: Callable[..., None]) -> None:
         self._form, self._bar, self._keep = form, bar, keep
-        self.allowed = False  # the pictures folder may be read
+        self.allowed = False  # whether the pictures folder may be read
 
     def use(self) -> None:
-        """Learn on the pictures folder, if that is allowed or else agreed to now."""
+        """Train on the pictures folder if permitted; otherwise ask for permission."""
         folder = _own_pictures()
         if self.allowed:
             self._form.set_folder(folder)

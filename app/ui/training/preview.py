@@ -24,21 +24,21 @@ class Preview(QWidget):
 
     @property
     def image(self) -> QImage:
-        """The picture shown."""
+        """The picture."""
         return self._image
 
     def show_image(self, image: QImage, caption: str) -> None:
-        """Show the picture; for a null image, only the caption in the middle."""
+        """Show the picture; for a null image, show only the caption, centered."""
         self._image, self._caption = image, caption
         self.setAccessibleDescription(caption)
         self.update()
 
     def sizeHint(self) -> QSize:
-        """Preferred size."""
+        """Return the preferred size."""
         return QSize(560, 400)
 
     def minimumSizeHint(self) -> QSize:
-        """Smallest useful size."""
+        """Return the smallest useful size."""
         return QSize(260, 180)
 
     def paintEvent(self, event: QPaintEvent) -> None:

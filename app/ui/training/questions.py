@@ -1,4 +1,4 @@
-"""What the studio asks: about a long or an unfinished run, a download, a run that is cancelled."""
+"""The studio's questions: long or unfinished runs, downloads, cancelled runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from utils.translation.texts import tr
 
 
 class Topic(StrEnum):
-    """A question of the studio, by which it is withdrawn."""
+    """Identifies a question of the studio, to withdraw it."""
 
     LONG = "long"
     UNFINISHED = "unfinished"
@@ -31,11 +31,11 @@ class Topic(StrEnum):
 
 
 class Questions:
-    """Asks in the bar, one question at a time, and withdraws what the state has answered.
+    """Asks one question at a time in the bar, and withdraws questions that the state settles.
 
     Args:
         session: Owns the training controller.
-        starter: Starts what is agreed to.
+        starter: Starts runs that the user agrees to.
         bar: Shows the questions.
     """
 
@@ -44,7 +44,7 @@ class Questions:
         self._starter, self._bar = starter, bar
 
     def show_state(self, state: State) -> None:
-        """Ask about a long run, and withdraw the questions that are settled."""
+        """Ask about a long run, and withdraw settled questions."""
         if state.phase is not Phase.AWAITING_CONFIRMATION or state.forecast is None:
             self._bar.withdraw(Topic.LONG)
         elif self._bar.topic != Topic.LONG:
@@ -71,7 +71,7 @@ class Questions:
         self._bar.ask(Topic.LONG, confirmation_text(forecast, beside_picture=live), *answers)
 
     def ask_about_unfinished(self, runs: tuple[RunDirectory, ...]) -> None:
-        """Ask what becomes of the newest of the unfinished runs."""
+        """Ask whether to resume or delete the newest unfinished run."""
         if self._bar.topic == Topic.DOWNLOAD:
             return  # one question at a time; the studio asks about runs whenever it is shown
         if not runs or self._studio.state.phase is not Phase.IDLE:
@@ -95,7 +95,7 @@ class Questions:
         )
 
     def ask_to_download(self) -> None:
-        """Ask whether the helper network may be downloaded, and how much of it."""
+        """Ask whether to download the helper network, and how much of it."""
         part = Answer(
             tr("&Download {size} MB and start", size=PART_MB),
             tr("Download the layers in use, then train"),
@@ -104,7 +104,7 @@ class Questions:
         self._ask_to_download(download_text(), part)
 
     def ask_for_whole_file(self, reason: str) -> None:
-        """Ask for the whole file, since its layers cannot be downloaded alone."""
+        """Ask to download the whole file, since its layers cannot be downloaded alone."""
         self._ask_to_download(whole_file_text(reason))
 
     def _ask_to_download(self, question: str, *first: Answer) -> None:
@@ -114,14 +114,14 @@ class Questions:
             self._starter.start_with_whole_file,
         )
         answers = [*first, whole]
-        if self._studio.state.phase is Phase.IDLE:  # a paused run keeps the file it began with
+        if self._studio.state.phase is Phase.IDLE:  # a paused run keeps its initial file
             tip = tr("Use a file on this machine, then train")
             answers.append(Answer(tr("Choose a &file..."), tip, self._starter.start_with_own_file))
         cancel = Answer(tr("&Not now"), tr("Download nothing"), lambda: None)
         self._bar.ask(Topic.DOWNLOAD, question, *answers, cancel)
 
     def cancel(self) -> None:
-        """Cancel at once before the first step, otherwise ask first."""
+        """Cancel at once before the first step; otherwise ask first."""
         state = self._studio.state
         steps = len(self._studio.history) and self._studio.history[-1].iteration
         if state.run is None or not (steps or state.run.pack.is_dir()):

@@ -1,4 +1,4 @@
-"""What a run has made so far: the newest preview and the losses."""
+"""The results of a run so far: the newest preview and the losses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EMPTY = mark("The preview appears here; it shows the picture of the main window
 
 
 class Results(QWidget):
-    """Shows previews and losses of the current run as they come.
+    """Shows previews and losses of the current run as they arrive.
 
     Args:
         session: Owns the training controller; reads previews in the background.
@@ -64,7 +64,7 @@ class Results(QWidget):
         self._restart()
 
     def show_state(self, state: State) -> None:
-        """Offer another picture for the previews while there will be some."""
+        """Offer another picture for the previews while more will follow."""
         self.use_frame.setEnabled(
             state.phase
             in (Phase.MEASURING, Phase.AWAITING_CONFIRMATION, Phase.TRAINING, Phase.PAUSED)
@@ -73,7 +73,7 @@ class Results(QWidget):
     def _restart(self) -> None:
         state = self._studio.state
         self.loss_plot.set_points(self._studio.history, state.run.iterations if state.run else 0)
-        if state.phase is Phase.TRAINING:  # goes on with the fast version
+        if state.phase is Phase.TRAINING:  # continues with the fast version
             return
         self.preview.show_image(QImage(), tr(_EMPTY))
 
@@ -100,7 +100,7 @@ class Results(QWidget):
 
 
 def _reached(state: State) -> tuple[int, int]:
-    """Return the steps that the newest preview was made after, and those of the whole run."""
+    """Return the step of the newest preview, and the steps of the whole run."""
     if state.progress is not None:
         return state.progress.iteration, state.progress.iterations
     return (state.run.iteration, state.run.iterations) if state.run else (0, 0)

@@ -1,4 +1,4 @@
-"""Starts and resumes runs with what the form says."""
+"""Starts and resumes runs with the form's values."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from app.ui.training.form import TrainingForm
 
 
 class Starter:
-    """Knows the form and the training controller, and asks nothing.
+    """Connects the form with the training controller, without asking questions.
 
     Args:
         session: Owns the training controller.
-        form: Of the request.
+        form: The form of the request.
         frame: Returns the source picture on screen, [H, W, 3] uint8 RGB, or None.
         keep: `keep(photographs=, vgg=)` stores the user's choices.
     """
@@ -32,10 +32,10 @@ class Starter:
     ) -> None:
         self._session, self._studio, self._form = session, session.studio, form
         self._frame, self._keep = frame, keep
-        self._attached = False  # the run is not from the request in the form
+        self._attached = False  # whether the run is not from the form's request
 
     def start(self) -> None:
-        """Train what the form says, if it is complete."""
+        """Train with the form's values, if it is complete."""
         start = next((s for s in self._session.library.styles if s.builtin), None)
         request = self._form.request(start, self._session.config.device)
         if request is None:
@@ -65,7 +65,7 @@ class Starter:
         self._form.ask_vgg(self.start)
 
     def resume_run(self, run: RunDirectory) -> None:
-        """Resume a run of an earlier session, which the form shows meanwhile."""
+        """Resume a run from an earlier session, and show it in the form."""
         self._studio.attach(run)
         if self._studio.state.run is not None:
             self._attached = True
@@ -73,7 +73,7 @@ class Starter:
             self._studio.resume()
 
     def release(self) -> None:
-        """Show the form's own request again, after a run of an earlier session."""
+        """Show the form's own request again after a run from an earlier session."""
         if self._attached:
             self._attached = False
             self._form.show_run(None)

@@ -36,14 +36,14 @@ FORM_WIDTH = 340
 
 
 class TrainingWindow(QDialog):
-    """A modeless window; the stream and the training continue when it is closed.
+    """A modeless window; closing it stops neither the stream nor the training.
 
     Args:
-        session: owns the training controller.
-        frame: returns the source picture on screen, [H, W, 3] uint8 RGB, or None.
+        session: Owns the training controller.
+        frame: Returns the source picture on screen, [H, W, 3] uint8 RGB, or None.
         keep: `keep(photographs=, vgg=)` stores the user's choices.
-        picker: makes file dialogs.
-        parent: the main window.
+        picker: Creates file dialogs.
+        parent: The main window.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class TrainingWindow(QDialog):
     ) -> None:
         super().__init__(parent)
         self._studio = session.studio
-        self._problem: Problem | None = None  # the problem shown or dismissed already
+        self._problem: Problem | None = None  # the problem already shown or dismissed
         self.setWindowTitle(tr("Train a style - StyleForge"))
         self.setWindowFlag(Qt.WindowType.WindowMinMaxButtonsHint)
         self.setModal(False)
@@ -112,7 +112,7 @@ class TrainingWindow(QDialog):
             self._studio.look_for_unfinished()
 
     def restore(self, photographs: str, vgg: str, own_pictures: bool) -> None:
-        """Fill in the choices of the last time; `own_pictures`: the pictures folder may be read."""
+        """Restore the last choices; `own_pictures` permits reading the pictures folder."""
         self.own_pictures.allowed = own_pictures
         if photographs and Path(photographs).is_dir():
             self.form.set_folder(Path(photographs))
@@ -121,7 +121,7 @@ class TrainingWindow(QDialog):
         self.form.show_vgg(Path(vgg) if vgg else None)
 
     def use_picture(self, picture: Path, title: str) -> None:
-        """Fill in the style picture and the title; a run that exists keeps its own, and says so."""
+        """Set the style picture and title; with an existing run, report a problem instead."""
         if self._studio.state.phase is Phase.IDLE:
             self.form.set_picture(picture, title)
             if self.form.folder.path is None:
@@ -136,7 +136,7 @@ class TrainingWindow(QDialog):
         else:
             self.starter.start()
 
-    # What there is to show
+    # Display
 
     def _on_state_changed(self, state: State) -> None:
         idle, missing = state.phase is Phase.IDLE, self.form.missing_input
@@ -175,7 +175,7 @@ class TrainingWindow(QDialog):
     def _show_frame_used(self) -> None:
         self.foot.status.setText(tr("The next preview shows the current frame"))
 
-    # Drop
+    # Drag and drop
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Accept files and folders while no run exists."""

@@ -17,14 +17,14 @@ from app.ui.widgets.remark_label import RemarkLabel
 from app.ui.window_geometry import WindowGeometry
 from utils.translation.texts import tr
 
-WIDTH = 420  # pixels, in which every remark has two lines at most
+WIDTH = 420  # pixels; every remark then fits on two lines
 
 
 class CameraDialog(QDialog):
-    """A modeless dialog; what is chosen takes effect at once.
+    """A modeless dialog whose choices take effect at once.
 
     Args:
-        settings: What is chosen now.
+        settings: The current settings.
         parent: The main window.
     """
 
@@ -68,7 +68,7 @@ class CameraDialog(QDialog):
         WindowGeometry(self)
 
     def show_settings(self, settings: Settings) -> None:
-        """Show what is chosen, without emitting signals."""
+        """Show the settings without emitting signals."""
         self.size_box.show_choice(settings.camera_size)
         self.rate.show_choice(settings.camera_rate)
         self.format.show_choice(settings.camera_format)
@@ -79,7 +79,7 @@ class CameraDialog(QDialog):
         self.fit_remark.show_text(self.fit.remark)
 
     def show_status(self, text: str) -> None:
-        """Show what the camera does; "" while it is off."""
+        """Show the state of the camera; "" while it is off."""
         self.status.show_text(text)
 
     def _box(self, field: str, name: str, tip: str, choices: list[Choice]) -> OptionBox:

@@ -1,4 +1,4 @@
-"""Switches the virtual camera on and off, and gives it the stream of the window."""
+"""Switches the virtual camera on and off, and sends it the window's stream."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DOING = mark("switch the virtual camera on")
 
 
 def choice_from_settings(settings: Settings) -> CameraChoice:
-    """Return what is chosen of the virtual camera."""
+    """Return the virtual camera's settings."""
     width, height = parse_size(settings.camera_size)
     return CameraChoice(
         width,
@@ -37,15 +37,15 @@ def choice_from_settings(settings: Settings) -> CameraChoice:
 
 
 class CameraSwitch(QObject):
-    """Gives every result of the session to a virtual camera while it is on.
+    """Sends every result of the session to a virtual camera while it is on.
 
     Args:
         session: The live session.
-        action: The switch; checked while the camera is on.
+        action: The switch, checked while the camera is on.
         current: Returns the result on screen.
         settings: Returns the settings.
-        update: `update(camera_size=...)` stores settings.
-        say: Shows what the camera does; "" while it is off.
+        update: Stores settings: `update(camera_size=...)`.
+        say: Shows the state of the camera; "" while it is off.
         parent: The main window.
     """
 
@@ -66,10 +66,10 @@ class CameraSwitch(QObject):
         self._settings, self._update, self._say = settings, update, say
         self._window = parent
         self._camera: VirtualCamera | None = None
-        self._wanted = 0  # the number of the opening that is wanted; 0 while the camera is off
+        self._wanted = 0  # the number of the wanted opening; 0 while the camera is off
         self._openings = 0
-        self._opening = threading.Lock()  # one job after the other opens a camera
-        self._lock = threading.Lock()  # of the camera and what is wanted
+        self._opening = threading.Lock()  # one job at a time opens a camera
+        self._lock = threading.Lock()  # guards the camera and the wanted number
         self._dialog: CameraDialog | None = None
         self._text = ""
         self._told.connect(self._on_status)
@@ -77,7 +77,7 @@ class CameraSwitch(QObject):
 
     @property
     def camera(self) -> VirtualCamera | None:
-        """The camera that is open; None while it is off or being opened."""
+        """The open camera; None while it is off or opening."""
         return self._camera
 
     def toggle(self) -> None:
@@ -98,7 +98,7 @@ class CameraSwitch(QObject):
         self._dialog.activateWindow()
 
     def close(self) -> None:
-        """Switch the camera off, also one that is being opened."""
+        """Switch the camera off, even while it opens."""
         with self._lock:
             self._wanted = 0
             camera, self._camera = self._camera, None
@@ -149,7 +149,7 @@ class CameraSwitch(QObject):
         self._update(**{field: value})
         if self._dialog is not None:
             self._dialog.show_settings(self._settings())
-        if self._wanted:  # nothing of a camera changes while it is open
+        if self._wanted:  # an open camera cannot be changed
             self.close()
             self._action.setChecked(True)
             self._open()
@@ -162,7 +162,7 @@ class CameraSwitch(QObject):
     @Slot(object)
     def _on_status(self, status: CameraStatus) -> None:
         if self._camera is None or status != self._camera.status:
-            return  # of a camera that is closed, or an older one
+            return  # from a closed camera, or outdated
         if status.state is State.FAILED:
             self.close()
             self._session.problem.emit(

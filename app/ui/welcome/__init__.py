@@ -1,1 +1,1 @@
-"""The page that the window opens on while nothing is open."""
+"""The page that the window shows while no source is open."""

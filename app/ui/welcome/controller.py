@@ -1,4 +1,4 @@
-"""Shows the welcome page while nothing is open, and begins what a card of it names."""
+"""Shows the welcome page while no source is open, and runs the actions of its cards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.ui.file_dialogs import OPEN_FILM, OPEN_PICTURE, FileDialogs, FileKind
 from app.ui.welcome.page import WelcomePage
 from utils.translation.texts import mark, tr
 
-# The actions of the cards, in their order, with one line each.
+# The actions of the cards in order, with one line each.
 CARDS = {
     "open_camera": mark("See yourself as a painting, live"),
     "open_photo": mark("Paint one picture or several"),
@@ -30,16 +30,16 @@ NO_CAMERA = mark("No camera found. Plug one in, and choose Camera again")
 class WelcomeController(QObject):
     """Owns the page.
 
-    The page is shown from `offer` on whenever nothing is open or being opened. It gives way to the
-    picture while something is dragged over the window, since the picture says what dropping does.
+    After `offer`, the page is shown whenever no source is open or opening. It hides during a drag
+    over the window, since the picture shows the effect of dropping.
 
     Args:
         session: Opens sources.
         actions: The actions of the window, by key.
         dialogs: Ask for files.
         say: Shows a notice.
-        picture: What the page covers.
-        window: Owns the dialogs; what is dragged enters it.
+        picture: The widget that the page covers.
+        window: Owns the dialogs and receives drags.
     """
 
     def __init__(
@@ -61,12 +61,12 @@ class WelcomeController(QObject):
         window.installEventFilter(self)
 
     def offer(self) -> None:
-        """Show the page, now and whenever nothing is open."""
+        """Show the page, now and whenever no source is open."""
         self._offered = True
         self._update()
 
     def act(self, key: str) -> None:
-        """Do what the action `key`, one of CARDS, says."""
+        """Run the action `key`, one of CARDS."""
         if key == "open_camera":
             self._camera_wanted = True
             self._session.cameras()
@@ -98,7 +98,7 @@ class WelcomeController(QObject):
             self._say(tr(NO_CAMERA))
 
     def _choose_camera(self, cameras: tuple[CameraName, ...]) -> None:
-        """Ask which of several cameras is meant."""
+        """Ask for one of several cameras."""
         menu = QMenu(self._window)
         menu.aboutToHide.connect(menu.deleteLater)
         for camera in cameras:
@@ -119,7 +119,7 @@ class WelcomeController(QObject):
         self.page.show_page(self._offered and nothing and not self._dragging)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Give way to the picture while something is dragged over the window."""
+        """Hide the page during a drag over the window."""
         if event.type() == QEvent.Type.DragEnter:
             self._dragging = True
         elif event.type() in (QEvent.Type.DragLeave, QEvent.Type.Drop):

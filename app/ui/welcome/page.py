@@ -1,4 +1,4 @@
-"""The page with a large card for each way to begin, shown in place of the picture."""
+"""The page with a large card for each kind of source, shown instead of the picture."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from utils.translation.texts import mark, tr
 
 HEADLINE = mark("What would you like to paint?")
 DROP_TEXT = mark("or drop anything here: photos, films, folders, styles")
-CARD_WIDTH = 156  # px, at least
+CARD_WIDTH = 156  # px, minimum
 _ICON = 48
 
 
 class Card(QPushButton):
-    """A large button that shows icon, word, tip and key of an action, and triggers it."""
+    """A large button with the icon, word, tip and key of an action, which it triggers."""
 
     def __init__(self, action: QAction, line: str) -> None:
         super().__init__()
@@ -64,18 +64,18 @@ class Card(QPushButton):
         )
 
     def sizeHint(self) -> QSize:
-        """Size of what is on the card."""
+        """Return the size of the card's content."""
         column = self.layout()
         assert column is not None
         width = max(CARD_WIDTH, column.minimumSize().width())
         return QSize(width, column.totalHeightForWidth(max(width, self.width())))
 
     def minimumSizeHint(self) -> QSize:
-        """As `sizeHint`."""
+        """Return `sizeHint()`."""
         return self.sizeHint()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Press the card with Enter as with Space."""
+        """Press the card with Enter, as with Space."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.click()
         else:
@@ -95,10 +95,10 @@ class _DropZone(QLabel):
 
 
 class WelcomePage(QScrollArea):
-    """Covers its parent while it is shown. Drops on it reach the window as everywhere.
+    """Covers its parent while shown; drops on it still reach the window.
 
     Args:
-        cards: The actions with what each of them begins, in one line.
+        cards: Actions, each with a line that describes it.
         parent: The picture.
     """
 
@@ -144,7 +144,7 @@ class WelcomePage(QScrollArea):
         return False
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put the cards side by side, or in two rows where the page is narrow."""
+        """Place the cards side by side, or on more rows if the page is narrow."""
         super().resizeEvent(event)
         room = self.viewport().width() - 6 * SPACE
         beside = len(self.cards) * CARD_WIDTH + (len(self.cards) - 1) * 2 * SPACE
@@ -157,7 +157,7 @@ class WelcomePage(QScrollArea):
                 self._grid.addWidget(card, n // columns, n % columns)
 
     def show_page(self, on: bool) -> None:
-        """Show the page, or the picture below it; the focus moves to what is shown."""
+        """Show the page, or the picture below it, and move the focus there."""
         if on == (not self.isHidden()):
             return
         inside = self.isAncestorOf(self.window().focusWidget() or self._parent)

@@ -1,4 +1,4 @@
-"""The panel with all controls that change the picture, bound to the session's config."""
+"""The panel of all controls that change the picture, bound to the session's config."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ from utils.devices import DeviceChoice, devices, resolve
 from utils.translation.joints import enumerated, labeled
 from utils.translation.texts import tr
 
-_SEVERAL = object()  # a mix of several: the list of further styles shows its placeholder
-MAX_NAMED_KERNELS = 2  # up to this many kernels are listed by name, more as a count
+_SEVERAL = object()  # a mix of several styles: the list shows its placeholder
+MAX_NAMED_KERNELS = 2  # more missing kernels are listed as a count
 
 
 class ControlPanel(QScrollArea):
     """Writes session.config and follows config_changed.
 
-    `mix_picked(key)` has the style to mix in or, of three and more, to take out; None for none.
-    `source_picked(value)` has one of the values given to `set_sources`, `address_entered(text)` the
-    typed address. `address_left` is emitted when the address field is hidden while it has the
-    focus. The action `advanced` is checked while the advanced settings are to be shown.
+    `mix_picked(key)` carries the style to mix in or, in a mix of three or more, to take out; None
+    stops mixing. `source_picked(value)` carries one of the values from `set_sources`,
+    `address_entered(text)` the typed address. `address_left` is emitted when the address field is
+    hidden while focused. The action `advanced` is checked while the advanced settings are wanted.
     """
 
     source_picked = Signal(object)
@@ -71,12 +71,12 @@ class ControlPanel(QScrollArea):
         self._unfold = advanced
         self._statuses: tuple[KernelStatus, ...] = ()
         self._automatic_size = ""  # the current automatic size, "288x208"
-        self._listed: tuple[str, ...] = ()  # the styles of the mix when the others were listed
-        self._pictures: dict[Path, QPixmap] = {}  # thumbnails of styles of the wheel
+        self._listed: tuple[str, ...] = ()  # the mixed styles when the options were listed
+        self._pictures: dict[Path, QPixmap] = {}  # thumbnails of the wheel's styles
         self._family = FEED_FORWARD  # of the styles
-        self._options_of = ""  # the family that precisions and kernels are listed for
+        self._options_of = ""  # the family whose precisions and kernels are listed
         self._precision_remarks: dict[Precision, str] = {}
-        self._runtimes: dict[str, str] = {}  # those that are found, with their devices
+        self._runtimes: dict[str, str] = {}  # available runtimes, with their devices
         self._runtimes_asked = False
         self.setObjectName("panelScroll")
         self.setWidgetResizable(True)
@@ -130,7 +130,7 @@ class ControlPanel(QScrollArea):
         self.network_remark, self.precision_remark, self.kernels_remark = (
             RemarkLabel() for _ in range(3)
         )
-        self.device_remark = RemarkLabel(reserved=False)  # it changes with the user's choice alone
+        self.device_remark = RemarkLabel(reserved=False)  # it changes only when the user does
         self._set_size_options()
 
     def _lay_out(self) -> None:
@@ -178,7 +178,7 @@ class ControlPanel(QScrollArea):
         align_labels(form, inner)
         form.add_stretch_row()
         self.setWidget(content)
-        # Wide enough for "Automatic (1920x1080)" beside its label in any font.
+        # Wide enough for "Automatic (1920x1080)" next to its label in any font.
         letters = self.fontMetrics().horizontalAdvance(tr("How much of it Automatic (1920x1080)"))
         self.setFixedWidth(max(288, letters + 12 * SPACE))
 
@@ -204,7 +204,7 @@ class ControlPanel(QScrollArea):
         arrow = Qt.ArrowType.DownArrow if unfolded else Qt.ArrowType.RightArrow
         self.advanced_button.setArrowType(arrow)
 
-    # Config to controls and back
+    # From config to controls and back
 
     def _choose(self, **changes: Any) -> None:
         self._session.config = replace(self._session.config, **changes)
@@ -236,7 +236,7 @@ class ControlPanel(QScrollArea):
         self._set_mix_options()
 
     def _set_mix_options(self) -> None:
-        """List every style that can be mixed with the first as a further one."""
+        """List every style that can be mixed with the first."""
         config = self._session.config
         self._listed = config.styles
         others = self._session.library.mixable_with(config.style)
@@ -263,7 +263,9 @@ class ControlPanel(QScrollArea):
         self._show_mix(config)
 
     def _show_mix(self, config: EngineConfig) -> None:
-        """Show the second style and its share or, of more and of styles of pictures, the wheel."""
+        """Show the second style and its share; for more styles, or styles of pictures, the
+        wheel.
+        """
         parts = config.parts
         second = parts[1][0] if len(parts) == 2 else None
         self.mix.show_choice(_SEVERAL if len(parts) > 2 else second)
@@ -299,7 +301,7 @@ class ControlPanel(QScrollArea):
         return WheelStyle(style.title if style else key, picture)
 
     def _enable_for_family(self) -> None:
-        """Disable what has no meaning for the family of the style, with the reason as its tip."""
+        """Disable controls that do not apply to the style's family, with the reason as tooltip."""
         known = {style.key: style for style in self._session.library.styles}
         style = known.get(self._session.config.style)
         self._family = style.family if style else FEED_FORWARD
@@ -307,14 +309,14 @@ class ControlPanel(QScrollArea):
         for name, control in self.controls.items():
             reason = unavailable.get(name, "")
             for part in control.parts:
-                if name != "mix_amount":  # that depends on the mix
+                if name != "mix_amount":  # it depends on the mix
                     part.setEnabled(not reason)
                 part.setToolTip(_said(reason) or tr(PARAMETERS[name].tip))
         if self._family != self._options_of:
             self._set_family_options()
 
     def _set_family_options(self) -> None:
-        """List precisions and kernels; what the family does not have cannot be chosen."""
+        """List precisions and kernels; disable those that the family does not have."""
         self._options_of = self._family
         family, current = FAMILIES[self._family], self._session.config.kernels
         precisions = family.unavailable_options.get("precision", {})
@@ -356,7 +358,8 @@ class ControlPanel(QScrollArea):
             self.network_size.setItemText(0, self._automatic_title())
 
     def _set_size_options(self) -> None:
-        sizes = dict.fromkeys((*SIZES, self._session.config.size))  # and one from the settings file
+        # also one from the settings file
+        sizes = dict.fromkeys((*SIZES, self._session.config.size))
         self.network_size.set_options(
             Choice(size, tr("{size} px", size=size) if size else self._automatic_title())
             for size in sizes
@@ -382,7 +385,8 @@ class ControlPanel(QScrollArea):
     def _query_limitations(self, device: str) -> None:
         def work() -> tuple[dict[Precision, str], tuple[KernelStatus, ...], Precision]:
             known = {choice.key for choice in devices()}
-            where = resolve(device if device in known else "auto")  # the engine rejects others
+            # the engine rejects other devices
+            where = resolve(device if device in known else "auto")
             remarks = {each: each.remark(where) or each.cost for each in Precision}
             half = where.type == "cuda" and not Precision.fp16.remark(where)
             return remarks, statuses(where, STYLE), Precision.fp16 if half else Precision.fp32
@@ -396,8 +400,11 @@ class ControlPanel(QScrollArea):
         self._session.run(work, done, doing="ask the device what it can do")
 
     def _query_runtimes(self) -> None:
-        """Find the runtimes of others, once. To ask them, they are imported, which takes seconds of
-        a processor: not before somebody comes to the list or uses one of them."""
+        """Find other runtimes, once.
+
+        Querying imports them, which takes seconds of a processor. It is therefore delayed until the
+        user opens the list or uses a runtime.
+        """
         if self._runtimes_asked:
             return
         self._runtimes_asked = True
@@ -442,7 +449,7 @@ class ControlPanel(QScrollArea):
             return tr("Native kernels: {reason}", reason=next(iter(missing)))
         return "\n".join(labeled(_kernels_text(names), reason) for reason, names in missing.items())
 
-    # What a key opens
+    # Controls opened by keys
 
     def reveal(self, control: QWidget) -> None:
         """Focus a control and scroll to it."""
@@ -451,8 +458,10 @@ class ControlPanel(QScrollArea):
         self.ensureWidgetVisible(control)
 
     def reveal_advanced(self) -> None:
-        """Scroll to the advanced settings and focus the first of them, unless the pointer is on the
-        button that shows them, which would move away."""
+        """Scroll to the advanced settings and focus the first control.
+
+        Do nothing if the pointer is on the button that shows them, which would move away.
+        """
         if self.advanced_button.underMouse():
             return
         self._lay_out_now()
@@ -461,7 +470,7 @@ class ControlPanel(QScrollArea):
         self.reveal(min(controls, key=lambda each: each.mapTo(self.advanced, QPoint()).y()))
 
     def _lay_out_now(self) -> None:
-        """Give what was just shown its place."""
+        """Lay out newly visible controls."""
         whole = self.widget()
         assert whole is not None
         for part in (self.advanced, whole):
@@ -473,7 +482,7 @@ class ControlPanel(QScrollArea):
     # Sources
 
     def set_sources(self, choices: list[Choice], current: object) -> None:
-        """Set the options of the source list, and which of them is open."""
+        """Set the options of the source list and the open one."""
         self.source.set_options(choices)
         self.source.show_choice(current)
 
@@ -484,12 +493,12 @@ class ControlPanel(QScrollArea):
         self.address.selectAll()
 
     def focus_failed_address(self) -> None:
-        """Focus the address that failed, unless the focus is elsewhere by now."""
+        """Focus the failed address, unless the focus has moved elsewhere."""
         if self._in_address_row:
             self.address.setFocus()
 
     def close_address(self, *, in_use: bool = True) -> None:
-        """Hide the address field; with `in_use` False, only if the focus is not in it."""
+        """Hide the address field; if `in_use` is False, only if it is not focused."""
         inside = self._in_address_row
         if in_use or not inside:
             self.address_row.hide()
@@ -518,6 +527,6 @@ def _kernels_text(names: list[str]) -> str:
 
 
 def _said(clause: str) -> str:
-    """A clause of a table as a sentence, in the chosen language."""
+    """Return a table's clause as a sentence, in the chosen language."""
     said = tr(clause) if clause else ""
     return said[:1].upper() + said[1:]

@@ -12,7 +12,7 @@ _LABEL, _CONTROL, _VALUE = range(3)  # columns
 
 
 class FormLayout(QGridLayout):
-    """Rows of a label, the control it is the buddy of, and an optional value at the right."""
+    """Rows of a label, its buddy control, and an optional value on the right."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -20,7 +20,7 @@ class FormLayout(QGridLayout):
         self.setHorizontalSpacing(SPACE)
         self.setVerticalSpacing(SPACE // 2)
         self.setColumnStretch(_CONTROL, 1)
-        widest = QLabel("100 %").sizeHint().width()  # or the slider would change its width
+        widest = QLabel("100 %").sizeHint().width()  # otherwise the slider would change its width
         self.setColumnMinimumWidth(_VALUE, widest)
 
     def add_heading(self, text: str) -> None:
@@ -31,10 +31,10 @@ class FormLayout(QGridLayout):
         self.addWidget(label, self.rowCount(), 0, 1, 3)
 
     def add(self, title: str, control: QWidget, value: QLabel | None = None) -> None:
-        """Add a row; a control without a value spans its column too."""
+        """Add a row; a control without a value also spans its column."""
         label = QLabel(title)
         label.setBuddy(control)
-        if isinstance(control, QAbstractItemView):  # beside its first row
+        if isinstance(control, QAbstractItemView):  # next to its first row
             label.setAlignment(Qt.AlignmentFlag.AlignTop)
             label.setContentsMargins(0, 3 * SPACE // 2, 0, 0)
         row = self.rowCount()
@@ -45,10 +45,10 @@ class FormLayout(QGridLayout):
             self.addWidget(value, row, _VALUE, align)
 
     def add_in_place_of(self, other: QWidget, widget: QWidget) -> QLabel:
-        """Add a widget in the row of the control `other`, of which one is to be hidden.
+        """Add an alternative widget in the row of the control `other`; hide one of the two.
 
         Returns:
-            The label of the row, whose buddy is to be the one that is shown.
+            The label of the row; set its buddy to the visible widget.
         """
         row = next(
             row
@@ -62,19 +62,19 @@ class FormLayout(QGridLayout):
         return label
 
     def add_below(self, widget: QWidget, *, whole: bool = False) -> None:
-        """Add a widget below the last control or, with `whole`, across the whole width."""
+        """Add a widget below the last control; with `whole`, across the full width."""
         if whole:
             self.addWidget(widget, self.rowCount(), _LABEL, 1, 3)
         else:
             self.addWidget(widget, self.rowCount(), _CONTROL, 1, 2)
 
     def add_stretch_row(self) -> None:
-        """Put the remaining space at the bottom."""
+        """Leave the remaining space at the bottom."""
         self.setRowStretch(self.rowCount(), 1)
 
 
 def align_labels(*forms: FormLayout) -> None:
-    """Give forms that lie below each other labels of one width."""
+    """Align the labels of forms placed below each other."""
     labels = [
         item.widget()
         for form in forms

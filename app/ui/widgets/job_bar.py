@@ -1,4 +1,4 @@
-"""The bars that tell the progress of long work, and cancel it."""
+"""Bars that show the progress of long work and can cancel it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from app.ui.viewport.text_painting import breakable
 from app.ui.widgets.message_bars import bar_layout, make_button, message_label
 from utils.translation.texts import tr
 
-DELAY_MS = 300  # work that takes no longer is not told
+DELAY_MS = 300  # shorter work is not shown
 
 
 class JobBar(QFrame):
-    """Shows what is being done; hidden while nothing is. `canceled` is emitted for the user."""
+    """Shows work in progress; hidden otherwise. `canceled` is emitted when the user cancels."""
 
     canceled = Signal()
     _tells_share = False  # the steps of a job differ too much
@@ -44,11 +44,11 @@ class JobBar(QFrame):
 
     @property
     def text(self) -> str:
-        """What is being done; empty for nothing."""
+        """The work in progress; "" if none."""
         return self._text
 
     def show_progress(self, text: str) -> None:
-        """Show `text`, after DELAY_MS if nothing is shown yet; "" when the work has ended."""
+        """Show `text`, after DELAY_MS if the bar is hidden; "" ends the work."""
         began = bool(text) and not self._text
         self._text = text
         self._label.setText(breakable(text))
@@ -61,7 +61,7 @@ class JobBar(QFrame):
             self._delay.start()
 
     def _show(self) -> None:
-        if not self._tells_share:  # it is busy, or empty where nothing may move
+        if not self._tells_share:  # busy, or empty if nothing may move
             self.progress.setRange(0, 0 if moves(self.progress) else 1)
         self.show()
 
@@ -71,7 +71,10 @@ class JobBar(QFrame):
 
 
 class FilmBar(JobBar):
-    """Shows how much of a film is exported. `paused` is emitted for the user."""
+    """Shows the progress of a film export.
+
+    `paused` is emitted when the user pauses or continues.
+    """
 
     paused = Signal(bool)
     _tells_share = True
@@ -87,7 +90,7 @@ class FilmBar(JobBar):
         row.insertWidget(row.indexOf(self.cancel), self.pause)
 
     def show_export(self, text: str, share: float) -> None:
-        """Show `text` and the share that is done, 0 to 1; "" when the export has ended."""
+        """Show `text` and the completed fraction, 0 to 1; "" ends the export."""
         if not text:
             self.pause.setChecked(False)
             self.pause.setText(tr("Pa&use"))
@@ -109,7 +112,7 @@ class FilmBar(JobBar):
 
 
 class PaintingBar(JobBar):
-    """Shows how much of a large picture is painted."""
+    """Shows the progress of painting a large picture."""
 
     _tells_share = True
 
@@ -118,7 +121,7 @@ class PaintingBar(JobBar):
         self.progress.setRange(0, 100)
 
     def show_share(self, share: float) -> None:
-        """Show the share that is done, 0 to 1; hidden at 1."""
+        """Show the completed fraction, 0 to 1; hide the bar at 1."""
         percent = int(100 * share)
         self.progress.setValue(percent)
         self.show_progress(

@@ -18,15 +18,15 @@ from utils.translation.texts import tr
 log = logging.getLogger(__name__)
 
 NOTICE_MS = 8000
-Button = tuple[str, str, Callable[[], object]]  # its label, its tooltip, what a click calls
-MAX_SUMMARY = 400  # characters shown of a problem; "Copy details" copies all of it
+Button = tuple[str, str, Callable[[], object]]  # label, tooltip, click handler
+MAX_SUMMARY = 400  # displayed characters of a problem; "Copy details" copies all
 
 
 class ProblemBar(QFrame):
-    """Shows the oldest problem that is not dismissed; hidden while there is none.
+    """Shows the oldest problem not yet dismissed; hidden without problems.
 
-    A problem that is already in the queue is not added again. `report_requested` is emitted when
-    the user wants a report on what went wrong; every problem is in the log.
+    A problem already in the queue is not added again. `report_requested` is emitted when the user
+    wants a report on a problem; every problem is logged.
     """
 
     report_requested = Signal()
@@ -58,7 +58,7 @@ class ProblemBar(QFrame):
         self.hide()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put the buttons below the text where they would leave it less than half of the bar."""
+        """Move the buttons below the text if they would take more than half of the bar."""
         wide = 2 * self._buttons.sizeHint().width() < event.size().width()
         direction = QHBoxLayout.Direction
         self._row.setDirection(direction.LeftToRight if wide else direction.TopToBottom)
@@ -82,7 +82,7 @@ class ProblemBar(QFrame):
             self._refresh()
 
     def copy_details(self) -> None:
-        """Copy the shown problem with its details to the clipboard."""
+        """Copy the current problem with its details to the clipboard."""
         if self._problems:
             problem = self._problems[0]
             told = problem.summary, problem.advice, problem.details
@@ -105,8 +105,8 @@ class ProblemBar(QFrame):
 class NoticeBar(QFrame):
     """Shows one sentence that is not a problem.
 
-    A notice disappears after NOTICE_MS, later where the pointer or the keyboard is in it; an offer
-    stays until it is accepted or dismissed, and a state of the source stays until it changes.
+    A notice disappears after NOTICE_MS, or later while the pointer or focus is in it. An offer
+    stays until accepted or dismissed, and a state of the source until it changes.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -129,11 +129,11 @@ class NoticeBar(QFrame):
 
     @property
     def text(self) -> str:
-        """The text shown; empty while hidden."""
+        """The visible text; "" while hidden."""
         return self._notice or self._offer or self._state
 
     def show_notice(self, text: str, button: Button | None = None) -> None:
-        """Show `text` for NOTICE_MS, with a button if one is given; screen readers read it out."""
+        """Show `text` for NOTICE_MS, with an optional button; screen readers read it out."""
         self._notice, self._button = text, button
         self._timer.start()
         self._refresh()
@@ -143,26 +143,26 @@ class NoticeBar(QFrame):
         """Show `text` with a button.
 
         Args:
-            text: the sentence.
-            words: label of the button.
-            tip: tooltip of the button.
-            taken: called when the button is clicked.
+            text: The sentence.
+            words: The button's label.
+            tip: The button's tooltip.
+            taken: Called when the button is clicked.
         """
         self._offer, self._offered = text, (words, tip, taken)
         self._refresh()
 
     def show_state(self, text: str) -> None:
-        """Show `text` until the next call; "" for none."""
+        """Show `text` until the next call; "" hides it."""
         self._state = text
         self._refresh()
 
     def show_only(self, text: str) -> None:
-        """Show the state `text`, and drop the notice and the offer that would cover it."""
+        """Show the state `text`, without a notice or offer that would cover it."""
         self._notice = self._offer = ""
         self.show_state(text)
 
     def dismiss(self) -> None:
-        """Remove what is shown: the notice, the offer or the state."""
+        """Remove the visible notice, offer or state."""
         if self._notice:
             self._notice = ""
         elif self._offer:
@@ -214,7 +214,7 @@ def make_button(text: str, tip: str, clicked: Callable[[], object]) -> QPushButt
 
 
 def message_label(parent: QWidget) -> QLabel:
-    """Return the label of a bar: wrapped plain text; set it with `breakable`."""
+    """Return the label of a bar: wrapped plain text, to be set with `breakable`."""
     label = QLabel(parent)
     label.setWordWrap(True)
     label.setTextFormat(Qt.TextFormat.PlainText)

@@ -1,4 +1,4 @@
-"""Stacks of message bars over the top and the bottom of the picture, which does not move."""
+"""Stacks of message bars over the top and bottom of the picture, which does not move."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from PySide6.QtWidgets import QLayout, QVBoxLayout, QWidget
 
 from app.ui.theme.tokens import SPACE
 
-_WIDEST = 70 * SPACE  # px, of a toast
-_ASIDE = 2 * SPACE  # px, from its sides to the picture's
-_BELOW = 7 * SPACE  # px, left for what lies on the lower edge: the recording's light, the zoom
+_WIDEST = 70 * SPACE  # px, maximum width of a toast
+_ASIDE = 2 * SPACE  # px, between its sides and the picture's
+_BELOW = 7 * SPACE  # px, left for overlays on the lower edge: the recording light, the zoom
 
 
 class MessageStack(QWidget):
-    """Stacks `bars` vertically; each is hidden while it is empty.
+    """Stacks `bars` vertically; each is hidden while empty.
 
-    `covered_height_changed` has the height that they cover, from the top of the area to their
-    lower edge, in pixels. `parent` must be in the window of the bars, to keep their tab order.
+    `covered_height_changed` carries the distance in pixels from the top of the area to the lower
+    edge of the bars. `parent` must be in the same window as the bars, to keep their tab order.
     """
 
     covered_height_changed = Signal(int)
@@ -36,27 +36,27 @@ class MessageStack(QWidget):
         self.hide()
 
     def set_area(self, room: QRect) -> None:
-        """Lie along the top of `room`, a rectangle of the parent."""
+        """Place the stack along the top of `room`, a rectangle of the parent."""
         if room != self._area:
             self._area = room
             self._place()
 
     def set_headroom(self, headroom: int) -> None:
-        """Lie `headroom` pixels below the top of the area, which has content to keep visible."""
+        """Place the stack `headroom` pixels below the top, to keep content there visible."""
         if headroom != self._headroom:
             self._headroom = headroom
             self._place()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Lay the stack out again when a bar is shown or hidden."""
+        """Update the layout when a bar is shown or hidden."""
         if event.type() in (QEvent.Type.ShowToParent, QEvent.Type.HideToParent):
             self._place()
         return False
 
     def event(self, event: QEvent) -> bool:
-        """Lay the stack out again when the text of a bar changes."""
+        """Update the layout when the text of a bar changes."""
         done = super().event(event)
-        if event.type() == QEvent.Type.LayoutRequest:  # the text of a bar changed
+        if event.type() == QEvent.Type.LayoutRequest:
             self._place()
         return done
 
@@ -70,7 +70,7 @@ class MessageStack(QWidget):
         self._cover(place.bottom() + 1 - self._area.top() if shown else 0)
 
     def _geometry(self, column: QLayout) -> QRect:
-        """Return where the stack lies while it is shown."""
+        """Return the geometry of the visible stack."""
         top = min(self._headroom, self._area.height())
         height = min(column.totalHeightForWidth(self._area.width()), self._area.height() - top)
         return QRect(self._area.x(), self._area.y() + top, self._area.width(), height)
@@ -82,8 +82,10 @@ class MessageStack(QWidget):
 
 
 class Toast(MessageStack):
-    """A card over the bottom of the picture, above what lies on its lower edge. It grows upward, so
-    that its buttons stay where they are, and moves nothing else."""
+    """A card over the bottom of the picture, above other overlays on the lower edge.
+
+    It grows upward, so that its buttons stay in place, and moves nothing else.
+    """
 
     def _geometry(self, column: QLayout) -> QRect:
         width = min(_WIDEST, self._area.width() - 2 * _ASIDE)
@@ -94,4 +96,4 @@ class Toast(MessageStack):
         return place
 
     def _cover(self, covered: int) -> None:
-        """Cover nothing that would have to move."""
+        """Do nothing, since a toast covers nothing that has to move."""

@@ -1,5 +1,7 @@
-"""The wheel on which up to four styles are mixed: they sit at its rim, and a handle between them
-gives their shares."""
+"""A wheel for mixing up to four styles.
+
+The styles are on its rim, and a handle between them sets their shares.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,9 @@ from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import INK, SHADE, scaled
 from utils.translation.texts import tr
 
-STEP = 0.05  # of the wheel's radius, that an arrow key moves the handle by
-PAGE = 0.25  # the same of Page Up and Page Down
-_MARK = 19  # px, radius of a style at the rim
+STEP = 0.05  # fraction of the radius per arrow key
+PAGE = 0.25  # fraction of the radius per Page Up or Page Down
+_MARK = 19  # px, radius of a style on the rim
 _HANDLE = 8  # px, radius
 _SIZE = QSize(196, 192)
 _KEYS: dict[int, tuple[float, float]] = {
@@ -45,31 +47,33 @@ _KEYS: dict[int, tuple[float, float]] = {
 
 @dataclass(frozen=True, slots=True)
 class WheelStyle:
-    """A style at the rim; `picture` may be null, then its initials are shown."""
+    """A style on the rim; if `picture` is null, its initials are shown."""
 
     title: str
     picture: QPixmap
 
 
 def corners(count: int) -> tuple[tuple[float, float], ...]:
-    """The places of `count` styles, 2 to 4, on a circle of radius 1 with y down: two are left and
-    right, more begin at the top and go clockwise."""
+    """Return the positions of 2 to 4 styles on a unit circle, with y pointing down.
+
+    Two styles are left and right; more start at the top and go clockwise.
+    """
     begin = math.pi if count == 2 else -math.pi / 2
     angles = (begin + 2 * math.pi * n / count for n in range(count))
     return tuple((math.cos(angle), math.sin(angle)) for angle in angles)
 
 
 def shares_at(x: float, y: float, count: int) -> tuple[float, ...]:
-    """The shares of the styles where the handle is.
+    """Return the shares of the styles for a position of the handle.
 
     Args:
-        x: Place of the handle; the wheel has the radius 1.
-        y: The same, downward.
-        count: Of styles, 2 to 4.
+        x: Horizontal position of the handle; the wheel has radius 1.
+        y: Vertical position, downward.
+        count: Number of styles, 2 to 4.
 
     Returns:
-        The barycentric coordinates of the nearest place between the styles (of a square, the
-        bilinear ones), which add up to 1.
+        The barycentric coordinates (bilinear ones for a square) of the nearest point between the
+        styles, which add up to 1.
     """
     x, y = _nearest(x, y, corners(count))
     if count == 2:
@@ -87,7 +91,7 @@ def shares_at(x: float, y: float, count: int) -> tuple[float, ...]:
 
 
 def place_of(shares: Sequence[float]) -> tuple[float, float]:
-    """The place of the handle for shares that add up to 1; of four styles, many have the same."""
+    """Return the handle's position for shares that add up to 1; not unique for four styles."""
     rim = corners(len(shares))
     x = sum(share * corner[0] for share, corner in zip(shares, rim, strict=True))
     y = sum(share * corner[1] for share, corner in zip(shares, rim, strict=True))
@@ -95,7 +99,7 @@ def place_of(shares: Sequence[float]) -> tuple[float, float]:
 
 
 def _nearest(x: float, y: float, rim: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """The place between the corners that is nearest to (x, y)."""
+    """Return the point between the corners nearest to (x, y)."""
     count = len(rim)
     sides = [(rim[n], rim[(n + 1) % count]) for n in range(count if count > 2 else 1)]
     if count > 2 and all(
@@ -111,11 +115,11 @@ def _nearest(x: float, y: float, rim: Sequence[tuple[float, float]]) -> tuple[fl
 
 
 class MixWheel(QAbstractSlider):
-    """A wheel for the shares of two to four styles. `picked(shares)` is emitted for the user's
-    changes; its value as a slider is the share of the first style in percent.
+    """A wheel for the shares of two to four styles.
 
-    Dragging, clicking and the arrow keys move the handle; Home, and a double click, give all
-    styles the same share.
+    `picked(shares)` is emitted for the user's changes; the slider value is the share of the first
+    style in percent. Dragging, clicking and the arrow keys move the handle; Home or a double click
+    gives all styles the same share.
     """
 
     picked = Signal(object)  # tuple[float, ...]
@@ -136,16 +140,16 @@ class MixWheel(QAbstractSlider):
         return self._shares
 
     def sizeHint(self) -> QSize:
-        """A fixed height."""
+        """Return the preferred size, with a fixed height."""
         return _SIZE
 
     def show_mix(self, styles: Sequence[WheelStyle], shares: Sequence[float]) -> None:
-        """Show styles with their shares, without emitting signals; fewer than two show nothing."""
+        """Show styles and shares without emitting signals; fewer than two styles show nothing."""
         self._styles, self._shares = tuple(styles), tuple(shares)
         self._describe()
         self.update()
 
-    # Places on the widget
+    # Positions on the widget
 
     def _center(self) -> QPointF:
         return QPointF(self.width() / 2, (self.height() - SPACE) / 2)  # the lowest share is below
@@ -154,13 +158,13 @@ class MixWheel(QAbstractSlider):
         return min(self.width(), self.height()) / 2 - _MARK - SPACE
 
     def point(self, x: float, y: float) -> QPointF:
-        """Where a place of the wheel of radius 1 is on the widget."""
+        """Convert a position on the unit wheel to widget coordinates."""
         return self._center() + QPointF(x, y) * self._radius()
 
     # The user's changes
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Move the handle to the pointer; on a style of the rim, use it alone."""
+        """Move the handle to the pointer; clicking a style uses it alone."""
         if event.button() == Qt.MouseButton.LeftButton:
             self._move_to(event.position())
 
@@ -181,7 +185,7 @@ class MixWheel(QAbstractSlider):
             x, y = place_of(self._shares)
             right, down = _KEYS[event.key()]
             if len(self._shares) == 2 and not right:
-                right = -down  # up is more, as of every slider
+                right = -down  # up means more, as for every slider
             self._pick(x + right, y + down)
         else:
             event.ignore()
@@ -256,7 +260,7 @@ class MixWheel(QAbstractSlider):
     def _paint_style(
         self, painter: QPainter, place: QPointF, style: WheelStyle, percent: int
     ) -> None:
-        """Paint a style at the rim, with its share below."""
+        """Paint a style on the rim, with its share below."""
         palette, picture = self.palette(), style.picture
         painter.setPen(QPen(palette.window().color(), 2))
         if picture.isNull():

@@ -26,9 +26,9 @@ _REMARK = Qt.ItemDataRole.UserRole + 1
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One choice: its value, its title, and an optional remark below the title.
+    """A choice: its value, its title, and an optional remark below the title.
 
-    With a `reason`, it cannot be chosen; the reason is shown in place of the remark.
+    With a `reason`, it is disabled and shows the reason instead of the remark.
     """
 
     value: Any
@@ -91,8 +91,8 @@ class OptionBox(QComboBox):
     """A combo box; `picked(value)` is emitted only for the user's choice, not by `show_choice`.
 
     Signals:
-        picked: The value that the user chose.
-        focused: The user came to the box; a click or a key that opens its list follows.
+        picked: The value chosen by the user.
+        focused: The box got the focus; a click or key that opens its list follows.
     """
 
     picked = Signal(object)
@@ -109,7 +109,7 @@ class OptionBox(QComboBox):
         self.activated.connect(lambda row: self.picked.emit(self.itemData(row, _VALUE)))
 
     def set_options(self, choices: Iterable[Choice]) -> None:
-        """Replace the choices; the current one is kept if it is among the new ones."""
+        """Replace the choices; the current one stays selected if it is among them."""
         shown = self.currentData(_VALUE)
         self.clear()
         for row, choice in enumerate(choices):
@@ -122,12 +122,12 @@ class OptionBox(QComboBox):
                 model.item(row).setEnabled(False)
             self.setItemData(row, tip, Qt.ItemDataRole.ToolTipRole)
         self.show_choice(shown)
-        if self.view().isVisible():  # with the height of the choices before
+        if self.view().isVisible():  # still as high as the previous choices
             self.hidePopup()
             self.showPopup()
 
     def show_choice(self, value: object) -> None:
-        """Show the choice with this value; none if there is no such choice."""
+        """Select the choice with this value, or none if it does not exist."""
         rows = (row for row in range(self.count()) if self.itemData(row, _VALUE) == value)
         self.setCurrentIndex(next(rows, -1))
 
@@ -138,17 +138,17 @@ class OptionBox(QComboBox):
 
     def showPopup(self) -> None:
         """Open the list at the height of its rows."""
-        # Set late, or every theme change would measure the remarks of all hidden lists.
+        # Set late; otherwise every theme change would measure the remarks of all hidden lists.
         if not isinstance(self.itemDelegate(), _RemarkDelegate):
             self.setItemDelegate(_RemarkDelegate(self))
         super().showPopup()
         self._show_all_rows()
 
     def _show_all_rows(self) -> None:
-        """Make the list as high as its rows, where the screen allows it.
+        """Make the list as high as its rows, if the screen allows it.
 
         Qt measures it with the border of an unfocused box: 2 pixels too few for a focused one, and
-        the scroll arrows for these take another 10.
+        the resulting scroll arrows take another 10.
         """
         view, rows = self.view(), self.count()
         whole, screen = view.window(), self.screen().availableGeometry()

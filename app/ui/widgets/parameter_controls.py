@@ -1,4 +1,4 @@
-"""The controls of the table of parameters: slider, check box or drop-down list."""
+"""Controls for the parameter table: slider, check box or drop-down list."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class CheckControl(QCheckBox):
         self.clicked.connect(lambda checked: self.picked.emit(on if checked else off))
 
     def show_value(self, value: object) -> None:
-        """Check the box if `value` is that of the checked state, without emitting signals."""
+        """Check the box if `value` means checked, without emitting signals."""
         self.setChecked(value == self._on)
 
     @property
@@ -96,8 +96,10 @@ class ListControl(OptionBox):
 
 
 class AmountControl(FractionControl):
-    """A slider with its value, and a check box for the automatic amount, which the slider then
-    follows. Moving the slider ends the automatic amount."""
+    """A slider with its value, and a check box for the automatic amount.
+
+    The slider follows the automatic amount; moving it ends automatic mode.
+    """
 
     def __init__(self, row: AmountParameter) -> None:
         super().__init__(row)
@@ -113,7 +115,7 @@ class AmountControl(FractionControl):
             super().show_value(value)
 
     def show_automatic(self, amount: float) -> None:
-        """Show what the automatic amount is at the moment (0-1), without emitting signals."""
+        """Show the current automatic amount (0-1) without emitting signals."""
         super().show_value(amount)
 
     @property

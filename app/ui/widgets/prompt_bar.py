@@ -34,7 +34,7 @@ class PromptBar(QFrame):
         self._on_other: Callable[[], object] | None = None
         self.other = make_button(tr("Other"), tr("Do this instead"), self._choose_other)
         for answer in (self.accept, self.other, self.cancel):
-            answer.setAutoDefault(True)  # outside of dialogs, Qt's buttons ignore Enter by default
+            answer.setAutoDefault(True)  # outside dialogs, Qt's buttons ignore Enter by default
         self.field.returnPressed.connect(self._accept)
         row = bar_layout(self)
         row.addWidget(self._question, 1)
@@ -58,15 +58,15 @@ class PromptBar(QFrame):
         """Ask a question.
 
         Args:
-            question: the text.
-            yes: label of the button that accepts.
-            answered: called with the text of the field if the user accepts.
-            label: label of the field; empty for no field.
-            text: initial text of the field.
-            no: label of the button that dismisses; empty for "Cancel".
-            other: label of the button that does something else; empty for none.
-            on_other: called by it.
-            choices: what the field completes to.
+            question: The text.
+            yes: Label of the accept button.
+            answered: Called with the text of the field if the user accepts.
+            label: Label of the field; "" for no field.
+            text: Initial text of the field.
+            no: Label of the dismiss button; "" for "Cancel".
+            other: Label of a third button; "" for none.
+            on_other: Called when the third button is clicked.
+            choices: Completions of the field.
         """
         self._on_accepted, self._on_other = answered, on_other
         if other:

@@ -10,8 +10,8 @@ class RemarkLabel(QLabel):
     """Wrapped plain text.
 
     Args:
-        reserved: Whether it keeps the room of a line while it is empty, so that a remark that comes
-            by itself moves no control; otherwise it is hidden then.
+        reserved: Whether an empty label keeps the height of a line, so that a new remark moves no
+            control; otherwise it is hidden.
     """
 
     def __init__(self, *, reserved: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""The status bar: in plain words what runs where, and the actual properties of the source."""
+"""The status bar: the running network in plain words, and the actual format of the source."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from utils.translation.texts import tr, trn
 
 
 def source_text(info: SourceInfo | None) -> str:
-    """Return "Camera 'HD Pro', 640x480, 30 fps; requested 1280x720"."""
+    """Return text such as "Camera 'HD Pro', 640x480, 30 fps; requested 1280x720"."""
     if info is None:
         return tr("No source")
     parts = [info.title, f"{info.width}x{info.height}"]
@@ -35,10 +35,10 @@ def clock(seconds: float) -> str:
 
 
 class ElidedLabel(QLabel):
-    """A label on one line, elided if too long; wrapping it would move the picture."""
+    """A one-line label, elided if too long, since wrapping would move the picture."""
 
     def minimumSizeHint(self) -> QSize:
-        """No width: what does not fit is elided."""
+        """Return a size of width 0, since excess text is elided."""
         return QSize(0, super().minimumSizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -61,8 +61,8 @@ class StatusBar(QFrame):
     """The bar at the bottom, of constant height.
 
     Args:
-        details: A button that tells more of what runs.
-        parent: Of the widget.
+        details: A button that shows details of the running network.
+        parent: The parent widget.
     """
 
     def __init__(self, details: QWidget, parent: QWidget | None = None) -> None:
@@ -73,7 +73,7 @@ class StatusBar(QFrame):
         self.progress.hide()
         self.details = details
         policy = details.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)  # or the bar would grow, and move the picture
+        policy.setRetainSizeWhenHidden(True)  # otherwise the bar would grow and move the picture
         details.setSizePolicy(policy)
         details.hide()
         self.camera = self._label(tr("Virtual camera"), Qt.AlignmentFlag.AlignHCenter)
@@ -101,11 +101,11 @@ class StatusBar(QFrame):
         return label
 
     def show_running(self, words: str, details: str = "") -> None:
-        """Show what runs where.
+        """Show the running network and device.
 
         Args:
-            words: In plain words.
-            details: In the words of those who know networks; in the tooltip.
+            words: A plain description.
+            details: A technical description, for the tooltip.
         """
         tip = f"{words}\n{details}" if details else words
         if tip != self.running.toolTip():
@@ -114,13 +114,13 @@ class StatusBar(QFrame):
             self.details.setVisible(bool(details))
 
     def show_progress(self, text: str) -> None:
-        """Show what makes the program faster in a while; "" for nothing."""
+        """Show a background task that will speed up the program; "" for none."""
         self.progress.setText(text)
         self.progress.setToolTip(text)
         self.progress.setVisible(bool(text))
 
     def show_camera(self, text: str) -> None:
-        """Show what the virtual camera does; "" while it is off."""
+        """Show the state of the virtual camera; "" while it is off."""
         self.camera.setText(text)
         self.camera.setToolTip(text)
         self.camera.setVisible(bool(text))

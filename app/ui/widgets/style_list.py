@@ -1,4 +1,4 @@
-"""The list of styles: their model, and how each is painted."""
+"""The list of styles: its model and its delegate."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ KEY = Qt.ItemDataRole.UserRole
 SHARE = Qt.ItemDataRole.UserRole + 1  # share of the mix in percent; None if not part of it
 TRIED = Qt.ItemDataRole.UserRole + 2  # whether the style is tried
 FAVORITE = Qt.ItemDataRole.UserRole + 3  # whether the style is a favorite
-HEADING = Qt.ItemDataRole.UserRole + 4  # name of the group that begins here; "" where none does
-HEADING_WIDTH = 24  # pixels before the first card of a group, with its name from bottom to top
-STAR = 20  # pixels of the side of the star in the upper right corner of a thumbnail
+HEADING = Qt.ItemDataRole.UserRole + 4  # name of the group that starts here, or ""
+HEADING_WIDTH = 24  # px before the first card of a group, with its name from bottom to top
+STAR = 20  # px, side of the star in the upper right corner of a thumbnail
 _Index = QModelIndex | QPersistentModelIndex
 
 
 class StyleModel(QAbstractListModel):
-    """List model of the styles in gallery order; thumbnails are loaded in the background."""
+    """List model of the styles in gallery order; thumbnails load in the background."""
 
     def __init__(self, run: RunJob, parent: QWidget) -> None:
         super().__init__(parent)
@@ -47,14 +47,14 @@ class StyleModel(QAbstractListModel):
         self._styles: tuple[Style, ...] = ()
         self._pixmaps: dict[Path, QPixmap] = {}
         self._shares: dict[str, int] = {}
-        self._previews: dict[str, QPixmap] = {}  # the user's picture, by key
-        self._refusals: dict[str, str] = {}  # why there is no preview, by key
+        self._previews: dict[str, QPixmap] = {}  # the user's picture, by style key
+        self._refusals: dict[str, str] = {}  # why a preview is missing, by style key
         self._tried = ""
         self._favorites: frozenset[str] = frozenset()
         self._headings: tuple[str, ...] = ()  # by row
 
     def set_favorites(self, keys: Iterable[str]) -> None:
-        """Mark the favorite styles, which are a group of their own."""
+        """Mark the favorite styles, which form a group of their own."""
         self._favorites = frozenset(keys)
         self._headings = self._headed()
         last = self.index(max(0, len(self._styles) - 1))
@@ -62,19 +62,19 @@ class StyleModel(QAbstractListModel):
         self.layoutChanged.emit()  # headings make cards wider
 
     def set_tried(self, key: str) -> None:
-        """Mark the style that is tried; "" for none."""
+        """Mark the style on trial; "" for none."""
         if key != self._tried:
             self._tried = key
             last = self.index(max(0, len(self._styles) - 1))
             self.dataChanged.emit(self.index(0), last, [TRIED])
 
     def set_preview(self, key: str, preview: QPixmap, reason: str = "") -> None:
-        """Show the user's picture in a style in place of its thumbnail.
+        """Show the user's picture in a style instead of its thumbnail.
 
         Args:
-            key: Of the style.
-            preview: The picture; a null one for the thumbnail.
-            reason: Why there is none, as a sentence.
+            key: Key of the style.
+            preview: The picture; a null one restores the thumbnail.
+            reason: Why the preview is missing, as a sentence.
         """
         if preview.isNull():
             self._previews.pop(key, None)
@@ -94,14 +94,14 @@ class StyleModel(QAbstractListModel):
         self.dataChanged.emit(self.index(0), last, [Qt.ItemDataRole.DecorationRole])
 
     def set_shares(self, shares: dict[str, int]) -> None:
-        """Set the percentages of the mixed styles by key; empty if there is no mix."""
+        """Set the percentages of the mixed styles by key; empty without a mix."""
         if shares != self._shares:
             self._shares = shares
             last = self.index(max(0, len(self._styles) - 1))
             self.dataChanged.emit(self.index(0), last, [SHARE])
 
     def set_styles(self, styles: tuple[Style, ...]) -> None:
-        """Replace the styles, and load missing thumbnails."""
+        """Replace the styles and load missing thumbnails."""
         self.beginResetModel()
         self._styles = styles
         self._headings = self._headed()
@@ -111,7 +111,7 @@ class StyleModel(QAbstractListModel):
                 self._load_thumbnail(style.thumbnail)
 
     def _headed(self) -> tuple[str, ...]:
-        """By row, the name of the group that begins there; nothing where all are of one group."""
+        """Return the name of the group that starts in each row; all "" if only one group exists."""
         groups = [
             tr("Favorites") if style.key in self._favorites else style.group or tr("Others")
             for style in self._styles
@@ -130,11 +130,11 @@ class StyleModel(QAbstractListModel):
         self._run(lambda: read_thumbnail(path), done, doing=tr("read {name}", name=path.name))
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  (Qt's signature)
-        """Number of styles."""
+        """Return the number of styles."""
         return 0 if parent.isValid() else len(self._styles)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Title, accessible text, tooltip, thumbnail, share or key of a style."""
+        """Return the title, accessible text, tooltip, thumbnail, share or key of a style."""
         style = self._styles[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             return style.title
@@ -165,13 +165,12 @@ class StyleModel(QAbstractListModel):
         return style.key if role == KEY else None
 
     def row_of(self, key: str) -> int:
-        """Return the row of the style `key`; -1 if it is not there."""
+        """Return the row of the style `key`, or -1."""
         return next((n for n, style in enumerate(self._styles) if style.key == key), -1)
 
 
 def read_thumbnail(path: Path) -> QImage:
-    """Read a thumbnail, cropped to the gallery's aspect ratio at twice its size for scaled
-    displays.
+    """Read a thumbnail, cropped to the gallery's aspect ratio, at twice its size for scaling.
 
     The image is null if the file is not a picture; the gallery then paints initials.
     """
@@ -189,7 +188,7 @@ def read_thumbnail(path: Path) -> QImage:
 
 
 def card_place(area: QRect, index: _Index, direction: Qt.LayoutDirection) -> QRect:
-    """Where in `area`, which an item has, its card is; a heading stands before it."""
+    """Return the card's rectangle in the item's `area`; a heading precedes the card."""
     width = HEADING_WIDTH if index.data(HEADING) else 0
     if direction == Qt.LayoutDirection.RightToLeft:
         return area.adjusted(0, 0, -width, 0)
@@ -197,7 +196,7 @@ def card_place(area: QRect, index: _Index, direction: Qt.LayoutDirection) -> QRe
 
 
 def thumbnail_place(area: QRect) -> QRect:
-    """Where the thumbnail of the card in `area` is."""
+    """Return the thumbnail's rectangle in a card's `area`."""
     place = QRect(area.topLeft(), THUMBNAIL)
     place.moveCenter(area.center())
     place.moveTop(area.top() + PADDING)
@@ -205,7 +204,7 @@ def thumbnail_place(area: QRect) -> QRect:
 
 
 def star_place(area: QRect) -> QRect:
-    """Where the star of the card in `area` is, which makes its style a favorite."""
+    """Return the rectangle of the favorite star in a card's `area`."""
     place = thumbnail_place(area)
     return QRect(place.right() - STAR - 3, place.top() + 4, STAR, STAR)
 
@@ -213,11 +212,11 @@ def star_place(area: QRect) -> QRect:
 class StyleDelegate(QStyledItemDelegate):
     """Paints a style: thumbnail, number key, title, and its share of a mix.
 
-    The chosen style has a ring, the second style of a mix a thinner one.
+    The chosen style has a ring; mixed styles have a thinner one.
     """
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """Size of a thumbnail with its title, and the heading before it."""
+        """Return the size of a thumbnail with its title and any heading before it."""
         metrics = option.fontMetrics
         title = str(index.data())
         width = max(THUMBNAIL.width(), min(160, metrics.horizontalAdvance(title)))
@@ -292,7 +291,7 @@ class StyleDelegate(QStyledItemDelegate):
 
 
 def _heading(painter: QPainter, option: QStyleOptionViewItem, card: QRect, heading: str) -> None:
-    """Write the name of a group beside its first card, from bottom to top, along a line."""
+    """Paint a group's name next to its first card, from bottom to top, along a line."""
     left_to_right = option.direction == Qt.LayoutDirection.LeftToRight
     left = option.rect.left() if left_to_right else card.right() + 1
     strip = QRect(left, card.top(), HEADING_WIDTH, card.height()).adjusted(0, PADDING, 0, -PADDING)

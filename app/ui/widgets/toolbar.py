@@ -18,11 +18,11 @@ _LEFT = (
     ("snapshot", "record", "virtual_camera", "save", "copy"),
     ("train", "queue"),
 )
-_TOLD = ("train", "queue")  # whose progress is shown beside their icons
+_TOLD = ("train", "queue")  # show their progress next to their icons
 _VIEWS = ("view_styled", "view_split", "view_compare")
 _BESIDE = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
 _ALONE = Qt.ToolButtonStyle.ToolButtonIconOnly
-# Buttons of the left whose words are shown where there is room, the first ones before the others.
+# Buttons on the left that show text if space allows, in order of priority
 _WORDED = (
     *("sources", "record", "snapshot", "train", "queue"),
     *("virtual_camera", "save", "pause", "paste", "copy"),
@@ -34,10 +34,10 @@ _RIGHT = ("overlay", "gallery", "panel", "fullscreen", "help")
 
 
 class Toolbar(QFrame):
-    """Made from `actions`; the menus open below their buttons.
+    """The toolbar built from `actions`; its menus open below their buttons.
 
-    Where it is narrow, it folds in steps: first the words of the buttons, one after another, then
-    the texts of the views, then other texts, then buttons whose commands are also in the menu.
+    In a narrow window, it folds in steps: first the button texts, one after another, then the texts
+    of the views, then other texts, then buttons whose commands are also in the menu.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Toolbar(QFrame):
         self.setObjectName("toolbar")
         self.menu = _main_menu(actions, self)
         self._told: dict[str, QToolButton] = {}
-        self._telling: set[str] = set()  # those of _TOLD whose progress is shown
+        self._telling: set[str] = set()  # keys of _TOLD whose progress is visible
         self._folded = 0  # number of folded steps
         self._spare: list[QToolButton] = []
         self._worded: dict[str, QToolButton] = {}
@@ -96,7 +96,7 @@ class Toolbar(QFrame):
     # Folding
 
     def minimumSizeHint(self) -> QSize:
-        """Size with everything folded."""
+        """Return the size with everything folded."""
         return QSize(self._needed_widths()[-1], super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -106,7 +106,7 @@ class Toolbar(QFrame):
     def event(self, event: QEvent) -> bool:
         """Fold or unfold when texts, icons or fonts change."""
         done = super().event(event)
-        if event.type() == QEvent.Type.LayoutRequest:  # texts, icons or fonts changed
+        if event.type() == QEvent.Type.LayoutRequest:
             self._fit()
         return done
 
@@ -145,19 +145,19 @@ class Toolbar(QFrame):
 
     @property
     def _text_buttons(self) -> list[QToolButton]:
-        """The buttons with texts besides the views."""
+        """The buttons with texts, other than the views."""
         return [self._open_button, *(self._told[key] for key in sorted(self._telling))]
 
     def show_training(self, words: str) -> None:
-        """Show `words` beside the icon of training; "" for none."""
+        """Show `words` next to the training icon; "" for none."""
         self._tell("train", words)
 
     def show_queue(self, words: str) -> None:
-        """Show `words` beside the icon of the queue; "" for none."""
+        """Show `words` next to the queue icon; "" for none."""
         self._tell("queue", words)
 
     def _tells(self, key: str) -> bool:
-        """Whether the progress of `key` is shown beside its icon."""
+        """Return whether the progress of `key` is visible next to its icon."""
         return key in self._telling and self._folded < _STEPS - 1
 
     def _tell(self, key: str, words: str) -> None:
@@ -195,7 +195,7 @@ def tool_button(action: QAction, parent: QWidget, *, words: bool = False) -> QTo
 
 
 def text_width(button: QToolButton) -> int:
-    """Return how much wider the text makes `button`, computed as QToolButton does.
+    """Return the width that the text adds to `button`, computed as QToolButton does.
 
     Asking the button for both sizes would change it, from within a layout that asks for its size.
     """
@@ -205,7 +205,7 @@ def text_width(button: QToolButton) -> int:
 
 
 def set_text_shown(button: QToolButton, on: bool) -> None:
-    """Show the text beside the icon, or the icon alone."""
+    """Show the text next to the icon, or only the icon."""
     button.setToolButtonStyle(_BESIDE if on else _ALONE)
 
 
