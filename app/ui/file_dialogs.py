@@ -124,8 +124,6 @@ class FileDialogs:
         Args:
             parent: Owns the dialog.
             title: Identifies the dialog.
-            kind: The purpose of the dialog.
-            mode: Qt's file mode.
             chosen: Called with the chosen paths.
             places: Folders to start in if no last folder of this kind is stored.
         """

@@ -88,9 +88,7 @@ def streamed(name: str, size: tuple[int, int], chosen: dict[str, Any]) -> Stream
     """Measure one case.
 
     Args:
-        name: Name of its controls.
         size: (width, height) of the frames.
-        chosen: Fields of the config.
     """
     half = Precision.fp16 if resolve("auto").type == "cuda" else Precision.fp32
     given = {"size": size[0], "texture": 0.0, **chosen}

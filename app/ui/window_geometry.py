@@ -39,7 +39,7 @@ class WindowGeometry(QObject):
         super().__init__(window)
         self._window = window
         self._painted = False  # painted once, so the frame is known
-        self._screen_connected = False  # whether screen changes are connected
+        self._screen_connected = False
         window.installEventFilter(self)
         app = QGuiApplication.instance()
         assert isinstance(app, QGuiApplication)

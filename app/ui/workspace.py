@@ -157,7 +157,6 @@ class _ClickCatcher(QWidget):
         self.clicked.emit()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the drawer's shadow."""
         edge = QRect(self.width() - 2 * SPACE, 0, 2 * SPACE, self.height())
         edge = QStyle.visualRect(self.layoutDirection(), self.rect(), edge)
         if not event.rect().intersects(edge):

@@ -25,8 +25,6 @@ class CameraController(QObject):
     """Connects the camera's settings and the session; owns the message on the picture.
 
     Args:
-        session: The live session.
-        actions: The actions of the window, by key.
         picture: The widget under the message.
         window: Owns the dialog.
         offers: Returns a camera's options by its name; called on another thread.
@@ -95,7 +93,6 @@ class CameraController(QObject):
         self._show_held()
 
     def _show_held(self) -> None:
-        """Show why the picture is not live, if it is not."""
         info = self._session.info
         text = ""
         if self._live and self._fault:  # for a folder, the fault is a skipped picture

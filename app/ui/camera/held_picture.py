@@ -14,11 +14,7 @@ DIMMED = QColor(12, 13, 15, 150)
 
 
 class HeldPicture(QWidget):
-    """Covers the picture while it shows a message; transparent to the mouse.
-
-    Args:
-        picture: The widget below.
-    """
+    """Covers the picture while it shows a message; transparent to the mouse."""
 
     def __init__(self, picture: QWidget) -> None:
         super().__init__(picture)

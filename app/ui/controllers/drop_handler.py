@@ -24,10 +24,7 @@ class DropHandler:
     """Handles drags over the window.
 
     Args:
-        session: Opens sources.
         viewport: Shows the effect of a drop.
-        opener: Opens a copied picture.
-        installer: Installs styles.
         ask_many: Asks how to use several files. Its second argument opens the pictures among
             them as a strip, or is None.
 

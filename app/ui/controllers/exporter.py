@@ -61,10 +61,8 @@ class Exporter:
     """Saves, copies and records results; background jobs encode them.
 
     Args:
-        session: The live session.
         current: Returns the result on screen.
         say: Shows a notice.
-        picker: Creates file dialogs.
         recording: Called when a recording starts or ends.
         sound: Returns the sound of recordings, one of RECORDED.
         microphone: Opens the microphone.
@@ -298,7 +296,6 @@ def _shows(styled: StyledFrame) -> tuple[int, EngineConfig]:
 
 
 def _saved_words(path: Path, dropped: int) -> str:
-    """Return a sentence with the path of a recording and any dropped frames."""
     if not dropped:
         return tr("Saved {path}", path=path)
     return trn(

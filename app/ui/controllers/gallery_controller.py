@@ -45,18 +45,10 @@ class GalleryController(QObject):
     """Makes the gallery follow the session, and changes styles on the user's request.
 
     Args:
-        session: Provides the styles.
-        gallery: Shows them.
-        mixer: Chooses and mixes styles.
         installer: Asks before changing styles.
-        opener: Asks for style files.
-        picker: Creates file dialogs.
         train: Opens the studio with a style picture and a title.
-        settings: Returns the settings.
         keep: Changes settings.
         show_title: Shows the title of the style over the picture.
-        actions: The actions of the window, by key.
-        parent: The window.
 
     Attributes:
         pictures: Creates styles from pictures.

@@ -58,7 +58,6 @@ class LoadingMessage(QObject):
         self._viewport.show_waiting(text)
 
     def _on_refining(self, begun: bool) -> None:
-        """Follow the start and end of refining a still picture."""
         if begun:
             self._refining_delay.start()
             return

@@ -29,12 +29,8 @@ class PictureStyles(QObject):
     """Handles drops on `gallery` and pastes into it.
 
     Args:
-        session: Creates the styles.
         gallery: Receives dropped pictures.
         install: Asks whether to install a checkpoint or pack.
-        picker: Creates file dialogs.
-        actions: The actions of the window, by key.
-        parent: The window.
     """
 
     train_wanted = Signal(object)  # Path of a picture that needs training to become a style

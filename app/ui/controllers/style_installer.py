@@ -52,9 +52,7 @@ class StyleInstaller:
         """Ask for the group of a style.
 
         Args:
-            style: Any style.
             group: Its current group; "" for none.
-            groups: All groups.
             put: Called with the key of the style and the new group.
         """
         self._questions.ask(

@@ -42,14 +42,10 @@ class StyleMenu:
     """The additional entries of a style's context menu, and the actions of the same names.
 
     Args:
-        session: Provides the styles.
         installer: Asks before changing a style.
         train: Opens the studio with a style picture and a title.
-        picker: Creates file dialogs.
-        arranging: Arranges the gallery.
         model: Provides the pictures of styles.
         actions: The actions of the window, by key; they act on the chosen style.
-        parent: The window.
     """
 
     def __init__(

@@ -110,7 +110,6 @@ class FilmDialog(QDialog):
         self._show_remarks()
 
     def _show_rest(self) -> None:
-        """Update everything that depends on the codec."""
         choices = encoder_choices(self.codec.currentData(), self._hardware)
         self.encoder.set_options(choices)
         usable = [choice.value for choice in choices if not choice.reason]

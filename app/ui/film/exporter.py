@@ -60,14 +60,11 @@ class FilmExporter(QObject):
     The stream is paused meanwhile, since both would take turns on one device.
 
     Args:
-        session: The live session.
         say: Shows a notice.
-        picker: Creates file dialogs.
         options: The options chosen last.
         keep: Called with the fields of Settings that store the options.
         styling: Creates the frame styling on the job's thread; for tests.
         saved: Receives the saved path and one sentence; by default, `say` shows the sentence.
-        parent: Parent of the QObject.
     """
 
     progressed = Signal(object)  # ExportShown
@@ -164,10 +161,8 @@ class FilmExporter(QObject):
         """Export a film.
 
         Args:
-            source: The film.
             target: The output file. The codec's usual extension is appended unless `target` already
                 has a suitable one.
-            options: The export options.
         """
         if self._under_way:
             self._say(tr(UNDER_WAY))

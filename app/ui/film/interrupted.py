@@ -50,14 +50,7 @@ def find_interrupted(folder: Path) -> Found:
 
 
 class InterruptedExports(QObject):
-    """Asks about interrupted exports one by one.
-
-    Args:
-        session: The live session.
-        exporter: Resumes the exports.
-        questions: Asks the user.
-        parent: The window.
-    """
+    """Asks about interrupted exports one by one."""
 
     def __init__(
         self, session: Session, exporter: FilmExporter, questions: PromptBar, parent: QObject

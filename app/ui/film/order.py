@@ -16,7 +16,7 @@ from models.precision import Precision
 from utils.files import small_json
 from utils.files.atomic import atomic_write
 
-MAX_BYTES = 1 << 16  # maximum file size
+MAX_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,6 @@ class FilmStripController(QObject):
     """Connects the strip and the session.
 
     Args:
-        session: The live session.
-        parent: The main window.
         painter: Styles the thumbnails; None creates one with its own engine.
 
     Attributes:

@@ -47,7 +47,6 @@ class StripPainter:
         """Style a thumbnail.
 
         Args:
-            config: The config of the picture.
             pixels: [H, W, 3] uint8 RGB.
 
         Raises:

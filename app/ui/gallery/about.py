@@ -45,7 +45,6 @@ class AboutStyle(QDialog):
         """Show the dialog.
 
         Args:
-            title: Title of the style.
             picture: Its thumbnail, or None.
             facts: Pairs of label and text.
         """

@@ -26,9 +26,7 @@ class Arranging(QObject):
     """Shows the library's styles in the user's order, filtered by the search.
 
     Args:
-        session: Provides the styles.
         gallery: Shows them and emits searches and moves.
-        settings: Returns the settings.
         keep: Changes settings.
     """
 

@@ -75,7 +75,6 @@ class _DropHint(QWidget):
         self.hide()
 
     def say(self, title: str, detail: str, *, accepted: bool) -> None:
-        """Show a hint."""
         self._title, self._detail, self._accepted = title, detail, accepted
         self.setGeometry(self._over.rect())
         self.show()
@@ -88,7 +87,6 @@ class _DropHint(QWidget):
         return "" if self.isHidden() else self._title
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the hint."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         edge = self.palette().highlight().color() if self._accepted else INK
@@ -101,9 +99,7 @@ class StyleGallery(QFrame):
     `mark_style` and `show_mix` follow the config without emitting signals.
 
     Args:
-        run: Runs a background job.
         buttons: Buttons on the right that add styles.
-        parent: The parent widget.
 
     Attributes:
         entries: Returns further entries of a style's context menu.

@@ -24,7 +24,6 @@ class StyleTrial(QObject):
     `stop` is called.
 
     Args:
-        session: Shows the style.
         gallery: Owns the cards.
         on_hover: Returns whether resting the pointer on a card tries its style.
         choose: Chooses a style.

@@ -18,7 +18,6 @@ def apply_fonts(app: QApplication, language: str) -> None:
     """Prefer the fonts of a language to the system's.
 
     Args:
-        app: The application.
         language: A key of LANGUAGES.
     """
     before = app.property(_BEFORE)

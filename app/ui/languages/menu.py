@@ -25,7 +25,6 @@ class LanguageMenu(QMenu):
         run: Runs a job: `run(work, done, doing=...)`.
         update: Stores the setting: `update(language=...)`.
         say: Shows a notice.
-        window: The main window.
     """
 
     def __init__(

@@ -20,7 +20,6 @@ def apply_language(app: QApplication, choice: str) -> None:
     """Set the language of the window; call this before creating widgets.
 
     Args:
-        app: The application.
         choice: The setting `language`: SYSTEM, or a key of LANGUAGES.
     """
     system = QLocale.system()

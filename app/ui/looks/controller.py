@@ -39,12 +39,7 @@ class LookController(QObject):
     """Connects the strip, the file of looks and the session.
 
     Args:
-        session: Owns the config.
         styled: Returns the result on screen.
-        questions: Asks for names.
-        notices: Confirms actions.
-        actions: The actions of the window, by key.
-        parent: Parent of the QObject.
     """
 
     def __init__(

@@ -16,10 +16,6 @@ class Gestures(QObject):
 
     A gesture lasts from mouse press to release. A double click joins the preceding click, and a key
     joins a recent press of the same key.
-
-    Args:
-        controls: The sliders.
-        parent: Parent of the QObject.
     """
 
     def __init__(self, controls: Iterable[QWidget], parent: QObject) -> None:

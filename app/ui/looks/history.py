@@ -144,7 +144,6 @@ class History:
 
 
 def _changed(before: EngineConfig, after: EngineConfig) -> frozenset[str]:
-    """Return the names of the fields that differ."""
     a, b = _choice(before), _choice(after)
     names = (field.name for field in fields(EngineConfig))
     return frozenset(name for name in names if getattr(a, name) != getattr(b, name))

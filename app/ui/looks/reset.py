@@ -28,10 +28,6 @@ class ResetController(QObject):
     """Watches the panel's controls and their labels, and adds reset hints to the tips.
 
     The automatic texture is also a default: the style then sets the amount.
-
-    Args:
-        session: Owns the config.
-        panel: Owns the controls.
     """
 
     def __init__(self, session: Session, panel: ControlPanel) -> None:

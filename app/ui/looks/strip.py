@@ -72,7 +72,6 @@ class _List(QListWidget):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Rename, delete or use the focused look."""
         item = self.currentItem()
         if item is not None and event.key() == Qt.Key.Key_F2:
             self.renamed.emit(item)

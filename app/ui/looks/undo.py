@@ -22,10 +22,7 @@ class UndoController(QObject):
     All changes while the slideshow plays count as one.
 
     Args:
-        session: Owns the config.
         gestures: Tells which changes belong together.
-        actions: The actions of the window, by key.
-        parent: Parent of the QObject.
     """
 
     def __init__(
@@ -78,7 +75,6 @@ class UndoController(QObject):
         self._show()
 
     def _show(self) -> None:
-        """Show the names of the changes to undo and redo."""
         history = self.history
         for action, key, title, words, alone, nothing in (
             (

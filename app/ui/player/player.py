@@ -23,13 +23,8 @@ class Player(QObject):
     """Connects the playback bar and its actions to the session.
 
     Args:
-        session: The live session.
-        bar: The playback bar.
-        actions: The actions, by key.
-        settings: Returns the settings.
         update: Stores changed settings.
         say: Shows a notice.
-        parent: Parent of the QObject.
     """
 
     def __init__(

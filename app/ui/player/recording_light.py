@@ -26,7 +26,6 @@ class RecordingLight(QWidget):
 
     Args:
         told: Returns the seconds and bytes of the recording; None without one.
-        parent: The picture.
     """
 
     def __init__(self, told: Callable[[], tuple[float, int] | None], parent: QWidget) -> None:

@@ -45,13 +45,7 @@ class QueueController(QObject):
         session: The live session; its config is the look on screen.
         picture: The widget that the page replaces.
         look: Returns the title of the look on screen.
-        settings: Returns the window's settings.
-        keep: Changes them.
-        picker: Creates file dialogs.
-        questions: Asks the user.
-        notices: Shows notices and offers.
-        theme: Styles the page.
-        parent: The window.
+        keep: Changes settings.
     """
 
     shown_changed = Signal()
@@ -192,7 +186,6 @@ class QueueController(QObject):
         """Ask what to do with several dropped files; films alone go to the queue.
 
         Args:
-            paths: The files.
             strip: Opens the pictures among them; None without pictures.
         """
         if strip is None:
@@ -289,7 +282,6 @@ class QueueController(QObject):
         self._update_summary()
 
     def _update(self) -> None:
-        """Update everything that depends on the rows and the process."""
         if self.shown or self.runner.running:
             self._timer.start()
         else:

@@ -18,7 +18,6 @@ class FoldingRow(QWidget):
     Args:
         groups: The buttons, each with an icon.
         wordless: The buttons that never show text.
-        parent: The parent widget.
     """
 
     def __init__(

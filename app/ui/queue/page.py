@@ -40,7 +40,6 @@ class QueuePage(QFrame):
     """Shows the rows of `model`; `dropped(paths)` carries files for the queue.
 
     Args:
-        model: The rows.
         slots: A callable for each of QUEUE_ACTIONS, whose keys work only on the page.
         parent: The widget that contains the page.
     """

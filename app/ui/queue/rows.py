@@ -139,7 +139,6 @@ def rows_of(views: Iterable[JobView], titles: Mapping[str, str], own: int | None
     """Create the rows of jobs.
 
     Args:
-        views: The jobs.
         titles: Style titles by key.
         own: Number of the job that this program runs, or None.
     """

@@ -159,7 +159,6 @@ class QueueRunner(QObject):
         self.progressed.emit()
 
     def _on_file(self, event: dict[str, Any]) -> None:
-        """Record a finished picture or film."""
         now = self._clock()
         if event["event"] == "picture" and event.get("state") == "done":
             self.forecast.note(now - self._picture_at)
@@ -169,7 +168,6 @@ class QueueRunner(QObject):
         self.progressed.emit()
 
     def _on_bands(self, event: dict[str, Any]) -> None:
-        """Record the progress of a large picture."""
         self._add_share(float(event["share"]))
 
     def _on_frames(self, event: dict[str, Any]) -> None:

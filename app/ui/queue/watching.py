@@ -21,9 +21,7 @@ class FolderWatch(QObject):
     `added(count)` is emitted after jobs are added, `stopped()` after a fault is reported.
 
     Args:
-        store: Adds the jobs.
         order: Returns the options for added pictures.
-        parent: Parent of the QObject.
     """
 
     added = Signal(int)

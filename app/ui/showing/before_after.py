@@ -32,7 +32,6 @@ class BeforeAfter:
     """Saves before/after pictures and wipes, encoded in background jobs.
 
     Args:
-        session: The live session.
         current: Returns the result on screen.
         divider: Returns the divider's position in the before/after view, 0 to 1; otherwise None.
         say: Shows a notice.

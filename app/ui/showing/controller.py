@@ -36,15 +36,9 @@ class ShowController(QObject):
     """Owns the projector, the slideshow and before/after saving.
 
     Args:
-        session: The live session.
-        viewport: The picture of the main window.
-        actions: The actions of the window, by key.
-        settings: Returns the settings.
         update: Stores settings: `update(slideshow_seconds=...)`.
         say: Shows a notice.
         saved: Receives saved files.
-        dialogs: Ask for files.
-        window: The main window.
     """
 
     def __init__(
@@ -114,7 +108,6 @@ class ShowController(QObject):
             self._say(tr(ONE_SCREEN))
 
     def _choose_screen(self, screens: list[QScreen]) -> None:
-        """Ask for one of several screens."""
         menu = QMenu(self._window)
         menu.aboutToHide.connect(menu.deleteLater)
         for screen in screens:
@@ -126,7 +119,6 @@ class ShowController(QObject):
         """Open the projector.
 
         Args:
-            screen: The screen to use.
             full: Whether to fill the screen.
         """
         window = self.projector = ProjectorWindow()

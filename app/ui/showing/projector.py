@@ -53,7 +53,6 @@ class ProjectorWindow(QWidget):
         """Show the window.
 
         Args:
-            screen: The screen to use.
             full: Whether to fill the screen.
         """
         self.setScreen(screen)

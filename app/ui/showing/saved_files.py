@@ -33,12 +33,7 @@ class SavedFiles:
         self._newest: Path | None = None
 
     def tell(self, path: Path, text: str) -> None:
-        """Report a saved file.
-
-        Args:
-            path: The file.
-            text: One sentence.
-        """
+        """Report a saved file."""
         self._newest = path
         self._notices.show_notice(
             text,
@@ -76,7 +71,6 @@ def show_in_folder(path: Path, system: str = sys.platform) -> bool:
     """Show a file in its folder, selected on Windows and macOS; elsewhere open the folder.
 
     Args:
-        path: The file.
         system: A value of sys.platform.
 
     Returns:

@@ -31,11 +31,8 @@ class Slideshow(QObject):
     continues from that style.
 
     Args:
-        session: The live session.
         action: Switches the slideshow.
-        settings: Returns the settings.
         say: Shows a notice.
-        clock: Returns seconds.
     """
 
     def __init__(
@@ -142,7 +139,6 @@ class Slideshow(QObject):
         self._choose(((self._from[0][0], 1 - share), (self._target, share)))
 
     def _finish(self) -> None:
-        """Show only the style being faded in."""
         self._choose(((self._target, 1.0),))
         self._end_fade()
 

@@ -68,7 +68,6 @@ class SlideshowDialog(QDialog):
         """Show the settings without emitting signals.
 
         Args:
-            settings: The settings.
             styles: All available styles.
         """
         chosen = set(filter(None, settings.slideshow_styles.split("\n")))

@@ -33,7 +33,6 @@ class SpeedBadge(QPushButton):
         reading: Returns the figures of the stream.
         styled: Returns the result on screen; a comparison hides the badge.
         figures: The action triggered by a click.
-        parent: The picture.
     """
 
     def __init__(

@@ -21,7 +21,6 @@ class CompileWatch(QObject):
         fps: Returns displayed pictures a second; 0 without a stream.
         show: Shows the message while it applies.
         say: Shows a notice.
-        parent: Parent of the QObject.
     """
 
     def __init__(

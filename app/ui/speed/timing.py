@@ -52,7 +52,6 @@ class FrameTimes:
 
         Args:
             device: "cpu" or "gpu"; a change discards all earlier times.
-            kind: The kind of network.
             pixels: Total pixels of its inputs.
             ms: The engine's time.
 

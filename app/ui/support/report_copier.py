@@ -23,9 +23,7 @@ class ReportCopier(QObject):
     """Creates reports in the background and disables `action` meanwhile.
 
     Args:
-        run: Runs work on another thread.
         save_settings: Writes changed settings, so that the report includes them.
-        show_notice: Shows a sentence.
         show_problem: Shows why the report failed.
         action: Starts a report.
     """

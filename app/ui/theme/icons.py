@@ -21,7 +21,6 @@ def icon(name: str, tokens: Tokens, checked: str = "") -> QIcon:
 
     Args:
         name: File name without extension.
-        tokens: Colors of the theme.
         checked: Color in the checked state; "" for the accent.
 
     Raises:

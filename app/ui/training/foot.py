@@ -21,7 +21,6 @@ class Foot(QFrame):
         on_resume: Resumes the paused run.
         on_pause: Pauses the run.
         on_cancel: Ends the run; asks first if something would be lost.
-        parent: The window.
     """
 
     def __init__(
@@ -82,8 +81,6 @@ class Foot(QFrame):
         """Show the progress, the status and the buttons of a phase.
 
         Args:
-            state: State of the training.
-            text: The status.
             startable: Whether the form is complete.
         """
         phase = state.phase

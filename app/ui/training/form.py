@@ -268,7 +268,6 @@ class TrainingForm(QScrollArea):
         """Set the style picture, which is read in the background.
 
         Args:
-            path: The picture.
             title: Title of the style; "" uses the picture's name unless the user typed a title.
         """
 

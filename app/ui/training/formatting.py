@@ -176,7 +176,6 @@ def whole_file_text(reason: str) -> str:
 
 
 def _steps(run: RunDirectory) -> dict[str, str]:
-    """Return the text values of a stopped run."""
     return {
         "title": run.title,
         "step": number(run.iteration),
@@ -185,7 +184,6 @@ def _steps(run: RunDirectory) -> dict[str, str]:
 
 
 def _training_text(run: RunDirectory, progress: TrainingProgress) -> str:
-    """Return the progress and speed of a run."""
     values = {
         "title": run.title,
         "step": number(progress.iteration),

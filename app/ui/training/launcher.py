@@ -29,10 +29,8 @@ class TrainingLauncher(QObject):
     """Opens the studio and reports its progress.
 
     Args:
-        session: Owns the training controller.
         current: Returns the result on screen.
         keep: `keep(photographs=, vgg=)` stores the user's choices.
-        picker: Creates file dialogs.
         key: The shortcut that opens the studio.
         parent: Owns the studio's window.
     """
@@ -63,7 +61,6 @@ class TrainingLauncher(QObject):
         """Show the studio, the first time with the choices stored in `settings`.
 
         Args:
-            settings: Settings of the window.
             picture: The style picture to start with; None keeps the form's.
             title: Title of the style to train from `picture`.
         """
@@ -80,13 +77,7 @@ class TrainingLauncher(QObject):
         self.window.activateWindow()
 
     def offer(self, style: Style, notices: NoticeBar, settings: Callable[[], Settings]) -> None:
-        """Offer to train a style that was created from a picture without training.
-
-        Args:
-            style: The style.
-            notices: Shows the offer.
-            settings: Returns the settings of the window.
-        """
+        """Offer to train a style that was created from a picture without training."""
         if style.picture is None or self._session.studio.state.phase is not Phase.IDLE:
             return
         notices.show_offer(

@@ -18,8 +18,6 @@ class OwnPictures:
     """Sets the pictures folder in the form; asks for permission the first time.
 
     Args:
-        form: The form of the request.
-        bar: Asks the question.
         keep: `keep(own_pictures=)` stores the answer.
     """
 

@@ -34,9 +34,7 @@ class Questions:
     """Asks one question at a time in the bar, and withdraws questions that the state settles.
 
     Args:
-        session: Owns the training controller.
         starter: Starts runs that the user agrees to.
-        bar: Shows the questions.
     """
 
     def __init__(self, session: Session, starter: Starter, bar: ChoiceBar) -> None:

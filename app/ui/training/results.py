@@ -29,7 +29,6 @@ class Results(QWidget):
     Args:
         session: Owns the training controller; reads previews in the background.
         frame: Returns the source picture on screen, [H, W, 3] uint8 RGB, or None.
-        parent: The window.
     """
 
     frame_used = Signal()  # the next preview shows the current frame

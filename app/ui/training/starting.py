@@ -17,8 +17,6 @@ class Starter:
     """Connects the form with the training controller, without asking questions.
 
     Args:
-        session: Owns the training controller.
-        form: The form of the request.
         frame: Returns the source picture on screen, [H, W, 3] uint8 RGB, or None.
         keep: `keep(photographs=, vgg=)` stores the user's choices.
     """

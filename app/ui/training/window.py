@@ -39,11 +39,8 @@ class TrainingWindow(QDialog):
     """A modeless window; closing it stops neither the stream nor the training.
 
     Args:
-        session: Owns the training controller.
         frame: Returns the source picture on screen, [H, W, 3] uint8 RGB, or None.
         keep: `keep(photographs=, vgg=)` stores the user's choices.
-        picker: Creates file dialogs.
-        parent: The main window.
     """
 
     def __init__(

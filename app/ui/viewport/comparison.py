@@ -119,9 +119,6 @@ def paint_comparison(
     """Paint two pictures side by side with their figures.
 
     Args:
-        painter: Paints on the viewport.
-        area: The rectangle to fill.
-        palette: The palette of the viewport.
         pictures: The newest comparison.
         figures: The comparison whose figures are shown, which may be slightly older.
         draw: `draw(frame, place)` paints a frame.

@@ -14,7 +14,6 @@ def paint_divider(painter: QPainter, place: QRect, x: int, title: str) -> None:
     """Paint a line with a knob, and a label on both sides.
 
     Args:
-        painter: Paints on the viewport.
         place: The visible part of the picture.
         x: Position of the divider.
         title: Title of the style, shown on the right.

@@ -68,8 +68,6 @@ class FramePainter:
         frame is drawn in low quality.
 
         Args:
-            painter: Paints on the viewport.
-            frame: The frame.
             place: The rectangle of the whole frame, in device pixels.
             area: The visible area, in device pixels.
             zoomed: Whether the frame is zoomed instead of fitted into the area.

@@ -45,7 +45,6 @@ def scale_part(frame: Frame, size: QSize, part: QRect) -> Pixels:
     """Scale only the visible part of a frame, so that the result is never larger than the screen.
 
     Args:
-        frame: The frame.
         size: Size of the whole frame on screen, in screen pixels.
         part: The visible part, relative to the whole frame at that size.
 

@@ -133,7 +133,6 @@ def overlay_columns(
 
     Args:
         reading: Statistics of the stream.
-        styled: The newest result.
         brief: Whether to return only brief rows.
         layers: Whether to return every layer's time, in a second column; if none was timed, a row
             in the first column tells why.

@@ -42,9 +42,7 @@ def draw_pill(
     """Draw a label on a dark rounded rectangle, and return the rectangle.
 
     Args:
-        painter: Draws in its current font.
         corner: The top left corner, or the top right one if `right` is set.
-        text: The label.
         right: Whether `corner` is on the right.
         widest: Maximum width in pixels; a longer label is elided.
     """
@@ -79,9 +77,6 @@ def draw_card(
     """Draw a centered dark card with a title and a wrapped text.
 
     Args:
-        painter: Draws in its current font.
-        area: The rectangle in which the card is centered.
-        title: The first line.
         detail: The text below; may be empty.
         edge: Color of a dashed border around `area`, for a drop target.
         shade: Whether to darken `area`.

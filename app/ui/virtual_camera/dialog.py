@@ -21,12 +21,7 @@ WIDTH = 420  # pixels; every remark then fits on two lines
 
 
 class CameraDialog(QDialog):
-    """A modeless dialog whose choices take effect at once.
-
-    Args:
-        settings: The current settings.
-        parent: The main window.
-    """
+    """A modeless dialog whose choices take effect at once."""
 
     picked = Signal(str, object)  # a field of Settings, and its new value
 

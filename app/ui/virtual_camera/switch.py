@@ -40,13 +40,10 @@ class CameraSwitch(QObject):
     """Sends every result of the session to a virtual camera while it is on.
 
     Args:
-        session: The live session.
         action: The switch, checked while the camera is on.
         current: Returns the result on screen.
-        settings: Returns the settings.
         update: Stores settings: `update(camera_size=...)`.
         say: Shows the state of the camera; "" while it is off.
-        parent: The main window.
     """
 
     _told = Signal(object)  # CameraStatus, from the camera's thread

@@ -34,9 +34,6 @@ class WelcomeController(QObject):
     over the window, since the picture shows the effect of dropping.
 
     Args:
-        session: Opens sources.
-        actions: The actions of the window, by key.
-        dialogs: Ask for files.
         say: Shows a notice.
         picture: The widget that the page covers.
         window: Owns the dialogs and receives drags.
@@ -98,7 +95,6 @@ class WelcomeController(QObject):
             self._say(tr(NO_CAMERA))
 
     def _choose_camera(self, cameras: tuple[CameraName, ...]) -> None:
-        """Ask for one of several cameras."""
         menu = QMenu(self._window)
         menu.aboutToHide.connect(menu.deleteLater)
         for camera in cameras:

@@ -58,7 +58,6 @@ class Card(QPushButton):
         self._show_icon()
 
     def _show_icon(self) -> None:
-        """Show the icon in the colors of the theme."""
         self._icon.setPixmap(
             self._action.icon().pixmap(QSize(_ICON, _ICON), self.devicePixelRatioF())
         )
@@ -99,7 +98,6 @@ class WelcomePage(QScrollArea):
 
     Args:
         cards: Actions, each with a line that describes it.
-        parent: The picture.
     """
 
     def __init__(self, cards: Sequence[tuple[QAction, str]], parent: QWidget) -> None:

@@ -470,7 +470,6 @@ class ControlPanel(QScrollArea):
         self.reveal(min(controls, key=lambda each: each.mapTo(self.advanced, QPoint()).y()))
 
     def _lay_out_now(self) -> None:
-        """Lay out newly visible controls."""
         whole = self.widget()
         assert whole is not None
         for part in (self.advanced, whole):

@@ -143,9 +143,6 @@ class NoticeBar(QFrame):
         """Show `text` with a button.
 
         Args:
-            text: The sentence.
-            words: The button's label.
-            tip: The button's tooltip.
             taken: Called when the button is clicked.
         """
         self._offer, self._offered = text, (words, tip, taken)

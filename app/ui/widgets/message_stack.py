@@ -70,7 +70,6 @@ class MessageStack(QWidget):
         self._cover(place.bottom() + 1 - self._area.top() if shown else 0)
 
     def _geometry(self, column: QLayout) -> QRect:
-        """Return the geometry of the visible stack."""
         top = min(self._headroom, self._area.height())
         height = min(column.totalHeightForWidth(self._area.width()), self._area.height() - top)
         return QRect(self._area.x(), self._area.y() + top, self._area.width(), height)

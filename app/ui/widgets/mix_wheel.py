@@ -260,7 +260,6 @@ class MixWheel(QAbstractSlider):
     def _paint_style(
         self, painter: QPainter, place: QPointF, style: WheelStyle, percent: int
     ) -> None:
-        """Paint a style on the rim, with its share below."""
         palette, picture = self.palette(), style.picture
         painter.setPen(QPen(palette.window().color(), 2))
         if picture.isNull():

@@ -58,11 +58,9 @@ class PromptBar(QFrame):
         """Ask a question.
 
         Args:
-            question: The text.
             yes: Label of the accept button.
             answered: Called with the text of the field if the user accepts.
             label: Label of the field; "" for no field.
-            text: Initial text of the field.
             no: Label of the dismiss button; "" for "Cancel".
             other: Label of a third button; "" for none.
             on_other: Called when the third button is clicked.

@@ -62,7 +62,6 @@ class StatusBar(QFrame):
 
     Args:
         details: A button that shows details of the running network.
-        parent: The parent widget.
     """
 
     def __init__(self, details: QWidget, parent: QWidget | None = None) -> None:

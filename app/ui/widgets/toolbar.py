@@ -111,7 +111,6 @@ class Toolbar(QFrame):
         return done
 
     def _fit(self) -> None:
-        """Fold as little as the width allows."""
         needed = self._needed_widths()
         fits = (count for count, width in enumerate(needed) if width <= self.width())
         count = next(fits, _STEPS)
@@ -119,7 +118,6 @@ class Toolbar(QFrame):
             self._fold(count)
 
     def _fold(self, count: int) -> None:
-        """Fold the first `count` steps."""
         self._folded = count
         for step, key in enumerate(_FOLDING):
             set_text_shown(self._worded[key], count <= step or self._tells(key))

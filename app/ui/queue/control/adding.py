@@ -33,11 +33,8 @@ class QueueAdding(QObject):
 
     Args:
         session: Its config is the look on screen.
-        store: Receives the jobs.
         look: Returns the title of the look on screen.
-        settings: Returns the window's settings.
-        keep: Changes them.
-        picker: Creates file dialogs.
+        keep: Changes settings.
         window: Owns the dialogs and this object.
 
     Attributes:

@@ -19,9 +19,6 @@ def enable_actions(
     """Enable the actions that currently apply.
 
     Args:
-        page: The page.
-        rows: All rows.
-        runner: Runs the rows.
         tokens: The colors of the start button.
     """
     actions, chosen = page.actions_by_key, page.list.chosen()

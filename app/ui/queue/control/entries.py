@@ -24,8 +24,6 @@ class QueueEntries:
     """Changes the selected rows.
 
     Args:
-        session: Runs jobs and reports problems.
-        store: Changes the queue.
         rows: Returns all rows in order.
         chosen: Returns the selected rows.
     """
