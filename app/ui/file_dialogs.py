@@ -29,9 +29,7 @@ Filter = tuple[str, tuple[str, ...]]  # English title of a kind of files, and it
 
 
 def name_filter(title: str, *endings: str) -> str:
-    """Return a dialog's name filter such as "MP4 (*.mp4)", with its title in the chosen
-    language.
-    """
+    """Return a name filter such as "MP4 (*.mp4)", with its title in the chosen language."""
     return f"{tr(title)} ({' '.join(f'*{ending}' for ending in endings)})"
 
 
@@ -122,7 +120,6 @@ class FileDialogs:
         """Return a modeless dialog, ready to open.
 
         Args:
-            parent: Owns the dialog.
             title: Identifies the dialog.
             chosen: Called with the chosen paths.
             places: Folders to start in if no last folder of this kind is stored.

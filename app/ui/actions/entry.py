@@ -10,13 +10,11 @@ class ActionEntry:
     """An action of the user.
 
     Attributes:
-        key: The identifier.
         title: The text in the menu.
         keys: Portable key sequences; the first one is displayed.
         tip: The tooltip, also shown in the help.
         group: The submenu, and the heading in the help.
         icon: File name in assets/icons; "" for none.
-        checkable: Whether it can be on or off.
         exclusive: Name of a group of checkable actions, one of which is on.
         repeats: Whether holding the key down repeats it.
         short: The title on a button with text; defaults to the menu title.

@@ -22,9 +22,7 @@ def build_actions(
     """Create a QAction per entry and add it to `parent`, which enables its shortcuts.
 
     Args:
-        parent: Owns the actions.
         slots: A callable for every key of the table.
-        entries: The table.
 
     Raises:
         KeyError: If a slot is missing or its key is unknown.
@@ -56,7 +54,6 @@ def set_available(action: QAction, tip: str, reason: str) -> None:
     """Enable an action, or disable it with the reason as its tooltip.
 
     Args:
-        action: An action from `build_actions`.
         tip: Its tip, in the chosen language.
         reason: Why it is unavailable, as a sentence; "" if it is available.
     """

@@ -26,7 +26,6 @@ class CameraController(QObject):
 
     Args:
         picture: The widget under the message.
-        window: Owns the dialog.
         offers: Returns a camera's options by its name; called on another thread.
     """
 

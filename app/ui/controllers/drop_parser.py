@@ -30,7 +30,6 @@ class Drop:
 
     Attributes:
         title: The effect, or why there is none.
-        detail: Further details.
         spec: A source.
         weights: A style to install.
         queue: Several files for the queue; some may also form a source.

@@ -57,8 +57,8 @@ def material_of(data: QMimeData) -> Material:
 
 
 def _local(url: QUrl) -> Path | None:
-    """Return the path of a file address (RFC 8089); None for another machine's or any other
-    address.
+    """Return the path of a file address (RFC 8089) of this machine, or None; Windows allows
+    shares.
     """
     if url.scheme() != "file":
         return None
@@ -76,7 +76,7 @@ def _local(url: QUrl) -> Path | None:
 def _typed(text: str) -> list[QUrl]:
     """Return the URLs of addresses and paths in text, one per line as terminals and browsers do.
 
-    Return none if a line is neither.
+    Return [] if a line is neither.
     """
     if len(text) > _LONGEST_TEXT or "\0" in text:
         return []

@@ -61,11 +61,9 @@ class Exporter:
     """Saves, copies and records results; background jobs encode them.
 
     Args:
-        current: Returns the result on screen.
         say: Shows a notice.
         recording: Called when a recording starts or ends.
         sound: Returns the sound of recordings, one of RECORDED.
-        microphone: Opens the microphone.
         saved: Receives the path of a saved file and a sentence; by default,
             `say` shows the sentence.
     """
@@ -92,7 +90,7 @@ class Exporter:
         self._microphone: Input | None = None
         self._first: tuple[Pixels, float] | None = None  # the first picture and its moment
         self._moved = False  # whether another picture followed
-        # the picture on screen at the start
+        # The picture on screen at the start.
         self._began_with: tuple[int, EngineConfig] | None = None
         session.styled.connect(self._record)
         session.ending.connect(self._end)

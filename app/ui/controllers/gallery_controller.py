@@ -45,16 +45,13 @@ class GalleryController(QObject):
     """Makes the gallery follow the session, and changes styles on the user's request.
 
     Args:
-        installer: Asks before changing styles.
         train: Opens the studio with a style picture and a title.
         keep: Changes settings.
         show_title: Shows the title of the style over the picture.
 
     Attributes:
-        pictures: Creates styles from pictures.
         previews: Shows the user's picture on the cards.
         trial: Tries styles on the picture.
-        arranging: Arranges the styles.
     """
 
     def __init__(

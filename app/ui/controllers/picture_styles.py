@@ -29,7 +29,6 @@ class PictureStyles(QObject):
     """Handles drops on `gallery` and pastes into it.
 
     Args:
-        gallery: Receives dropped pictures.
         install: Asks whether to install a checkpoint or pack.
     """
 

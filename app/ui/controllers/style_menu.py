@@ -42,9 +42,7 @@ class StyleMenu:
     """The additional entries of a style's context menu, and the actions of the same names.
 
     Args:
-        installer: Asks before changing a style.
         train: Opens the studio with a style picture and a title.
-        model: Provides the pictures of styles.
         actions: The actions of the window, by key; they act on the chosen style.
     """
 

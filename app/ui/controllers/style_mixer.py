@@ -154,9 +154,7 @@ class StyleMixer:
         return 2 if family is None else FAMILIES[family].most_mixed
 
     def _others(self) -> list[str]:
-        """Return every style that can be mixed with the first, in gallery order starting after
-        it.
-        """
+        """Return the styles that can be mixed with the first, in gallery order from there."""
         keys = [style.key for style in self._session.library.styles]
         first = self._session.config.style
         at = keys.index(first) if first in keys else 0

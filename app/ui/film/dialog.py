@@ -30,11 +30,7 @@ class FilmDialog(QDialog):
     """The options of an export.
 
     Args:
-        parent: Owns the dialog.
         chosen: Called with the options when the user continues to the file.
-
-    Attributes:
-        chosen: As above.
     """
 
     def __init__(self, parent: QWidget, chosen: Callable[[FilmOptions], object]) -> None:

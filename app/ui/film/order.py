@@ -26,8 +26,6 @@ class ExportOrder:
     Attributes:
         source: Absolute path of the film.
         target: Absolute path of the output file.
-        config: The styling of every frame.
-        options: The encoding.
     """
 
     source: Path

@@ -65,9 +65,7 @@ class StripThumbnails(QObject):
         self._look, self._paint = look, paint
 
     def get(self, path: Path) -> QPixmap | None:
-        """Return a thumbnail, requesting it if missing; a null pixmap if the file cannot be
-        read.
-        """
+        """Return a thumbnail, requesting it if missing; null if the file cannot be read."""
         shown = self._shown.get(path)
         if shown is not None:
             self._shown.move_to_end(path)

@@ -26,7 +26,6 @@ class Arranging(QObject):
     """Shows the library's styles in the user's order, filtered by the search.
 
     Args:
-        gallery: Shows them and emits searches and moves.
         keep: Changes settings.
     """
 

@@ -19,7 +19,6 @@ class CardPreviews(QObject):
     While the gallery is hidden, no preview is painted.
 
     Args:
-        session: Paints the previews.
         gallery: Shows them instead of the shipped thumbnails while a source is open.
     """
 

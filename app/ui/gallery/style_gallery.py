@@ -52,9 +52,7 @@ class MenuEntry:
     Attributes:
         title: Menu title with its mnemonic.
         keys: Shortcut for the chosen style; may be empty.
-        tip: The tooltip.
         reason: Why the command does not apply to this style, as a sentence; "" if it does.
-        act: Runs the command.
     """
 
     title: str
@@ -201,9 +199,7 @@ class StyleGallery(QFrame):
         self.view.scrollTo(self.model.index(self.model.row_of(key)))
 
     def show_mix(self, parts: Sequence[Part]) -> None:
-        """Mark the styles of a mix with their shares, which add up to 1; a single style clears the
-        marks.
-        """
+        """Mark the styles of a mix with shares that add up to 1; one style clears the marks."""
         percents = percentages([share for _, share in parts])
         mixed = {key: percent for (key, _), percent in zip(parts, percents, strict=True)}
         self.model.set_shares(mixed if len(parts) > 1 else {})

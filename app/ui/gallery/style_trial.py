@@ -1,4 +1,4 @@
-"""Tries a style on the large picture: the pointer rests on its card, or by keys."""
+"""Tries a style on the large picture while the pointer rests on its card, or by keys."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ class StyleTrial(QObject):
     `stop` is called.
 
     Args:
-        gallery: Owns the cards.
         on_hover: Returns whether resting the pointer on a card tries its style.
-        choose: Chooses a style.
         show_title: Shows a title over the picture; "" restores the title of the choice.
     """
 

@@ -36,11 +36,7 @@ _NAME = 100  # characters of a file's name in a message
 
 
 class LookController(QObject):
-    """Connects the strip, the file of looks and the session.
-
-    Args:
-        styled: Returns the result on screen.
-    """
+    """Connects the strip, the file of looks and the session."""
 
     def __init__(
         self,
@@ -217,7 +213,7 @@ class LookController(QObject):
 
 
 def _look_in(path: Path) -> Look | LookError | None:
-    """Return the look in a saved picture, or its error; None without a look or for no picture."""
+    """Return the look in a saved picture, or its error; None without a look or picture."""
     try:
         text = read_metadata(path).get(KEY)
         return None if text is None else parse_look(text)

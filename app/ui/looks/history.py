@@ -101,8 +101,8 @@ class History:
         """Drop a config that could not be used.
 
         Args:
-            returned: The config in use instead. Configs chosen since, before or after it in the
-                list, build on the refused one and are dropped too.
+            returned: The config in use instead. Configs between it and the refused one, on either
+                side, build on the latter and are dropped too.
         """
         choice, at = _choice(returned), self._at
         self._gesture = None

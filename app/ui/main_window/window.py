@@ -58,7 +58,7 @@ class MainWindow(WindowParts):
         self.film_exporter.ended.connect(lambda: self.film.show_export("", 0.0))
         self.film.paused.connect(self.film_exporter.pause)
         self.film.canceled.connect(self.film_exporter.cancel)
-        # their buttons lose the focus when disabled
+        # Their buttons lose the focus when disabled.
         for bar in (self.job, self.painting, self.film):
             bar.canceled.connect(self.queue.pages.setFocus)
         session.source_status.connect(self.notices.show_state)

@@ -41,7 +41,6 @@ class StylesMenu(QMenu):
         """Offer the styles.
 
         Args:
-            styles: All styles.
             keys: The ticked styles; empty for the look on screen.
             on_screen: The title of the look on screen.
         """

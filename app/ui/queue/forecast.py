@@ -19,7 +19,6 @@ class Work:
         pictures: Waiting pictures in entries of known size.
         unknown: Entries of unknown duration: films, and folders not yet read.
         under_way_s: Seconds left for the current entry; None if unknown.
-        running: Whether an entry is running.
     """
 
     pictures: int

@@ -24,7 +24,6 @@ class Order:
 
     Attributes:
         looks: Configs with one style or mix each; every file is painted in each.
-        folder: The results folder.
         skip: Whether to skip files that have results; otherwise results are replaced.
     """
 

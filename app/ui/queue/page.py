@@ -41,7 +41,6 @@ class QueuePage(QFrame):
 
     Args:
         slots: A callable for each of QUEUE_ACTIONS, whose keys work only on the page.
-        parent: The widget that contains the page.
     """
 
     dropped = Signal(object)  # list[Path]

@@ -61,7 +61,7 @@ class RowList(QListView):
             chosen.select(index, index)
         flag = QItemSelectionModel.SelectionFlag
         self.selectionModel().setCurrentIndex(indexes[0], flag.NoUpdate)
-        # select all together, to emit one signal
+        # Selects all together, to emit one signal.
         self.selectionModel().select(chosen, flag.ClearAndSelect)
         self.scrollTo(indexes[0])
 

@@ -45,7 +45,6 @@ class Progress:
     """Progress of the current entry.
 
     Attributes:
-        number: The job's number.
         share: From 0 to 1; None while unknown.
         done: Finished pictures of several.
         of: Their total; 0 for a single picture or while unknown.
@@ -64,16 +63,11 @@ class Row:
     """A row of the queue.
 
     Attributes:
-        number: The job's number.
         title: The name of the source file or folder.
-        kind: The kind of source.
         style: The title of the style, or the titles of a mix.
-        state: The state.
         source: The source file or folder, as an absolute path.
         result: The result file or folder, as an absolute path; it may not exist.
         pictures: Number of pictures; 0 if unknown.
-        done: Number of finished pictures.
-        failed: Number of failed pictures.
         reason: The reason for a failure, or "".
         share: Completed fraction, 0 to 1; None if unknown.
         left: Remaining time in words; "" if unknown.

@@ -15,7 +15,7 @@ from app.batch.overview import JobView, Overview
 from app.errors import Problem
 from utils.translation.texts import mark, tr
 
-# for the current change when the program ends; each file is written completely or not at all
+# For the current change when the program ends; each file is written completely or not at all.
 CLOSE_S = 5.0
 DAMAGED_ADVICE = mark("The other jobs run; delete the file, and add what it was for again.")
 

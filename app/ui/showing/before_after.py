@@ -32,11 +32,9 @@ class BeforeAfter:
     """Saves before/after pictures and wipes, encoded in background jobs.
 
     Args:
-        current: Returns the result on screen.
         divider: Returns the divider's position in the before/after view, 0 to 1; otherwise None.
         say: Shows a notice.
         saved: Receives saved files.
-        dialogs: Ask for the file of a wipe.
     """
 
     def __init__(
@@ -97,7 +95,7 @@ class BeforeAfter:
 
         Args:
             styled: The picture and its original.
-            path: The file; an extension is appended if it has none of the two.
+            path: The file; an extension is appended unless it has one of the two.
             chosen: The selected name filter, which determines that extension.
         """
         if path.suffix.lower() not in (FILM, ANIMATION):

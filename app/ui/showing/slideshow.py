@@ -31,7 +31,6 @@ class Slideshow(QObject):
     continues from that style.
 
     Args:
-        action: Switches the slideshow.
         say: Shows a notice.
     """
 

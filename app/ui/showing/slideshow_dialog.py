@@ -45,7 +45,7 @@ class SlideshowDialog(QDialog):
         self.seconds = QSpinBox()
         self.seconds.setRange(SHORTEST_S, LONGEST_S)
         self.seconds.setSuffix(tr(" s"))
-        # a style sheet cannot pad the number
+        # A style sheet cannot pad the number.
         self.seconds.lineEdit().setTextMargins(SPACE, 0, 0, 0)
         self.seconds.setAccessibleName(tr("Time of each style"))
         self.seconds.setToolTip(tr("How long each style is shown until the next one"))
@@ -65,11 +65,7 @@ class SlideshowDialog(QDialog):
         WindowGeometry(self)
 
     def show_settings(self, settings: Settings, styles: Sequence[Style]) -> None:
-        """Show the settings without emitting signals.
-
-        Args:
-            styles: All available styles.
-        """
+        """Show the settings without emitting signals."""
         chosen = set(filter(None, settings.slideshow_styles.split("\n")))
         for widget in (self.seconds, self.styles):
             widget.blockSignals(True)

@@ -25,7 +25,6 @@ class Step:
     Attributes:
         network: A key of app.options.NETWORKS.
         size: The long side of the sharper input in pixels; strokes keep their width.
-        precision: The precision of the computation.
     """
 
     network: str = "auto"

@@ -19,7 +19,6 @@ def plain_words(running: RunInfo, *, automatic: bool) -> str:
     the picture stays fluid".
 
     Args:
-        running: The network that ran.
         automatic: Whether the program chose the version of the style.
     """
     return sentences(_where(running), _version(running, chosen=running.lite and automatic))

@@ -24,8 +24,6 @@ class ReportCopier(QObject):
 
     Args:
         save_settings: Writes changed settings, so that the report includes them.
-        show_problem: Shows why the report failed.
-        action: Starts a report.
     """
 
     def __init__(

@@ -18,8 +18,6 @@ class Foot(QFrame):
 
     Args:
         on_start: Starts training with the form's values.
-        on_resume: Resumes the paused run.
-        on_pause: Pauses the run.
         on_cancel: Ends the run; asks first if something would be lost.
     """
 

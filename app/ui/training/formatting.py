@@ -16,7 +16,7 @@ NEAR_START = 30  # steps until the new style is visible
 
 
 def confirmation_text(forecast: Forecast, *, beside_picture: bool = False) -> str:
-    """Return the question before a long run; `beside_picture`: the live stream continues."""
+    """Return the question before a long run; `beside_picture` tells that the stream continues."""
     duration = format_duration(forecast.seconds)
     if forecast.on_gpu:
         return tr(
@@ -96,7 +96,7 @@ def status_text(state: State) -> str:
 def shows_new_style(step: int, steps: int) -> bool:
     """Return whether a preview after `step` steps shows the new style.
 
-    After the first steps, or steps that only measure the speed, it still shows the style that
+    In the first steps, and in steps that only measure the speed, it still shows the style that
     training starts from.
     """
     return step >= min(NEAR_START, steps)

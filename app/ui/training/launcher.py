@@ -29,10 +29,8 @@ class TrainingLauncher(QObject):
     """Opens the studio and reports its progress.
 
     Args:
-        current: Returns the result on screen.
         keep: `keep(photographs=, vgg=)` stores the user's choices.
         key: The shortcut that opens the studio.
-        parent: Owns the studio's window.
     """
 
     progress_text_changed = Signal(str)  # progress as text; "" without a training

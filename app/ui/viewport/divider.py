@@ -15,7 +15,6 @@ def paint_divider(painter: QPainter, place: QRect, x: int, title: str) -> None:
 
     Args:
         place: The visible part of the picture.
-        x: Position of the divider.
         title: Title of the style, shown on the right.
     """
     down = place.bottom() - SPACE - painter.fontMetrics().height() - SPACE

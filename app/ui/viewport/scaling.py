@@ -56,7 +56,7 @@ def scale_part(frame: Frame, size: QSize, part: QRect) -> Pixels:
     small = frame.preview
     if small is not None and small.width >= size.width() and small.height >= size.height():
         frame = small
-    # picture pixels per screen pixel
+    # Picture pixels per screen pixel.
     across, down = frame.width / size.width(), frame.height / size.height()
     # Averaged blocks begin at multiples of their size, so that moving the picture does not shimmer.
     block = max(1, math.floor(min(across, down)))
@@ -89,9 +89,7 @@ def scale_part(frame: Frame, size: QSize, part: QRect) -> Pixels:
 
 
 def _span(begin: float, length: float, limit: int, block: int) -> tuple[int, int]:
-    """Return the pixels an interval needs, with a neighbor at both ends, in whole blocks if
-    possible.
-    """
+    """Return the pixels an interval needs, plus neighbors, in whole blocks if possible."""
     first = max(0, (math.floor(begin) // block - 1) * block)
     last = min(limit, (math.ceil((begin + length) / block) + 1) * block)
     return min(first, max(0, (limit // block - 1) * block)), max(last, first + block)

@@ -43,7 +43,7 @@ class Viewport(QWidget):
     """
 
     split_changed = Signal(float)
-    # in device pixels: the widget's width and height, or a zoomed picture's
+    # In device pixels: the widget's width and height, or a zoomed picture's.
     resized = Signal(int, int)
 
     def __init__(

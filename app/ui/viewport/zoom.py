@@ -73,9 +73,7 @@ class Zoom:
         return Zoom(self.factor, x, y).kept_inside(picture, area)
 
     def kept_inside(self, picture: QSize, area: QRect) -> Zoom:
-        """Return the same view with its center shifted to leave no gap, so that moving acts at
-        once.
-        """
+        """Return the view with its center shifted to leave no gap, so that moving acts at once."""
         place = self.place(picture, area)
         return Zoom(
             self.factor,

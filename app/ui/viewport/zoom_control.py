@@ -175,9 +175,7 @@ class ZoomControl(QObject):
             self._use(self._zoom.moved(by, self._picture, area))
 
     def _area(self, at: QPointF | None) -> QRect | None:
-        """Return the area at a point of the widget, or else the first one; None if no area is
-        shown.
-        """
+        """Return the area at a point of the widget, else the first area; None without areas."""
         if not self._areas or self._picture.isEmpty():
             return None
         if at is None:

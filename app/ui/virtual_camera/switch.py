@@ -41,7 +41,6 @@ class CameraSwitch(QObject):
 
     Args:
         action: The switch, checked while the camera is on.
-        current: Returns the result on screen.
         update: Stores settings: `update(camera_size=...)`.
         say: Shows the state of the camera; "" while it is off.
     """

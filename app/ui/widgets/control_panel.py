@@ -263,8 +263,9 @@ class ControlPanel(QScrollArea):
         self._show_mix(config)
 
     def _show_mix(self, config: EngineConfig) -> None:
-        """Show the second style and its share; for more styles, or styles of pictures, the
-        wheel.
+        """Show the second style and its share.
+
+        For more styles, or styles of pictures, show the wheel instead.
         """
         parts = config.parts
         second = parts[1][0] if len(parts) == 2 else None
@@ -358,7 +359,7 @@ class ControlPanel(QScrollArea):
             self.network_size.setItemText(0, self._automatic_title())
 
     def _set_size_options(self) -> None:
-        # also one from the settings file
+        # Also one from the settings file.
         sizes = dict.fromkeys((*SIZES, self._session.config.size))
         self.network_size.set_options(
             Choice(size, tr("{size} px", size=size) if size else self._automatic_title())
@@ -385,7 +386,7 @@ class ControlPanel(QScrollArea):
     def _query_limitations(self, device: str) -> None:
         def work() -> tuple[dict[Precision, str], tuple[KernelStatus, ...], Precision]:
             known = {choice.key for choice in devices()}
-            # the engine rejects other devices
+            # The engine rejects other devices.
             where = resolve(device if device in known else "auto")
             remarks = {each: each.remark(where) or each.cost for each in Precision}
             half = where.type == "cuda" and not Precision.fp16.remark(where)
@@ -402,8 +403,8 @@ class ControlPanel(QScrollArea):
     def _query_runtimes(self) -> None:
         """Find other runtimes, once.
 
-        Querying imports them, which takes seconds of a processor. It is therefore delayed until the
-        user opens the list or uses a runtime.
+        Querying imports them, which takes seconds of CPU time, so it waits until the user opens the
+        list or uses a runtime.
         """
         if self._runtimes_asked:
             return

@@ -140,11 +140,7 @@ class NoticeBar(QFrame):
         QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))
 
     def show_offer(self, text: str, words: str, tip: str, taken: Callable[[], object]) -> None:
-        """Show `text` with a button.
-
-        Args:
-            taken: Called when the button is clicked.
-        """
+        """Show `text` with a button."""
         self._offer, self._offered = text, (words, tip, taken)
         self._refresh()
 

@@ -72,7 +72,6 @@ class StyleModel(QAbstractListModel):
         """Show the user's picture in a style instead of its thumbnail.
 
         Args:
-            key: Key of the style.
             preview: The picture; a null one restores the thumbnail.
             reason: Why the preview is missing, as a sentence.
         """

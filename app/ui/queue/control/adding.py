@@ -38,7 +38,6 @@ class QueueAdding(QObject):
         window: Owns the dialogs and this object.
 
     Attributes:
-        watching: The watched folder.
         page: The page; None before it is first shown.
     """
 

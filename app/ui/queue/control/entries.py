@@ -21,12 +21,7 @@ NO_PROGRAM_ADVICE = mark("Choose a program for such files in the system's settin
 
 
 class QueueEntries:
-    """Changes the selected rows.
-
-    Args:
-        rows: Returns all rows in order.
-        chosen: Returns the selected rows.
-    """
+    """Changes the selected rows."""
 
     def __init__(
         self,
