@@ -1,4 +1,4 @@
-// From raw activations in registers to operands of wgmma in shared memory: norm, ReLU, residual,
+// Turns raw activations in registers into wgmma operands in shared memory: norm, ReLU, residual,
 // rounding.
 #pragma once
 
@@ -13,7 +13,7 @@ __device__ __forceinline__ uint32_t pack_pair(float a, float b) {
     return Pair<O>::pack(a, b);
 }
 
-// pack_pair after a ReLU that the conversion includes. NaN stays.
+// Applies a ReLU as part of the conversion, then packs like pack_pair. NaN passes through.
 template <typename O>
 __device__ __forceinline__ uint32_t pack_pair_relu(float a, float b) {
     uint32_t pair = 0;
@@ -25,7 +25,7 @@ __device__ __forceinline__ uint32_t pack_pair_relu(float a, float b) {
     return pair;
 }
 
-// Eight channels of a pixel as they lie in memory.
+// Eight channels of a pixel in their memory layout.
 template <typename S>
 struct Vec8 {
     uint4 all;
@@ -63,7 +63,8 @@ struct Vec8<float> {
     }
 };
 
-// Norm, then ReLU or residual, rounded once (or split into two operands) into shared memory.
+// Applies the norm, then ReLU or residual, and writes the result to shared memory, rounded once (or
+// split into two operands).
 template <typename M, bool kAdd>
 __device__ __forceinline__ void normalize_activate(unsigned char* to, int rest,
                                                    const Vec8<typename M::S>& raw,
