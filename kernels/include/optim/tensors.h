@@ -14,7 +14,7 @@ constexpr int kMostTensors = 64, kMostLists = 4, kChunk = 4096;
 
 // Every supported driver accepts kernel arguments of 4 KB.
 typedef struct {
-    void* at[kMostLists][kMostTensors];  // by list, the tensors' addresses; all have the same
+    void* at[kMostLists][kMostTensors];  // by list, tensor addresses; tensors of one index share a
                                          // layout
     const float* steps[kMostTensors];  // number of updates per tensor, including this one, or null
     long long counts[kMostTensors];      // elements
