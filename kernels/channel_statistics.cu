@@ -1,6 +1,6 @@
-// The mean and the variance of each channel of channels-last pictures, in two launches: chunks of
-// pixels, then their merge in a fixed order; and the norm of such pictures from given moments. The
-// references are in ops/transformer/statistics.py and channel_norm.py.
+// Mean and variance of each channel of channels-last pictures, in two launches: chunks of pixels,
+// then their merge in a fixed order; and the norm of such pictures from given moments. References:
+// ops/transformer/statistics.py and channel_norm.py.
 #include "include/common/pixel_statistics.cuh"
 #include "include/common/pixel_writing.cuh"
 
@@ -66,7 +66,6 @@ namespace styleforge {
 
 constexpr int kMostGroups = 12;
 
-// A block's shared memory: the affine of its channels.
 struct AffineOfBlock {
     float center[kPixelThreads], scale[kPixelThreads], shift[kPixelThreads];
 };

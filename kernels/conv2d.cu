@@ -1,6 +1,6 @@
-// Convolution as an implicit GEMM: the border is reflected (or repeated) while x is gathered, a
-// norm and a ReLU can be applied to x, and statistics of the output can be written. It supports any
-// channels, strides, layout, odd or even kernel.
+// Convolution as an implicit GEMM. It reflects (or repeats) the border while gathering x, can apply
+// a norm and a ReLU to x, and can write statistics of the output. Any channels, strides, layout,
+// odd or even kernel.
 //
 // Rows of the product are pixels, columns output channels. The depth runs over channels in slices
 // of kDepth, and inside a slice over the taps, so that neighboring taps find x in the L1 cache.
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(Tile::kThreads) conv2d_kernel(const Convolutio
         }
         __syncthreads();
         const int of_channel = static_cast<int>(p.y_strides[1]);
-        if (of_channel == 1) {  // channels last: neighboring threads process neighboring channels
+        if (of_channel == 1) {  // channels last: neighboring threads, neighboring channels
             for (int i = threadIdx.x; i < kShown * count; i += Tile::kThreads) {
                 const int o = i % kShown, m = i / kShown;
                 if (o < end) y[offsets[m] + begin + o] = from_float<T>(out[o * kPitch + m]);

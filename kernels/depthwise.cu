@@ -1,5 +1,5 @@
-// A depthwise 3x3 convolution of pictures padded by reflection. Pictures are channels last. The
-// reference is in ops/transformer/depthwise.py.
+// A depthwise 3x3 convolution of channels-last pictures, padded by reflection. Reference:
+// ops/transformer/depthwise.py.
 #include "include/common/dtypes.cuh"
 
 namespace styleforge {
@@ -26,9 +26,9 @@ __device__ __forceinline__ void depthwise(const T* x, const T* weight, T* y, int
     const long long before = 1ll * blockIdx.z * h * w;
     const int first = blockIdx.y * kRows;
     float sums[kRows][kCount] = {};
-    // Each pixel is read once and added to every output that uses it. Nothing is stored before the
-    // last load, since the compiler moves no load above a store. Beyond the picture's margin, the
-    // last row is read.
+    // Each pixel is read once and added to every output that uses it. All loads precede the first
+    // store, since the compiler moves no load above a store. Beyond the picture's margin, the last
+    // row is read.
 #pragma unroll
     for (int i = -1; i <= kRows; ++i) {
         const long long line = before + 1ll * reflected(min(first + i, h), h) * w;
@@ -49,8 +49,7 @@ __device__ __forceinline__ void depthwise(const T* x, const T* weight, T* y, int
             store<kCount>(y + (before + 1ll * (first + row) * w + column) * c + channel, sums[row]);
 }
 
-// Calls `depthwise` with the type of the pointers, and 16 bytes per thread if the addresses allow
-// it, else one element.
+// Dispatches on the type, with 16 bytes per thread if the addresses allow it, else one element.
 template <typename T>
 __device__ __forceinline__ void by_count(int vectors, const void* x, const void* weight, void* y,
                                          int h, int w, int c) {

@@ -1,5 +1,5 @@
 // A convolution of a bilinearly enlarged picture, computed at the small size: the margin before it,
-// and the interleaving of its four phases after it. Pictures are channels last. The reference is
+// and the interleaving of its four phases after it. Pictures are channels last. Reference:
 // ops/enlarging_reference.py.
 #include "include/common/dtypes.cuh"
 
@@ -55,16 +55,14 @@ __device__ __forceinline__ void pad(const T* x, T* y, int h, int w, int c) {
     store<kCount>(y + pixel * c + channel, sum);
 }
 
-// Returns the row in the convolution's result for a row of the enlarged picture; the outermost rows
-// are stored separately.
+// Returns the result's row for a row of the enlarged picture; the outermost rows are separate.
 __device__ __forceinline__ int source(int at, int size) {
     if (at == 0) return 0;
     return at == 2 * size - 1 ? size + 2 * kBefore - 1 : at / 2 + kBefore;
 }
 
 // Each thread computes kCount channels of a pixel of y: [N, 2h, 2w, c] from z: [N, h + 6, w + 6,
-// 4c] and skip: [N, 2h, 2w, c], or null. skip may have any strides except for its channels. Blocks
-// as above.
+// 4c] and skip: [N, 2h, 2w, c], with any strides except the channels', or null. Blocks as above.
 template <typename T, int kCount>
 __device__ __forceinline__ void interleave(const T* z, const T* skip, T* y, int h, int w, int c,
                                            long long sample_stride, long long row_stride,
@@ -86,7 +84,7 @@ __device__ __forceinline__ void interleave(const T* z, const T* skip, T* y, int 
     store<kCount>(y + pixel * c + channel, sum);
 }
 
-// Dispatches on the element type; 16 bytes per thread if addresses and strides allow it, else one
+// Dispatches on the type, with 16 bytes per thread if addresses and strides allow it, else one
 // element.
 template <template <typename, int> class Run, typename... Arguments>
 __device__ __forceinline__ void by_type(long long type, int vectors, Arguments... arguments) {

@@ -1,7 +1,7 @@
-// The processing of a frame around the network, on pictures of bytes: a frame is scaled to the
-// network's input; the result is enlarged, gets the frame's detail, and is mixed with the frame.
-// Each thread computes a pixel. The arithmetic is in include/frame/, which a C++ compiler for the
-// host also compiles. The smoothing of a stream is in smooth.cu.
+// Processing of a frame of bytes around the network: it is scaled to the network's input; the
+// result is enlarged, gets the frame's detail, and is mixed with the frame. Each thread computes a
+// pixel. The arithmetic is in include/frame/, which a host C++ compiler also compiles. Smoothing is
+// in smooth.cu.
 #include "include/frame/add.cuh"
 #include "include/frame/area.cuh"
 #include "include/frame/block.cuh"

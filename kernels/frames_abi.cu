@@ -71,9 +71,9 @@ std::string kernels() {
 #undef KERNEL
 }
 
-// The sizes for texture: pictures for measuring motion, blurs in cells, sides of the tiles of
-// noise, tiles of cells, pixels of a row per texture block, and bytes of a cell and of the state
-// between frames.
+// Sizes for texture: pictures for measuring motion, blurs in cells, sides of the tiles of noise,
+// tiles of cells, pixels of a row per texture block, bytes of a cell and of the state between
+// frames.
 std::string texture() {
     return object({{"team", number(kTeam)},
                    {"tracked", number(kTracked)},
@@ -88,8 +88,8 @@ std::string texture() {
                    {"state_bytes", number(sizeof(TextureState))}});
 }
 
-// The smoothing kernels and their sizes: histogram of noise, sums of pictures, state between
-// frames, and tiles of a motion.
+// The smoothing kernels, and sizes: histogram of noise, sums of pictures, state between frames,
+// tiles of a motion.
 std::string smoothing() {
 #define KERNEL(name) {#name, quoted("frame_" #name)}
     const std::string kernels =
@@ -119,7 +119,6 @@ std::string frame() {
 }  // namespace
 }  // namespace styleforge
 
-// Returns the description, valid as long as the library is loaded.
 extern "C" const char* styleforge_frames_abi() {
     using namespace styleforge;
     static const std::string text = object(

@@ -39,9 +39,9 @@ extern "C" __global__ void __launch_bounds__(512, 2)
     });
 }
 
-// dx = added + the gradient of styleforge_row_norm with respect to its sum `x`, in vectors.
-// partial: FP32 [blocks, teams per block, 2, width], each team's sums of the gradients of weight
-// and bias, or null.
+// dx = added + the gradient of styleforge_row_norm by its sum `x`, in vectors. partial: FP32
+// [blocks, teams per block, 2, width], each team's sums of the gradients of weight and bias, or
+// null.
 extern "C" __global__ void __launch_bounds__(styleforge::fusion::kBackwardThreads, 2)
     styleforge_row_norm_backward(const void* grad, const void* added, const void* x,
                                  const void* weight, const void* bias, const float* statistics,
@@ -78,9 +78,8 @@ extern "C" __global__ void __launch_bounds__(512, 1)
     });
 }
 
-// Sums the results of all teams in `partial`, [teams, 2, width]; `of_weight` or `of_bias` may be
-// null. A block covers 32 columns of both. Its blocks start as the blocks of the preceding kernel
-// end.
+// Sums `partial`, [teams, 2, width], over teams; `of_weight` or `of_bias` may be null. A block
+// covers 32 columns of both. Its blocks start as the preceding kernel's blocks end.
 extern "C" __global__ void __launch_bounds__(1024)
     styleforge_row_norm_parameters(const float* partial, void* of_weight, void* of_bias,
                                    long long type, long long teams, long long width) {
@@ -118,10 +117,9 @@ extern "C" __global__ void __launch_bounds__(1024)
     });
 }
 
-// y = relu(affine(x)) for [samples, channels, inner]. If `chunks` is set, a block processes one of
-// `chunks` chunks of a plane, starting with the last. If `kept` is set, `inverse` contains
-// variances; the mean, and the reciprocal deviation with eps added to the variance, are written to
-// `kept_mean` and `kept`.
+// y = relu(affine(x)) for [samples, channels, inner]. With `chunks`, a block processes one of that
+// many chunks of a plane, starting with the last. With `kept`, `inverse` contains variances; the
+// mean, and the reciprocal deviation with eps added, are written to `kept_mean` and `kept`.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_channels_relu(const void* x, const float* mean, const float* inverse,
                              const float* weight, const float* bias, void* y, float* kept_mean,
@@ -300,10 +298,10 @@ extern "C" __global__ void __launch_bounds__(256)
     });
 }
 
-// Computes group statistics from the sums that styleforge_channels_sums left for the planes of
-// [samples, channels, inner]. Groups have `of_group` channels, to which `shift`, [channels], is
-// added first. kept: [5, planes], the subtracted mean, the reciprocal deviation, weight, bias, and
-// the mean of the normed plane. shift, weight and bias may be null. One warp per group.
+// Group statistics from the sums that styleforge_channels_sums left for the planes of [samples,
+// channels, inner]. Groups have `of_group` channels, to which `shift`, [channels], is added first.
+// kept: [5, planes], the subtracted mean, the reciprocal deviation, weight, bias, and the mean of
+// the normed plane. shift, weight and bias may be null. One warp per group.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_groups_totals(const float* partial, const void* x, const float* shift,
                              const float* weight, const float* bias, float* kept, long long type,
@@ -355,10 +353,10 @@ extern "C" __global__ void __launch_bounds__(256)
     });
 }
 
-// Computes group gradients from the planes' gradients that styleforge_channels_sums left. means:
-// [4, planes], of which styleforge_channels_gradient reads the first two. of_parameters: [3,
-// channels], the gradients of weight, bias and shift. If `partial` is null, `means` already
-// contains the results of styleforge_slabs_gradient. One block per group of all samples.
+// Group gradients from the planes' gradients that styleforge_channels_sums left. means: [4,
+// planes], of which styleforge_channels_gradient reads the first two. of_parameters: [3, channels],
+// the gradients of weight, bias and shift. Without `partial`, `means` already contains the results
+// of styleforge_slabs_gradient. One block per group of all samples.
 extern "C" __global__ void __launch_bounds__(512)
     styleforge_groups_gradients(const float* partial, const float* kept, float* means,
                                 float* of_parameters, long long splits, long long samples,
@@ -407,9 +405,9 @@ extern "C" __global__ void __launch_bounds__(512)
     }
 }
 
-// The gradient of styleforge_channels_relu with respect to x. `sums`, [2, channels], holds the
-// gradients of weight and bias if mean and deviation come from the `each` elements of a channel.
-// With `each` 0, it holds the results of styleforge_groups_gradients. Otherwise it is null.
+// The gradient of styleforge_channels_relu by x. `sums`, [2, channels], holds the gradients of
+// weight and bias if mean and deviation come from a channel's `each` elements, or with `each` 0 the
+// results of styleforge_groups_gradients; otherwise it is null.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_channels_gradient(const void* grad, const void* x, const float* mean,
                                  const float* inverse, const float* weight, const float* bias,
@@ -468,8 +466,7 @@ extern "C" __global__ void __launch_bounds__(styleforge::fusion::kHeldThreads, 2
     });
 }
 
-// The gradient of styleforge_slabs_relu with respect to x, and the sums for the gradients of its
-// parameters.
+// The gradient of styleforge_slabs_relu by x, and the sums for its parameters' gradients.
 extern "C" __global__ void __launch_bounds__(styleforge::fusion::kHeldThreads, 2)
     styleforge_slabs_gradient(const StyleforgeSlabs p) {
     using namespace styleforge;

@@ -1,5 +1,5 @@
 // Describes the kernels of operations for any model to Python as JSON: struct layouts, threads, and
-// the kernels' C++ names. Plain C++, compiled by a C++ compiler with CUDA's headers.
+// C++ names. Plain C++, compiled with CUDA's headers.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -96,7 +96,6 @@ std::string elementwise_passes() {
 }  // namespace
 }  // namespace styleforge
 
-// Returns the description, valid as long as the library is loaded.
 extern "C" const char* styleforge_library_abi() {
     using namespace styleforge;
     static const std::string text =

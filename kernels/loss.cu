@@ -57,9 +57,9 @@ __device__ __forceinline__ A over_block(A value, bool largest) {
 }
 
 // Calls `use(at, vector)` for every element of a row; element i of the vector is the row's element
-// `at + i`. Aligned elements come in vectors of 16 bytes wherever the row begins, the rest one by
-// one. After using a vector, a thread at once loads the one kLoads further on, so that its other
-// loads stay in flight. `use` may overwrite the row where its vector is stored.
+// `at + i`. Vectors have 16 bytes wherever the row begins; other elements come singly. After using
+// a vector, a thread loads the one kLoads further on, so that its other loads stay in flight. `use`
+// may overwrite its part of the row.
 template <typename T, typename F>
 __device__ __forceinline__ void each_vector(const T* x, int count, const F& use) {
     constexpr int kCount = kVectorSize<T>;
@@ -71,7 +71,7 @@ __device__ __forceinline__ void each_vector(const T* x, int count, const F& use)
     const auto* from = reinterpret_cast<const Words*>(x + head);
     int i = static_cast<int>(threadIdx.x);
     if (i < vectors) {
-        // Load words, and beyond the end the last ones again. 16-bit elements and conditional loads
+        // Words, and beyond the end the last ones again: 16-bit elements and conditional loads
         // would be copied from their load registers, and the copy waits for the load.
         const int last = vectors - 1;
         Words loaded[kLoads];
@@ -94,7 +94,6 @@ __device__ __forceinline__ void each_vector(const T* x, int count, const F& use)
     }
 }
 
-// Returns the maximum of a vector's elements.
 template <int kCount, typename A>
 __device__ __forceinline__ A largest_of(const A (&values)[kCount]) {
     A largest = values[0];
@@ -103,7 +102,7 @@ __device__ __forceinline__ A largest_of(const A (&values)[kCount]) {
     return largest;
 }
 
-// Computes the loss of one row, its gradient, or both.
+// The loss of one row, its gradient, or both.
 template <typename T, typename A>
 __device__ __forceinline__ void cross_entropy(const T* x, long long label, const A* weight,
                                               A factor, A* loss, A* lse, T* gradient,
@@ -192,7 +191,7 @@ __device__ __forceinline__ void cross_entropy(const T* x, long long label, const
     });
 }
 
-// Computes the sum of (x - y)^2 over a block's elements, times `scale`.
+// The sum of (x - y)^2 over a block's elements, times `scale`.
 template <typename T>
 __device__ __forceinline__ void squared_error(const T* x, const T* y, void* parts,
                                               long long count, double scale) {
@@ -263,7 +262,7 @@ __device__ __forceinline__ void squared_error_gradient(const T* x, const T* y, T
         *reinterpret_cast<Vector*>(dx + first + k * step) = of(ones[k], others[k]);
 }
 
-// Returns a label's contribution to a mean's divisor: its weight, or 0 if it is ignored.
+// A label's part of a mean's divisor: its weight, or 0 if it is ignored.
 template <typename A>
 __device__ __forceinline__ A weight_of(const StyleforgeTotal& p, long long label) {
     if (label == p.ignore_index) return A(0);
@@ -272,7 +271,6 @@ __device__ __forceinline__ A weight_of(const StyleforgeTotal& p, long long label
     return static_cast<const A*>(p.weight)[at];
 }
 
-// Computes the loss of all rows in one block.
 template <typename A>
 __device__ __forceinline__ void total_of(const StyleforgeTotal& p) {
     A sum = A(0), weights = A(0);
@@ -334,7 +332,6 @@ __device__ __forceinline__ void scale(T* x, long long count, typename Computed<T
     for (int k = 0; k < kScaled; ++k) at[k * blockDim.x] = scaled(loaded[k]);
 }
 
-// Processes row `blockIdx.x` of a call.
 template <typename T>
 __device__ __forceinline__ void row_of(const StyleforgeRows& p) {
     using A = typename Computed<T>::Type;
@@ -359,8 +356,7 @@ __device__ __forceinline__ void row_of(const StyleforgeRows& p) {
 }  // namespace loss
 }  // namespace styleforge
 
-// One block per row. Two blocks fit on a multiprocessor, except for FP64, whose powers take more
-// registers.
+// One block per row. Two fit on a multiprocessor, except for FP64, whose powers take registers.
 extern "C" __global__ void __launch_bounds__(512, 2)
     styleforge_cross_entropy_float32(const StyleforgeRows p) {
     styleforge::loss::row_of<float>(p);
@@ -378,7 +374,7 @@ extern "C" __global__ void __launch_bounds__(512, 1)
     styleforge::loss::row_of<double>(p);
 }
 
-// Computes the loss of all rows from the losses of the rows, and the divisor of a mean.
+// The loss of all rows from the rows' losses, and the divisor of a mean.
 extern "C" __global__ void __launch_bounds__(512)
     styleforge_cross_entropy_total(const StyleforgeTotal p) {
     if (p.is_wide)

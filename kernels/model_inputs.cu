@@ -107,10 +107,10 @@ extern "C" __global__ void __launch_bounds__(256, 4)
 }
 
 // out: [entries, width]; each row is the sum of the rows of `grad` with its number. `sorted`: [2,
-// count], these numbers in order, and their original positions. A block processes `run` of them. A
-// sum that begins or ends in another block goes to `parts`, [blocks along x, 2, width]: first the
-// sum continued from the previous block, then the one that only begins here. `left_out` and numbers
-// outside the table are skipped.
+// count], these numbers in order, and their original positions. A block processes `run` of them.
+// Sums shared with other blocks go to `parts`, [blocks along x, 2, width]: first the one continued
+// from the previous block, then the one that begins here. `left_out` and numbers outside the table
+// are skipped.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_table_gradient(const void* grad, const int* sorted, void* out, float* parts,
                               long long type, long long count, long long width, long long entries,
@@ -198,8 +198,7 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 // images: bytes [N, H, W, 3]; `mean`, `std` and `out` share a type. `lanes` threads, a power of 2,
-// process the columns of a row. `vector`: whether every eighth pixel of a row is aligned for
-// kBytes.
+// process a row's columns. `vector`: every eighth pixel of a row is aligned for kBytes.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_image_to_tensor(const unsigned char* images, const void* mean, const void* std,
                                void* out, long long type, long long in_height, long long in_width,
@@ -288,8 +287,8 @@ extern "C" __global__ void __launch_bounds__(256, 4)
 
 // y: [rows, windows] from x: [rows, length]. A window has `size` groups of `group` elements and
 // starts `step` groups after the previous one. A block processes `tile` windows of each of
-// `tile_rows` rows and reduces their groups first. `at_once`: contiguous elements of a group per
-// load, as in with_count.
+// `tile_rows` rows and reduces their groups first. `at_once`: elements of a group per load, as in
+// with_count.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_windows(const void* x, void* y, long long type, long long rows, long long length,
                        long long windows, long long size, long long step, long long reduction,
@@ -359,8 +358,8 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 // out: [rows, length], the gradient of x for sums of windows times `scale`, with windows as in
-// `styleforge_windows`. All elements of a group are in the same windows. `vector`: whether 16 bytes
-// of a row are aligned. A thread processes a vector of each of kSide rows.
+// `styleforge_windows`. All elements of a group are in the same windows. `vector`: 16 bytes of a
+// row are aligned. A thread processes a vector of each of kSide rows.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_window_sums_gradient(const void* grad, void* out, long long type, long long rows,
                                     long long length, long long windows, long long size,
@@ -432,9 +431,8 @@ extern "C" __global__ void __launch_bounds__(256, 4)
     });
 }
 
-// out: [rows, length], the gradient of x for the largest or smallest values of windows. The
-// elements with that value share its gradient; every element gathers from the windows that contain
-// it.
+// out: [rows, length], the gradient of x for largest or smallest values of windows. The elements
+// with that value share its gradient; every element gathers from the windows that contain it.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_windows_gradient(const void* grad, const void* x, const void* y, void* out,
                                 long long type, long long rows, long long length,

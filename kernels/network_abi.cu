@@ -1,7 +1,7 @@
 // Describes the network's kernels to Python as JSON: struct layouts, the numbering of layers and
-// precisions, tile shapes, threads, shared memory, and the C++ names of each layer's kernels. The
-// numbers come from the headers that the kernels include; kernels/network/abi.py reads them. Plain
-// C++, compiled with CUDA's headers.
+// precisions, tile shapes, threads, shared memory, and each layer's C++ names. The numbers come
+// from the headers that the kernels include; kernels/network/abi.py reads them. Plain C++, compiled
+// with CUDA's headers.
 #include <string>
 #include <type_traits>
 
@@ -425,7 +425,7 @@ std::string sm90_kernels() {
 }  // namespace
 }  // namespace styleforge
 
-// Returns the description, valid as long as the library is loaded.
+// The text is valid as long as the library is loaded.
 extern "C" const char* styleforge_network_abi() {
     using namespace styleforge;
     static const std::string text = object({{"structs", object({{"common", common_structs()},

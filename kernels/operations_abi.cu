@@ -1,6 +1,5 @@
 // Describes the kernels of single operations to Python as JSON: struct layouts, the numbering of
-// element types, sizes, threads, and the kernels' C++ names. Plain C++, compiled by a C++ compiler
-// with CUDA's headers.
+// element types, sizes, threads, and C++ names. Plain C++, compiled with CUDA's headers.
 #include <string>
 
 #include "include/common/data_type.h"
@@ -147,7 +146,6 @@ std::string instance_norm() {
 }  // namespace
 }  // namespace styleforge
 
-// Returns the description, valid as long as the library is loaded.
 extern "C" const char* styleforge_operations_abi() {
     using namespace styleforge;
 #define NUMBER(key, code, T) {key, number(code)}

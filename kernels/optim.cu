@@ -100,8 +100,7 @@ __device__ __forceinline__ typename Computed<T>::Type part_of(const T* x, long l
     for (int i = thread * kCount; i < whole; i += kReadAtOnce * kStep) {
         Vector loaded[kReadAtOnce];
 #pragma unroll
-        for (int a = 0; a < kReadAtOnce; ++a)  // beyond the end, load the first, so that no load is
-                                               // conditional
+        for (int a = 0; a < kReadAtOnce; ++a)  // beyond the end the first: no load is conditional
             loaded[a] = *reinterpret_cast<const Vector*>(
                 from + (i + a * kStep < whole ? i + a * kStep : i));
 #pragma unroll
@@ -122,7 +121,6 @@ __device__ __forceinline__ typename Computed<T>::Type part_of(const T* x, long l
     return part;
 }
 
-// Combines the parts of a norm over the threads of a block.
 template <int kBlock, typename A>
 __device__ __forceinline__ A over_block(A part, long long kind) {
     static_assert(kBlock % 32 == 0 && kBlock <= 1024, "what warps have fits one warp");

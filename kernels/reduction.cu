@@ -24,8 +24,8 @@ __device__ __forceinline__ void with_summed(long long number, const Use& use) {
         with_term(number, use);
 }
 
-// Sums a thread's elements `from[i * step]` in groups of kCount, for i in [begin, end): batches of
-// kAhead loads `stride` apart, and `jump` from one batch to the next.
+// Sums a thread's elements `from[i * step]` in groups of kCount, i in [begin, end): batches of
+// kAhead loads `stride` apart, with `jump` between batches.
 template <int kCount, typename Term, typename T>
 __device__ __forceinline__ void add_terms(float (&sums)[kCount], const T* from, long long begin,
                                           long long end, long long stride, long long jump,
@@ -110,8 +110,8 @@ extern "C" __global__ void __launch_bounds__(256, 4)
     if (row < outer && own.lane == 0) store_sums(sums, made, part, found);
 }
 
-// sums: [outer, splits, inner] of the type `made`, scaled sums of columns, with one column or a
-// vector of columns per thread.
+// sums: [outer, splits, inner] of the type `made`, scaled sums of columns, one or a vector of them
+// per thread.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_reduce_columns(const void* x, void* sums, long long type, int vector,
                               long long made, long long term, long long outer, long long reduced,

@@ -1,6 +1,5 @@
-// Smooths the results of a stream of frames, as in include/frame/smooth.h; each thread computes a
-// cell or a pixel. Compiled without contraction, so that every bit equals
-// kernels/cpu/smoothing.cpp.
+// Smooths the results of a stream of frames, as in include/frame/smooth.h; a thread computes a cell
+// or a pixel. Compiled without contraction, so that every bit equals kernels/cpu/smoothing.cpp.
 #include "include/common/exact.h"
 #include "include/frame/median.cuh"
 #include "include/frame/team.cuh"

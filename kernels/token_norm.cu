@@ -1,5 +1,5 @@
 // Layer norm of tokens, with the operations that produce them: a norm over the picture with given
-// statistics, scale, shift and a residual. A warp processes one token, which is read once. If
+// statistics, scale, shift and a residual. A warp processes one token, which is read once; if
 // groups of tokens are also averaged, a block processes one group.
 #include "include/common/dtypes.cuh"
 
@@ -112,8 +112,7 @@ __device__ __forceinline__ void normalize_tokens(const Tokens<T>& p, long long r
 
 // The same, plus the means of the norms over square groups: group blockIdx.x of sample blockIdx.y,
 // in a picture of `high` by `wide` tokens. means: [samples, groups, width]. sums: shared memory in
-// which each warp adds up its tokens, since registers for that would halve the number of active
-// blocks.
+// which each warp adds up its tokens, since registers for that would halve the active blocks.
 template <typename T, int kVectors>
 __device__ __forceinline__ void normalize_groups(const Tokens<T>& p, T* means, float* sums,
                                                  int high, int wide, int stride) {
@@ -201,8 +200,8 @@ __device__ __forceinline__ void pooled_token_norm(
 
 }  // namespace styleforge
 
-// For up to 512 channels, and for up to 1,024: more registers per thread would halve the number of
-// active blocks.
+// For up to 512 channels, and for up to 1,024: more registers per thread would halve the active
+// blocks.
 extern "C" __global__ void __launch_bounds__(128)
     styleforge_token_norm(const void* x, const void* residual, const float* mean,
                           const float* inverse, const float* weight, const float* bias, void* y,

@@ -1,5 +1,5 @@
-// Describes the transformer kernels to Python as JSON: struct layouts, sizes, threads and shared
-// memory, and the kernels' C++ names. Plain C++, compiled by a C++ compiler with CUDA's headers.
+// Describes the transformer kernels to Python as JSON: struct layouts, sizes, threads, shared
+// memory, and C++ names. Plain C++, compiled with CUDA's headers.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -158,7 +158,6 @@ std::string bias_and_residual() {
 }  // namespace
 }  // namespace styleforge
 
-// Returns the description, valid as long as the library is loaded.
 extern "C" const char* styleforge_transformer_abi() {
     using namespace styleforge;
     static const std::string text =

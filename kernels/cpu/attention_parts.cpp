@@ -1,7 +1,6 @@
-// The operations around the products of attention on the CPU: the softmax of scores with scale and
-// mask, its gradient, rotary position embeddings, and gathering and summing of blocks of keys.
-// Arithmetic is in FP32. One thread processes each row, so the number of threads does not change
-// any bit.
+// Operations around the products of attention on the CPU: softmax with scale and mask, its
+// gradient, rotary embeddings, and gathering and summing of blocks of keys. Arithmetic is in FP32.
+// One thread processes each row, so the number of threads changes no bit.
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -39,7 +38,7 @@ inline float joined(int64_t count, float start, const Join& join, const Term& te
 inline float larger(float a, float b) { return a > b ? a : b; }
 inline float sum(float a, float b) { return a + b; }
 
-// Returns a modifiable row in FP32: the row itself, or a copy in `buffer`, which `put` copies back.
+// Returns a modifiable row in FP32: itself, or a copy in `buffer`, which `put` copies back.
 inline float* changed(float* row, float*, int64_t) { return row; }
 template <typename T>
 inline float* changed(T* row, float* buffer, int64_t count) {
@@ -70,8 +69,8 @@ void softmax_row(float* row, const T* added, const unsigned char* visible, int64
     for (int64_t i = 0; i < width; ++i) row[i] *= inverse;
 }
 
-// Calls `use(row, buffer)` for every row, on `threads` threads, with `size` numbers of buffer per
-// thread. Returns 1 if an allocation failed.
+// Calls `use(row, buffer)` for every row, with `size` numbers of buffer per thread. Returns 1 if an
+// allocation failed.
 template <typename Use>
 int each_row(int64_t rows, int64_t size, int64_t threads, const Use& use) {
     std::atomic<int> failed{0};
@@ -149,8 +148,8 @@ STYLEFORGE_EXPORT int styleforge_softmax_gradient(long long threads, const void*
     });
 }
 
-// y: [samples, heads, length, 2 pairs], contiguous; x with the given strides; cosine and sine:
-// [length, pairs], per sample if `of_tables` is not 0.
+// y: [samples, heads, length, 2 pairs], contiguous; x strided; cosine and sine: [length, pairs],
+// per sample if `of_tables` is not 0.
 STYLEFORGE_EXPORT int styleforge_rope(long long threads, const void* x, const float* cosine,
                                       const float* sine, void* y, long long type,
                                       long long pairs, long long length, long long heads,

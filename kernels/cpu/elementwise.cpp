@@ -2,9 +2,9 @@
 // gradients, including their sums over rows.
 //
 // Elements are processed in blocks that stay in the L1 cache. A tensor with the result's layout is
-// read in place; other tensors, and FP16 tensors, are first copied to a buffer. Results too large
-// for the caches are stored with streaming stores. Arithmetic is in FP32. Every element is computed
-// in the same way in any block, so the number of threads does not change any bit.
+// read in place; others, and FP16 tensors, are first copied to a buffer. Results too large for the
+// caches are streamed. Arithmetic is in FP32. An element's result does not depend on its block, so
+// the number of threads changes no bit.
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -44,8 +44,8 @@ inline void bring(R* to, const T* from, int64_t step, int64_t count) {
     }
 }
 
-// Returns elements `at` to `at + count` of an input in the type that loops read: in place if they
-// are contiguous, else copied to `buffer`.
+// Returns elements `at` to `at + count` of an input as loops read them: in place if contiguous,
+// else in `buffer`.
 template <typename T, typename R>
 const R* gather(const StyleforgeElements& p, int input, int64_t at, int64_t count, R* buffer) {
     const T* from = static_cast<const T*>(p.inputs[input]);
@@ -74,8 +74,8 @@ const R* gather(const StyleforgeElements& p, int input, int64_t at, int64_t coun
     }
 }
 
-// Draws the dropout factors: 0 for dropped elements, else the scale. `at` is a multiple of 8. If
-// `bits` is not null, backward reads it and forward writes it.
+// Draws the dropout factors: 0 for dropped elements, else the scale. `at` is a multiple of 8.
+// Backward reads `bits`, and forward writes them, if not null.
 void draw(const StyleforgeElements& p, int64_t at, int64_t count, unsigned char* bits,
           float* factors) {
     const float kept = static_cast<float>(p.kept_scale);
@@ -90,9 +90,8 @@ void draw(const StyleforgeElements& p, int64_t at, int64_t count, unsigned char*
     if (bits != nullptr) put_bits(factors, count, bits);
 }
 
-// Computes `count` elements, a whole number of pieces, and stores them past the caches; computes
-// the gradients if `grad` is given. An output may be null, and so may `bits`, which marks the
-// nonzero results.
+// Computes `count` elements, in whole pieces, and streams them; the gradients if `grad` is given.
+// An output may be null, and so may `bits`, which marks the nonzero results.
 template <typename Op, typename T, typename R, typename Y>
 void stream_block(const R* grad, const R* x, const Y* y, const R* z, T* const (&out)[2],
                   int64_t count, unsigned char* bits) {
@@ -164,8 +163,8 @@ void run_block(const StyleforgeElements& p, int64_t at, int64_t count, unsigned 
     }
 }
 
-// Returns whether to store results past the caches: if a pass reads and writes so much data that
-// results would be evicted before anyone reads them. Broadcast inputs stay in the caches.
+// Returns whether to stream results: if a pass moves so much data that they would be evicted before
+// anyone reads them. Broadcast inputs stay in the caches.
 template <typename Op, typename T>
 bool goes_past_caches(const StyleforgeElements& p) {
     // The gradient needs only the factors.
@@ -208,10 +207,9 @@ int run_type(const StyleforgeElements& p, int64_t threads, unsigned char* bits) 
     return 1;
 }
 
-constexpr int64_t kPrefetched = 4096;  // prefetch distance in bytes, so that no instruction waits
-                                       // long
+constexpr int64_t kPrefetched = 4096;  // bytes ahead; no instruction waits long for these
 
-// Computes the gradient of add_relu from saved bits; bypasses the caches as in `run`.
+// Computes the gradient of add_relu from saved bits; streams as in `run`.
 template <typename T>
 void run_relu_of_bits(const StyleforgeElements& p, int64_t threads, const unsigned char* bits) {
     const T* grad = static_cast<const T*>(p.inputs[0]);
@@ -263,16 +261,16 @@ constexpr int kCount = sizeof(kFunctions) / sizeof(kFunctions[0]);
 
 }  // namespace
 
-// Runs `call` on at most `threads` threads. Returns 1 if the function, or the function for its
-// type, does not exist.
+// Runs `call` on at most `threads` threads. Returns 1 if the function does not exist, or not for
+// this type.
 STYLEFORGE_EXPORT int styleforge_elementwise(long long threads, const StyleforgeElements* call) {
     if (call->function < 0 || call->function >= kCount) return 1;
     return kFunctions[call->function](*call, threads, nullptr);
 }
 
 // The same for dense tensors of one layout, with one bit per element, [ceil(count / 8)]. Forward
-// writes which elements dropout keeps or, for add_relu, which results are not zero. Backward reads
-// the bits instead of random numbers or the result.
+// writes which elements dropout keeps or which results of add_relu are not zero. Backward reads the
+// bits instead of random numbers or the result.
 STYLEFORGE_EXPORT int styleforge_elementwise_bits(long long threads, const StyleforgeElements* call,
                                                   unsigned char* bits) {
     if (call->function < 0 || call->function >= kCount) return 1;

@@ -2,8 +2,7 @@
 // rows, and the affine step, ReLU and gradient of a batch norm.
 //
 // A row is read from memory once and stays in the L1 and L2 caches. Arithmetic is in FP32. Sums
-// over rows are computed in parts of a fixed size, so the number of threads does not change any
-// bit.
+// over rows are computed in parts of a fixed size, so the number of threads changes no bit.
 #include <atomic>
 #include <cstdint>
 #include <type_traits>
@@ -201,7 +200,7 @@ STYLEFORGE_EXPORT int styleforge_channels_sums_cpu(int64_t threads, const void* 
         using T = decltype(element);
         using R = InLoops<T>;
         const T *const from = static_cast<const T*>(x), *const given = static_cast<const T*>(grad);
-        // Processes one of `parts` parts of all rows of channels.
+        // One of `parts` parts of all rows of channels.
         const auto rows = [&](int64_t part) {
             float* const of_weight = partial + part * 2 * channels;
             float* const of_bias = of_weight + channels;
@@ -274,9 +273,9 @@ STYLEFORGE_EXPORT int styleforge_channels_gradient_cpu(
     return 0;
 }
 
-// Computes the sums and the gradient of one channel after another. Each channel stays in a core's
-// caches, so that memory is read once. sums: [2, channels], the gradients of weight and bias; inner
-// must exceed 1.
+// Computes the sums and the gradient of one channel after another. Each stays in a core's caches,
+// so that memory is read once. sums: [2, channels], the gradients of weight and bias; inner is
+// above 1.
 STYLEFORGE_EXPORT int styleforge_channels_backward_cpu(
     int64_t threads, const void* grad, const void* x, const float* mean, const float* inverse,
     const float* weight, const float* bias, float* sums, void* dx, int64_t type, int64_t samples,

@@ -1,9 +1,9 @@
 // Group norm fused with a preceding bias and ReLU, and its gradients, on the CPU.
 //
-// If there are enough groups for all threads, a thread processes one group after another. Each
-// group is then read from memory once and stays in a core's caches. Otherwise the threads divide
-// the planes of all groups. Both ways sum each plane in FP32, and over planes in FP64, so the
-// number of threads does not change any bit.
+// If there are enough groups for all threads, a thread processes one group after another: each is
+// read from memory once and stays in a core's caches. Otherwise the threads divide the planes of
+// all groups. Both ways sum each plane in FP32, and over planes in FP64, so the number of threads
+// changes no bit.
 #include <cmath>
 #include <cstdint>
 
@@ -18,7 +18,7 @@ namespace {
 using namespace styleforge;
 using namespace styleforge::fusion;
 
-constexpr int64_t kGroupsOfThread = 4;  // minimum for threads to process whole groups
+constexpr int64_t kGroupsOfThread = 4;  // minimum for whole groups per thread
 
 // A tensor's layout: [samples, channels, inner], with `of_group` channels per group.
 struct Groups {
@@ -41,8 +41,8 @@ struct Kept {
           normed(of + 4 * planes) {}
 };
 
-// For each group, calls `sum` for its planes and their channels, then `settle` for its first plane,
-// and then `write` like `sum`.
+// For each group, calls `sum` for its planes and their channels, `settle` for its first plane, then
+// `write` like `sum`.
 template <typename Sum, typename Settle, typename Write>
 void each_group(const Groups& of, int64_t threads, const Sum& sum, const Settle& settle,
                 const Write& write) {
@@ -84,8 +84,8 @@ STYLEFORGE_APART void normed_relu(const R* __restrict x, Channel of, Out* __rest
         out[k] = Out(elementwise::relu((static_cast<float>(x[k]) - of.mean) * scale + of.bias));
 }
 
-// Computes the gradient of elements of a plane. `means` are over the group: of the gradient past
-// ReLU and the weight, and of its products with the norm.
+// The gradient of elements of a plane. `means` are over the group: of the gradient past ReLU and
+// the weight, and of its products with the norm.
 template <typename R, typename Out>
 STYLEFORGE_APART void group_gradient(const R* __restrict grad, const R* __restrict x, Channel of,
                                      Means means, Out* __restrict out, int64_t count) {

@@ -1,11 +1,10 @@
-// Instance norm, residual, ReLU and padding on the CPU: one pass over memory after the statistics
-// pass.
+// Instance norm, residual, ReLU and padding on the CPU: one pass over memory after the statistics.
 //
 // Statistics of a chunk that fits the L2 cache take two passes, around its first element and then
 // around its mean. Chunks are merged by Chan's formula in a fixed order. They depend only on the
 // shape, never on the number of threads, so two runs are bit-equal. An output row consists of
-// `PixelSpan`s, pixels that are evenly spaced in memory, so that the interleaved and the plain
-// layout share their code.
+// `PixelSpan`s, evenly spaced pixels, so that the interleaved and the plain layout share their
+// code.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -28,8 +27,8 @@ struct StyleforgeInstanceNorm {
     double eps;
 };
 
-// A call. x and y are dense, channels last or first; weight and bias are [c], or null. The residual
-// may be null.
+// x and y are dense, channels last or first; weight and bias are [c], or null. The residual may be
+// null.
 struct StyleforgeInstanceNormCall {
     int64_t threads;  // maximum
     const StyleforgeInstanceNorm* norm;
@@ -47,8 +46,7 @@ using styleforge::parallel_for;
 constexpr int64_t kChunkElements = 1 << 15;  // elements per statistics chunk
 constexpr int64_t kLanes = 32;               // accumulators kept in registers
 constexpr int64_t kFp32Terms = 64;           // FP32 terms of a sum before it continues in FP64
-constexpr int64_t kSerialElements = 1 << 14;  // below this, waking a thread takes longer than its
-                                              // work
+constexpr int64_t kSerialElements = 1 << 14;  // below this, waking a thread costs more
 
 // Repeats the border.
 inline int64_t clamp_index(int64_t i, int64_t size) { return std::clamp<int64_t>(i, 0, size - 1); }
@@ -85,8 +83,8 @@ struct PixelSpan {
     int64_t column_step;   // columns between pixels in the result
 };
 
-// Returns the pixels of row `y` of sample `n` in a channels-last input. Interleaved, the input is
-// [n, h/2 + 1, w/2 + 1, 4c]: phase (a, b) of pixel (i, j) is at (i + a, j + b).
+// Returns the pixels of row `y` of sample `n` in a channels-last input. Interleaved, that is [n,
+// h/2 + 1, w/2 + 1, 4c]: phase (a, b) of pixel (i, j) is at (i + a, j + b).
 template <typename T>
 int row_spans(const Plan& plan, const T* input, int64_t n, int64_t y, PixelSpan<T> (&spans)[2]) {
     if (!plan.interleave) {
@@ -143,15 +141,15 @@ struct WelfordFp64 {
     }
 };
 
-// Returns the moments of a set from the sums of its deviations from `center`, which is near its
-// mean: the correction for the distance between the two is small, which avoids cancellation.
+// Returns moments from sums of deviations from `center`. It is near the mean, so that the
+// correction is small and nothing cancels.
 inline WelfordFp64 moments_from_sums(double center, double count, double sum, double squares) {
     return {count, center + sum / count, std::max(0.0, squares - sum * sum / count)};
 }
 
 // Adds the deviations of `pixels` pixels from `center`, and their squares, to `sum` and `squares`.
 // `lanes` is a compile-time width where possible, and nothing else points to the arrays, so that
-// compilers keep them in registers.
+// they stay in registers.
 template <typename T, typename A, typename Lanes>
 inline void add_pixels(const PixelSpan<T>& span, const T* x, int64_t pixels, Lanes lanes,
                        const A* center, double* sum, double* squares) {
@@ -172,7 +170,7 @@ inline void add_pixels(const PixelSpan<T>& span, const T* x, int64_t pixels, Lan
     }
 }
 
-// Computes the moments of `width` (at most kLanes) adjacent channels over rows [y0, y1).
+// The moments of `width` (at most kLanes) adjacent channels over rows [y0, y1).
 template <typename T, typename A>
 void moments_of_rows(const Plan& plan, const T* input, int64_t n, int64_t y0, int64_t y1,
                      int64_t channel, int64_t width, WelfordFp64* moments) {
@@ -295,7 +293,7 @@ inline A clamp_min(A y, A floor) {
 
 // Makes Clang load and store 16 bytes at a time, in one stream each. A picture that fits no cache
 // is bound by memory. With Clang's wider vectors and four streams, its norm took up to a fifth
-// longer than with GCC's code; with these settings it takes as long.
+// longer than with GCC's code; with these it takes as long.
 #if defined(__clang__)
 #define STYLEFORGE_STREAM \
     _Pragma("clang loop vectorize_width(sizeof(T) == 2 ? 8 : 4) interleave_count(1) unroll(disable)")
@@ -370,7 +368,7 @@ void normalize_channels_last(const Plan& plan, const T* input, const Affine<A>& 
     });
 }
 
-// Computes the moments of one plane of a contiguous (channels-first) input.
+// One plane of a contiguous (channels-first) input.
 template <typename T, typename A>
 WelfordFp64 moments_of_plane(const T* x, int64_t size) {
     WelfordFp64 total;
@@ -446,7 +444,7 @@ void normalize_planes(const Plan& plan, const T* input, const A* weight, const A
     });
 }
 
-// Runs a call; returns false if an allocation failed.
+// Returns false if an allocation failed.
 template <typename T, typename A>
 bool run(const StyleforgeInstanceNormCall& call) {
     const StyleforgeInstanceNorm& norm = *call.norm;

@@ -2,7 +2,7 @@
 // sum of squared differences and its gradient.
 //
 // A row is processed in blocks that stay in the L1 cache, and every sum has a fixed order, so the
-// number of threads does not change any bit. Arithmetic is in FP32.
+// number of threads changes no bit. Arithmetic is in FP32.
 #include <cmath>
 #include <cstdint>
 
@@ -25,7 +25,7 @@ constexpr int kLanes = 16;           // per sum
 constexpr int64_t kPart = 1 << 16;   // elements per part of the squared error
 constexpr int64_t kSerial = 1 << 14;  // elements; below this, waking a thread takes longer
 
-// Returns elements in FP32: in place, or copied to `buffer`.
+// Elements in FP32: in place, or copied to `buffer`.
 template <typename T>
 inline const float* widened(const T* from, int64_t count, float* buffer) {
     if constexpr (sizeof(T) == sizeof(float)) return reinterpret_cast<const float*>(from);

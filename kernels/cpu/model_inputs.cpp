@@ -1,6 +1,6 @@
 // Conversion of data into the input of a model, on the CPU: embeddings of tokens with positions and
 // the gradient of their table, pictures as normalized tensors, and windows over series with their
-// gradient. Arithmetic is in FP32, and the number of threads does not change any bit.
+// gradient. Arithmetic is in FP32, and the number of threads changes no bit.
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -25,8 +25,7 @@ template <int64_t kReduction>
 using Kind = std::integral_constant<int64_t, kReduction>;
 
 // The pixels of a row or a column whose weighted mean is an output pixel, as in PyTorch's
-// interpolate(antialias=True), or without antialiasing. Positions are exact, in units of half an
-// output pixel.
+// interpolate(antialias=True), or without antialiasing. Positions are exact, in half output pixels.
 struct Taps {
     int64_t first, count;
     float offset, inverse;
@@ -53,8 +52,8 @@ struct Picture {
     const float *color, *normal;
 };
 
-// Resamples a row of a picture into `made`: planes of `width`, before the color matrix. `line`
-// holds 3 numbers for each pixel of a row of the box.
+// Resamples a row into `made`: planes of `width`, before the color matrix. `line` holds 3 numbers
+// per pixel of a row of the box.
 void resample_row(const Picture& p, int64_t row, float* line, float* made) {
     const Taps down(row, p.box_height, p.height, p.antialias);
     const int64_t numbers = 3 * p.box_width;
@@ -152,8 +151,8 @@ inline float join(int64_t reduction, float a, float b) {
     return a + b;
 }
 
-// Calls `use` with the size of groups of elements, as a constant if it is a small power of 2:
-// compilers vectorize loops with known strides.
+// Calls `use` with the size of groups, as a constant if it is a small power of 2: compilers
+// vectorize loops with known strides.
 template <typename Use>
 inline void with_group(int64_t group, const Use& use) {
     if (group == 2) return use(std::integral_constant<int64_t, 2>());
@@ -162,7 +161,7 @@ inline void with_group(int64_t group, const Use& use) {
     use(group);
 }
 
-// Reduces each of `count` groups of elements, which are always in the same windows, to one number.
+// Reduces `count` groups of elements, which are always in the same windows, to one number each.
 template <int64_t kReduction>
 void join_groups(const float* __restrict x, int64_t count, int64_t group, float* __restrict made) {
     with_group(group, [&](auto size) {
@@ -174,7 +173,7 @@ void join_groups(const float* __restrict x, int64_t count, int64_t group, float*
     });
 }
 
-// The inverse: copies a group's number to every element of the group.
+// The inverse: copies a group's number to all of its elements.
 inline void spread_groups(const float* __restrict from, int64_t count, int64_t group,
                           float* __restrict to) {
     with_group(group, [&](auto size) {
@@ -183,8 +182,8 @@ inline void spread_groups(const float* __restrict from, int64_t count, int64_t g
     });
 }
 
-// Reduces `count` windows, of which the first begins at x. Each position is added for all windows
-// at once, so that compilers vectorize it. A mean is divided by `elements`.
+// Reduces `count` windows, the first beginning at x. Each position is added for all windows at
+// once, so that compilers vectorize it. A mean is divided by `elements`.
 template <int64_t kReduction>
 void reduce_windows(const float* x, int64_t count, int64_t size, int64_t step, float elements,
                     float* made) {
@@ -262,7 +261,7 @@ bool embed(int64_t threads, const Table& t, int64_t rows, const TokenOf& token_o
 }  // namespace
 
 // out: [rows, width]. Row r uses token r; position r % length is added. `missing` becomes 1 if a
-// token is not in the table.
+// token is outside the table.
 STYLEFORGE_EXPORT int styleforge_embed(long long threads, const long long* tokens,
                                        const void* table, const void* position, void* out,
                                        long long type, long long rows, long long length,
@@ -299,14 +298,12 @@ STYLEFORGE_EXPORT int styleforge_embed_sequences(long long threads,
 }
 
 // out: [entries, width]; each row is the sum, in order, of the rows of grad, [rows, width], whose
-// tokens have its number. It is zero for `left_out` and for rows without tokens. Tokens outside the
-// table are ignored.
+// tokens have its number, and zero for `left_out`. Tokens outside the table are ignored.
 STYLEFORGE_EXPORT int styleforge_table_gradient(long long threads, const long long* tokens,
                                                 const void* grad, void* out, long long type,
                                                 long long rows, long long width,
                                                 long long entries, long long left_out) {
-    constexpr int64_t kColumns = 512, kChunks = 16;  // columns of a sum; chunks per thread, since
-                                                     // rows differ
+    constexpr int64_t kColumns = 512, kChunks = 16;  // of a sum; per thread, since rows differ
     Buffer<int64_t> ends(entries + 1), order(rows);
     if (!ends || !order) return 1;
     const auto is_summed = [&](int64_t token) {

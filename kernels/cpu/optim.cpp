@@ -1,8 +1,7 @@
 // Updates of many tensors on the CPU: Adam, SGD, the norm of all gradients and their clipping.
 //
 // The threads divide the tensors' chunks; FP16 elements are processed in blocks that stay in the L1
-// cache. FP16 and BF16 are computed in FP32, FP64 in FP64. The number of threads does not change
-// any bit.
+// cache. FP16 and BF16 are computed in FP32, FP64 in FP64. The number of threads changes no bit.
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
@@ -22,8 +21,7 @@ constexpr int64_t kBlock = 512;  // elements per step
 constexpr int kLanes = 16;       // per norm
 // A step follows so much Python code that the other threads may wake late.
 constexpr int64_t kChunksOfThread = 16;
-constexpr int64_t kSerialElements = 1 << 14;  // below this, waking a thread takes longer than its
-                                              // work
+constexpr int64_t kSerialElements = 1 << 14;  // below this, waking a thread costs more
 
 template <typename T>
 struct Computed {
@@ -34,8 +32,8 @@ struct Computed<double> {
     using Type = double;
 };
 
-// Calls `use(rows, count)` for a chunk, or for FP16 for its converted blocks, with a row of each
-// list in the type that loops read. Stores the modified lists of kWritten.
+// Calls `use(rows, count)` for a chunk, or for converted blocks of an FP16 chunk, with a row of
+// each list. Stores the modified lists of kWritten.
 template <typename T, int kLists, int kWritten, typename F>
 void each_block(const StyleforgeTensors& t, int tensor, int64_t begin, int64_t end, const F& use) {
     using R = InLoops<T>;

@@ -1,7 +1,7 @@
 // Sums of a functor's values over dimensions, and their gradients, on the CPU.
 //
 // Tensors are [outer, reduced, inner]. Sums are computed in a fixed number of splits, in a fixed
-// order, so the number of threads does not change any bit.
+// order, so the number of threads changes no bit.
 #include <cstdint>
 #include <type_traits>
 
@@ -18,8 +18,7 @@ namespace {
 using namespace styleforge;
 using namespace styleforge::fusion;
 
-constexpr int64_t kSerialElements = 1 << 14;  // below this, waking a thread takes longer than its
-                                              // work
+constexpr int64_t kSerialElements = 1 << 14;  // below this, waking a thread costs more
 constexpr int64_t kBlock = 1024;              // elements per step
 
 int64_t threads_for(int64_t elements, int64_t threads) {
@@ -41,8 +40,7 @@ STYLEFORGE_EXPORT int styleforge_reduce_cpu(int64_t threads, const void* x, floa
         float* const to = partial + number * inner;
         float wide[kBlock];
         if (inner == 1) {
-            // Rows that loops read in place need no buffer, and lanes are joined as rarely as
-            // possible.
+            // Rows read in place need no buffer, and lanes are joined as rarely as possible.
             using R = InLoops<T>;
             constexpr int64_t kStep = std::is_same<T, R>::value ? kSumTerms : kBlock;
             double sum = 0;

@@ -1,5 +1,5 @@
-// Smooths a stream of frames on the CPU, by rows: the arithmetic of include/frame/smooth.h, bit for
-// bit equal to kernels/smooth.cu. The state of a stream is one block of memory, which Python owns.
+// Smooths a stream of frames on the CPU, by rows, bit for bit like kernels/smooth.cu (arithmetic in
+// include/frame/smooth.h). A stream's state is one block of memory, which Python owns.
 #include <cstring>
 
 #include "../include/common/exact.h"
@@ -103,9 +103,8 @@ STYLEFORGE_EXPORT int64_t styleforge_smoothing_bytes(int64_t height, int64_t wid
     return Stream(nullptr, static_cast<int>(height), static_cast<int>(width)).bytes;
 }
 
-// Filters the next frame of a stream; `memory` holds the stream's state, and the first frame
-// initializes it. Pictures are [height, width, 3]; amounts range from 0 for no smoothing to 1 for
-// the most.
+// Filters the next frame of a stream. `memory` holds its state, which the first frame initializes.
+// Pictures are [height, width, 3]; amounts range from 0 for no smoothing to 1 for the most.
 STYLEFORGE_EXPORT int styleforge_smooth(int64_t threads, void* memory, const uint8_t* source,
                                         const uint8_t* result, uint8_t* smoothed, int64_t height,
                                         int64_t width, int first, double amount) {

@@ -1,6 +1,6 @@
-// Noise where a frame is flat, on the CPU: the counterpart of the kernels of frame.cu, with the
-// arithmetic of include/frame/ or, where whole rows of pixels are computed at once, with another
-// order of sums. The number of threads does not change any bit.
+// Noise where a frame is flat, on the CPU: the counterpart of frame.cu's kernels, with the
+// arithmetic of include/frame/ or, where whole rows are computed at once, another order of sums.
+// The number of threads changes no bit.
 #include <atomic>
 #include <cstdint>
 
@@ -68,8 +68,7 @@ class Areas {
     Buffer<float> shares_;
 };
 
-// Computes the means over a row of areas, and with kSquares the means of the squares, as in
-// gray_area.
+// Means over a row of areas, and with kSquares of the squares, as in gray_area.
 template <bool kSquares, typename Use>
 void each_area(const uint8_t* gray, int width, const Areas& down, const Areas& across, int row,
                int columns, float* sums, const Use& use) {
@@ -173,8 +172,8 @@ void lighten_row(const uint8_t* picture, const float* by, int width, short* each
     }
 }
 
-// Calls `run(row, floats, shorts)` for every row, with buffers per thread. Returns false if an
-// allocation failed.
+// Calls `run(row, floats, shorts)` for every row, with buffers per thread. Returns false without
+// memory.
 template <typename Run>
 bool each_row(int64_t rows, int64_t threads, int64_t floats, int64_t shorts, const Run& run) {
     std::atomic<bool> enough{true};
@@ -277,9 +276,8 @@ bool add_texture(int64_t threads, const TextureParams& p) {
 
 }  // namespace
 
-// Writes the sizes that the host needs: the bytes of both structs, of a cell and of the state
-// between frames, the reach of the blurs in cells, the sides of the tiles of noise, and the maximum
-// tracked side.
+// Writes the sizes that the host needs: bytes of both structs, of a cell and of the state between
+// frames, reach of the blurs in cells, sides of the tiles of noise, and the maximum tracked side.
 STYLEFORGE_EXPORT int texture_sizes(int* sizes) {
     const int all[] = {static_cast<int>(sizeof(TextureParams)),
                        static_cast<int>(sizeof(EnlargeTextureParams)),

@@ -1,5 +1,4 @@
-// Shared declarations of the sources of the library `frames`: the kernels' structs, and sizes that
-// the host needs.
+// Shared declarations of the library `frames`: the kernels' structs, and sizes that the host needs.
 #pragma once
 
 #include "frame/finish.h"

@@ -7,8 +7,8 @@
 namespace styleforge {
 
 constexpr int kElementThreads = 256;  // per block of an elementwise pass
-// Such blocks per multiprocessor. With this register budget the compiler issues all loads of a
-// thread first; without a bound it delays some behind arithmetic to save registers.
+// Blocks per multiprocessor. With this register budget the compiler issues all loads of a thread
+// first; without a bound it delays some behind arithmetic to save registers.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr int kElementBlocks = 4;  // the maximum number of threads
 #else
@@ -16,7 +16,7 @@ constexpr int kElementBlocks = 5;
 #endif
 constexpr int kElementBlocksBackward = 4;
 // Vectors of each tensor that a thread has in flight, which hides latency if few tensors are read:
-// their loads come before the first arithmetic. FP64 is bound by arithmetic.
+// they load before the first arithmetic. FP64 is bound by arithmetic.
 template <typename T>
 constexpr int kInFlight = sizeof(T) == 8 ? 1 : 2;
 constexpr int kBiasInFlight = 4;  // the same for functions that add a bias to rows

@@ -1,7 +1,7 @@
 // The gradients of attention with mma.sync (sm_80 and up), FP16 and BF16, from the saved
-// log-sum-exps (Dao et al., 2022, algorithm 4). Weights are recomputed tile by tile: once for the
-// gradients of keys and values, and once for the gradients of queries, so that every sum has a
-// fixed order and needs no atomics.
+// log-sum-exps (Dao et al., 2022, algorithm 4). Weights are recomputed tile by tile, once for the
+// gradients of keys and values and once for the queries', so that every sum has a fixed order and
+// needs no atomics.
 #pragma once
 
 #include "masks.cuh"
@@ -11,7 +11,7 @@
 
 namespace styleforge::attention {
 
-// Computes the sums of out * grad_out, one warp per query.
+// The sums of out * grad_out, one warp per query.
 template <typename T>
 __global__ void __launch_bounds__(128) attention_delta(const StyleforgeAttentionBackward p) {
     const StyleforgeAttention& f = p.forward;
@@ -48,8 +48,7 @@ __device__ __forceinline__ void store_gradient(void* to, const float (&acc)[1][k
     }
 }
 
-// Computes the gradients of 64 keys and their values. Rows of a product are keys, columns are
-// queries.
+// Gradients of 64 keys and their values. Rows of a product are keys, columns are queries.
 template <typename T, int kDim>
 __global__ void __launch_bounds__(BackwardShape<kDim>::kThreads)
     attention_backward_keys(const StyleforgeAttentionBackward p) {
@@ -145,7 +144,7 @@ __global__ void __launch_bounds__(BackwardShape<kDim>::kThreads)
     store_gradient<T, kDim>(p.grad_v, grad_v, 1.f, sample, head, f.heads, row, f.keys);
 }
 
-// Computes the gradients of 64 queries. Rows of a product are queries, columns are keys.
+// Gradients of 64 queries. Rows of a product are queries, columns are keys.
 template <typename T, int kDim>
 __global__ void __launch_bounds__(BackwardShape<kDim>::kThreads)
     attention_backward_queries(const StyleforgeAttentionBackward p) {

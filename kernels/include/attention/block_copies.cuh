@@ -8,9 +8,9 @@ namespace styleforge {
 constexpr int kCopyPlaces = 4;   // consecutive places in the order, per warp
 constexpr int kCopyVectors = 2;  // of a place per thread, 32 vectors apart
 
-// out[place] = x[places[place]]. A warp copies `part` of the places of run `run` of the order. In
-// that order, the places of one block are adjacent, so the block is read from memory once and from
-// a cache afterwards. No load waits for the data of another.
+// out[place] = x[places[place]]. A warp copies `part` of the places of run `run` of the order.
+// There, the places of a block are adjacent, so the block is read from memory once and then from a
+// cache. No load waits for the data of another.
 template <typename Vector>
 __device__ __forceinline__ void copy_to_places(const void* x, const long long* places,
                                                const long long* order, void* out, long long count,

@@ -1,12 +1,12 @@
-// Block-sparse attention in FP16 and BF16, in which blocks of queries see only some blocks of keys.
-// A warp has 16 queries of one block, scans that block's mask, and reads the visible keys and
-// values into registers; neither scores nor lists of keys are stored in memory. The softmax is
-// online (Dao et al., 2022). BF16 requires sm_80.
+// Block-sparse attention in FP16 and BF16: blocks of queries see only some blocks of keys. A warp
+// has 16 queries of one block, scans that block's mask, and reads the visible keys and values into
+// registers; no scores or key lists are stored in memory. The softmax is online (Dao et al., 2022).
+// BF16 requires sm_80.
 //
-// Weights have the same layout as scores in scores_mma.cuh: of every 32 keys a thread has eight
-// consecutive ones, four for each product of weights and values. The thread loads eight consecutive
-// numbers of each of four values, one for each of eight products. Column c of product j is
-// therefore number 8 c + j of a head of 64; a head of 128 has two times eight products.
+// Weights have the layout of scores in scores_mma.cuh: of every 32 keys a thread has eight
+// consecutive ones, four for each product of weights and values. It loads eight consecutive numbers
+// of each of four values, one for each of eight products. Column c of product j is therefore number
+// 8 c + j of a head of 64; a head of 128 has two times eight products.
 #pragma once
 
 #include "scores_mma.cuh"
@@ -135,7 +135,7 @@ __device__ __forceinline__ void attend_blocks(const T* q, const T* k, const T* v
     }
 }
 
-// The body of the kernels styleforge_block_sparse_...
+// Body of the kernels styleforge_block_sparse_...
 template <int kDim>
 __device__ __forceinline__ void sparse_of_block(
     const void* q, const void* k, const void* v, void* out,

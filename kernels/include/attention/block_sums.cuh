@@ -38,7 +38,7 @@ struct PlaceSums {
                                         int count, int step, long long left, long long width) {
 #pragma unroll 1
         for (int i = first; i < count; i += step * kSumAhead) {
-            // All addresses are read at once, of the last place beyond the end, so that no load
+            // All addresses are read at once (beyond the end, the last place's), so that no load
             // waits for another's address.
             const Vector* from[kSumAhead];
 #pragma unroll
@@ -75,9 +75,9 @@ struct PlaceSums {
 
 // out[block] = the sum of x[order[i]] for i from begins[block] to begins[block + 1], for the
 // kSumWarps blocks of a group, in FP32 and in an order that depends on nothing else. A thread has
-// kSumVectors vectors of each block. Every warp reads the number of places of each block. A block
-// with few places is summed by its own warp, so that all warps have loads in flight and none waits
-// for another. Blocks with many places are summed by all warps, one block after another.
+// kSumVectors vectors of each block. Every warp reads all blocks' numbers of places. A block with
+// few is summed by its own warp, so that all warps have loads in flight and none waits for another.
+// All warps together sum the others, one after another.
 template <int kCount, typename T>
 __device__ __forceinline__ void sum_places(const void* x, const long long* order,
                                            const long long* begins, void* out, unsigned group,
@@ -127,7 +127,6 @@ __device__ __forceinline__ void sum_places(const void* x, const long long* order
     }
 }
 
-// Computes the sums of a thread block, with vectors of 16 bytes or single numbers.
 template <typename T>
 __device__ __forceinline__ void sums_of_block(const void* x, const long long* order,
                                               const long long* begins, void* out, long long blocks,

@@ -1,6 +1,6 @@
 // The random numbers of dropout: Philox4x32-10 (Salmon et al., 2011), from a saved seed and offset,
-// so that the backward pass drops the same weights as the forward pass.
-// kernels/ops/transformer_reference/philox.py computes the same.
+// so that backward drops the same weights as forward. kernels/ops/transformer_reference/philox.py
+// computes the same.
 #pragma once
 
 #include <stdint.h>
@@ -42,7 +42,6 @@ struct Dropout {
     __device__ __forceinline__ uint32_t keeps(uint32_t word) const {
         return (word & 0xffffu) >= dropped;
     }
-    // Returns whether one weight is kept.
     __device__ __forceinline__ uint32_t keeps(int query, int at) const {
         const uint4 words = block(query, at);
         const uint32_t near = query / 8 % 2 ? words.y : words.x;

@@ -241,7 +241,7 @@ __global__ void __launch_bounds__(Sm90Shape<kDim, kSplitKeys>::kThreads, 1)
                 keep(scores);
                 mbarrier_arrive_warp(k_empty + next.index);
                 hide(tile);
-                // The compiler would move a wait before the branch to before the softmax.
+                // The compiler would move a wait from before the branch to before the softmax.
                 if (online_softmax(scores, rows, shrink, scale_log2)) {
                     wait_for_values<1>();
                     keep(out);
@@ -267,7 +267,6 @@ __global__ void __launch_bounds__(Sm90Shape<kDim, kSplitKeys>::kThreads, 1)
 
         float sums[2] = {row_sum(rows[0].sum), row_sum(rows[1].sum)};
         if constexpr (kSplitKeys) {
-            // The second warpgroup passes its sums to the first.
             if (group == 1) {
                 if (number != blockIdx.x) named_barrier_sync<256>(kMergedBarrier);
 #pragma unroll

@@ -1,5 +1,5 @@
-// Processing of the scores and weights of 16 queries in the accumulator layout of mma: the mask,
-// hidden keys, dropout.
+// Masks, hidden keys and dropout for the scores and weights of 16 queries in the accumulator layout
+// of mma.
 #pragma once
 
 #include <math.h>
@@ -61,7 +61,6 @@ __device__ __forceinline__ void mask_scores(float (&s)[kKeys / 8][4], const Styl
         }
 }
 
-// Drops weights and scales the kept ones.
 template <int kKeys>
 __device__ __forceinline__ void drop_weights(float (&w)[kKeys / 8][4], const StyleforgeAttention& p,
                                              int plane, int row, int first_key) {

@@ -36,7 +36,6 @@ __device__ __forceinline__ void load_rows(float4* to, const float* from, long lo
     }
 }
 
-// Splits four numbers into high and low parts.
 __device__ __forceinline__ void split(const float4& x, float (&high)[4], float (&low)[4]) {
     const float each[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
@@ -98,7 +97,7 @@ __device__ __forceinline__ void multiply_rows(float (&acc)[2][4][4], const float
     }
 }
 
-// Stores the scores of a warp; `queries` and `keys` count the valid ones from its first ones on.
+// Stores the scores of a warp; `queries` and `keys` count the valid ones.
 __device__ __forceinline__ void store_scores(const float (&acc)[2][4][4], float* to,
                                              long long stride, long long queries, long long keys) {
     const int group = threadIdx.x % 32 / 4, lane = threadIdx.x % 4;

@@ -60,7 +60,6 @@ struct Part {
     }
 };
 
-// A number as a type.
 template <int kValue>
 struct Count {
     static constexpr int value = kValue;

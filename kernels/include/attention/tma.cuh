@@ -1,5 +1,5 @@
-// Loads tiles of a tensor with the tensor memory accelerator (sm_90): one thread requests a box of
-// rows, and an mbarrier counts the arriving bytes. Elements outside the tensor arrive as zeros.
+// Loads tiles with the tensor memory accelerator (sm_90): one thread requests a box of rows, and an
+// mbarrier counts the arriving bytes. Elements outside the tensor arrive as zeros.
 #pragma once
 
 #include <stdint.h>

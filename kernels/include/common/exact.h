@@ -1,7 +1,7 @@
 // Bit-exact arithmetic: results, and decisions based on them, are the same on every processor and
 // GPU. Sources that include this file directly are compiled without contraction, so no product is
-// fused with a sum (kernels/jit/libraries.py). The remaining operations, sums, products, quotients,
-// roots and roundings, follow IEEE 754. The source fixes the order of sums.
+// fused with a sum (kernels/jit/libraries.py). All other operations follow IEEE 754, and the source
+// fixes the order of sums.
 #pragma once
 
 #include "../frame/portable.h"

@@ -87,9 +87,8 @@ __device__ __forceinline__ double sum_over_block(
     return value;
 }
 
-// Merges the parts of plane (sample, channel). Call it with a whole block, which merges
-// kMergedPlanes planes at a time, each with every kMergedPlanes-th thread. `exists` is false if the
-// plane does not exist.
+// Merges the parts of plane (sample, channel). A whole block calls it and merges kMergedPlanes
+// planes, each with every kMergedPlanes-th thread. `exists` is false if the plane does not exist.
 __device__ __forceinline__ PartialMoments merge_by_block(const PartialMomentsView& p,
                                                          long long sample, int channel, bool exists,
                                                          MergeSums& shared) {

@@ -21,8 +21,7 @@ __device__ __forceinline__ void by_type(long long type, const Use& use) {
         use(0.);
 }
 
-// Calls `use(element, count)` for the type with this number; `count` is the elements in 16 bytes,
-// or 1.
+// Calls `use(element, count)` for this type, with the elements in 16 bytes or 1.
 template <typename Use>
 __device__ __forceinline__ void with_type(long long type, int vector, const Use& use) {
     by_type(type, [&](auto element) {

@@ -13,8 +13,7 @@ namespace styleforge {
 namespace elementwise {
 
 constexpr int64_t kBlock = 512;               // elements per step
-constexpr int64_t kSerialElements = 1 << 14;  // below this, waking a thread takes longer than its
-                                              // work
+constexpr int64_t kSerialElements = 1 << 14;  // below this, waking a thread costs more
 
 // Rows are FP32, or BF16 converted on the fly. Y is a separate type, since the factors of dropout
 // are FP32. The functions are `static`, so that a compiler inlines them into the calling loops,

@@ -8,7 +8,7 @@ namespace styleforge {
 namespace elementwise {
 
 // Below 0 the slope is the Gaussian exp(-t^2 / 2) times a polynomial of t = |v|; above 0 it is 1
-// minus that. Neither a division nor a separate normal CDF is needed. The error is below 2e-7; the
+// minus that, without a division or a separate normal CDF. The error is below 2e-7; the
 // coefficients were fitted for this file to minimize the maximum error of the product. From |v| =
 // 13.25 on, the slope is 0 or 1: the bound is the argument whose power of 2 has the bits of 0. The
 // slope of infinity is NaN, like PyTorch's, which multiplies infinity by a density of 0.

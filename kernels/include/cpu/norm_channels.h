@@ -155,8 +155,8 @@ void make_plane(T* to, int64_t inner, bool streams, const Compute& compute) {
     });
 }
 
-// Computes the gradient of elements of a channel; `means` are the batch means of the gradient past
-// ReLU and of its products with the norm.
+// The gradient of elements of a channel; `means` are batch means of the gradient past ReLU and of
+// its products with the norm.
 template <typename R, typename Out>
 STYLEFORGE_APART void plane_gradient(const R* __restrict grad, const R* __restrict x, Channel of,
                                      Means means, Out* __restrict out, int64_t count) {

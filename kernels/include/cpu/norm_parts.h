@@ -10,8 +10,7 @@
 namespace styleforge {
 namespace fusion {
 
-constexpr int64_t kSerialElements = 1 << 14;  // below this, waking a thread takes longer than its
-                                              // work
+constexpr int64_t kSerialElements = 1 << 14;  // below this, waking a thread costs more
 
 inline int64_t threads_for(int64_t elements, int64_t threads) {
     return elements < kSerialElements ? 1 : threads;
@@ -21,8 +20,8 @@ inline int64_t bytes_of(int64_t type, int64_t elements) {
     return elements * static_cast<int64_t>(type == 0 ? sizeof(float) : sizeof(Half));
 }
 
-// Prefetches a row. A row is read once and then used several times, so loads of the next row would
-// start late. They start while this row is computed, one tensor after another, as memory prefers.
+// Prefetches a row. A row is read once and then reused, so loads of the next row would start late.
+// They start while this row is computed, one tensor after another.
 template <typename T>
 STYLEFORGE_INLINE void prefetch_row(const T* from, int64_t count) {
     constexpr int64_t kStep = kPiece * static_cast<int64_t>(sizeof(float) / sizeof(T));

@@ -12,8 +12,8 @@ namespace styleforge {
 
 constexpr int64_t kLargeResult = 8 << 20;  // bytes: smaller results reuse memory
 
-// Requests 2 MiB pages for a result of `bytes` bytes that will be written completely, in memory
-// without pages yet. This is only advice: a system without such pages continues with its own.
+// Requests 2 MiB pages for a result that will be written completely, in memory without pages yet.
+// This is advice: a system without such pages continues with its own.
 inline void ask_for_large_pages(void* to, int64_t bytes) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     constexpr uintptr_t kPage = 2 << 20;

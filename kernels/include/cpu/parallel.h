@@ -1,8 +1,8 @@
-// Parallel loops on the threads of the OpenMP runtime that PyTorch loaded, so that a process has a
-// single thread pool.
+// Parallel loops on the threads of the OpenMP runtime that PyTorch loaded, so that a process has
+// one thread pool.
 //
-// A library does not link any OpenMP. Its loader passes in the entry point that starts a parallel
-// region: GNU's `GOMP_parallel`, or LLVM's and Intel's `__kmpc_fork_call`.
+// A library links no OpenMP. Its loader passes in the entry point that starts a parallel region:
+// GNU's `GOMP_parallel`, or LLVM's and Intel's `__kmpc_fork_call`.
 #pragma once
 
 #include <atomic>
@@ -44,8 +44,8 @@ struct Loop {
 };
 
 // Calls `body(begin, end)` for chunks that cover [0, size), on at most `threads` threads. With
-// several chunks per thread, a thread that wakes late leaves some of its chunks to the others. The
-// body must not throw, since an exception cannot leave a region.
+// several chunks per thread, a thread that wakes late leaves some to the others. The body must not
+// throw, since an exception cannot leave a region.
 template <typename F>
 void parallel_for(int64_t size, int64_t threads, const F& body, int64_t chunks_of_thread = 1) {
     if (size <= 0) return;
@@ -66,7 +66,7 @@ void parallel_for(int64_t size, int64_t threads, const F& body, int64_t chunks_o
 
 }  // namespace styleforge
 
-// Call this once, before any other function of the library; one of the addresses is null.
+// Must be called once, before all other functions of the library; one address is null.
 STYLEFORGE_EXPORT inline void styleforge_use_openmp(void* gomp_parallel, void* kmpc_fork_call) {
     styleforge::gomp_parallel = reinterpret_cast<styleforge::GompParallel>(gomp_parallel);
     styleforge::kmpc_fork_call = reinterpret_cast<styleforge::KmpcForkCall>(kmpc_fork_call);

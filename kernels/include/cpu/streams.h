@@ -1,5 +1,5 @@
 // Streaming (non-temporal) stores of rows. A store to uncached memory first reads its line, which
-// is wasted work if the whole line is written and evicted before anyone reads it.
+// is wasted if the whole line is written and evicted before anyone reads it.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ template <typename T>
 constexpr int64_t kPieceOf = kPiece * static_cast<int64_t>(sizeof(float) / sizeof(T));
 
 // Stores `made` to a piece of a row that begins at a cache line, bypassing the caches if the
-// machine supports it. Other threads see the piece after `streamed`.
+// machine can. Other threads see it after `streamed`.
 inline void stream(void* place, const void* made) {
     [[maybe_unused]] float* const to = static_cast<float*>(place);
     [[maybe_unused]] const float* const from = static_cast<const float*>(made);

@@ -7,8 +7,8 @@
 namespace styleforge {
 namespace elementwise {
 
-// Computes 4 e / (1 + e)^2 with e = exp(-2 |v|) as a power of 2. It takes one division and only
-// drops the argument's sign and bounds it. The relative error is below 5e-7; the coefficients were
+// 4 e / (1 + e)^2 with e = exp(-2 |v|) as a power of 2: one division, and of the argument only a
+// sign is dropped and a bound applied. The relative error is below 5e-7; the coefficients were
 // fitted for this file to minimize the maximum relative error. From |v| = 44.6 on, the slope is 0:
 // the bound is the argument whose power of 2 has the bits of 0.
 template <>

@@ -1,6 +1,6 @@
 // exp, tanh, erf and functions built on them in FP32, as arithmetic without branches or calls, so
 // that compilers vectorize loops that call them. The relative error is below 5e-7; the coefficients
-// were fitted for these files to minimize the maximum relative error.
+// were fitted for these files to minimize its maximum.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-// Launch parameters of the gradients of an elementwise operation that are also summed over rows,
-// and of the kernel that adds up the sums of all chunks of rows. kernels/ops/elements/layout.py
-// mirrors them.
+// Launch parameters of gradients of an elementwise operation that are also summed over rows, and of
+// the kernel that adds up the chunks' sums. kernels/ops/elements/layout.py mirrors them.
 #pragma once
 
 #include "call.h"

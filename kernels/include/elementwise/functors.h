@@ -15,11 +15,11 @@ namespace elementwise {
 constexpr int kMostInputs = 3, kMostGradients = 2;
 
 // Every functor has `kInputs`, the number of tensors that it reads; `kGradients`, the number of
-// different gradients, since added inputs share one; and `kDrops`, whether the framework passes the
+// different gradients (added inputs share one); and `kDrops`, whether the framework passes the
 // dropout factor as its second input. `backward` reads the inputs again; functors marked OfResult
-// read the result as `in[0]` instead. `kAddsBias` marks a second input that is a bias. A bias
-// usually runs along rows, so that only one tensor is read from memory. `M` has exp, tanh, inverse,
-// ndtr and density for the number type A.
+// read the result as `in[0]` instead. `kAddsBias`: the second input is a bias, which usually runs
+// along rows, so that only one tensor is read from memory. `M` has exp, tanh, inverse, ndtr and
+// density for the number type A.
 struct OfInputs {
     static constexpr bool kOfResult = false, kAddsBias = false;
 };
@@ -35,8 +35,7 @@ STYLEFORGE_ELEMENT A relu(A v) {
     return v < A(0) ? A(0) : v;  // NaN passes through
 }
 
-// Returns `grad` where relu's result is positive, else 0. As in PyTorch, NaN passes the gradient
-// through.
+// Returns `grad` where relu's result is positive, else 0. As in PyTorch, NaN passes it through.
 template <typename A>
 STYLEFORGE_ELEMENT A relu_gradient(A grad, A v) {
     return v <= A(0) ? A(0) : grad;

@@ -1,6 +1,5 @@
-// The elements that a thread of an elementwise pass processes together on a GPU: loaded in their
-// memory layout, computed in registers, and stored. A caller issues the loads of several groups
-// first.
+// The elements that a thread of an elementwise pass processes together on a GPU. A caller issues
+// the loads of several groups first.
 #pragma once
 
 #include "../common/dtypes.cuh"
@@ -26,7 +25,6 @@ struct Computed<double> {
     static __device__ __forceinline__ double to(double v) { return v; }
 };
 
-// Converts the elements of a vector to the computation type.
 template <typename T, int kCount>
 __device__ __forceinline__ void take(typename Computed<T>::Type (&to)[kCount],
                                      const AlignedVector<T, kCount>& vector) {
@@ -38,10 +36,10 @@ __device__ __forceinline__ void take(typename Computed<T>::Type (&to)[kCount],
     }
 }
 
-// Draws the dropout factors of kGroups groups of kCount elements. The first group starts at `at`,
-// and each other group `step` elements after the previous one; all are multiples of kCount. `state`
-// holds the contents of p.state, or anything if that is null. The function reads no memory, so that
-// it runs while loads are in flight.
+// Draws the dropout factors of kGroups groups of kCount elements: the first group starts at `at`,
+// each other one `step` elements after the previous; all are multiples of kCount. `state` holds the
+// contents of p.state, or anything if that is null. It reads no memory, so that it runs while loads
+// are in flight.
 template <typename A, int kGroups, int kCount, typename I>
 __device__ __forceinline__ void draw(const StyleforgeElements& p, const long long (&state)[2], I at,
                                      I step, A (&factors)[kGroups][kCount]) {
@@ -87,11 +85,10 @@ struct Group {
     using Vector = AlignedVector<T, kCount>;
     Vector given[kGiven];
 
-    // Loads the contiguous elements of one tensor.
+    // Loads contiguous elements of one tensor.
     __device__ __forceinline__ void load(int input, const T* from) {
         given[input] = *reinterpret_cast<const Vector*>(from);
     }
-    // Fills all elements with one value.
     __device__ __forceinline__ void fill(int input, T value) {
 #pragma unroll
         for (int j = 0; j < kCount; ++j) given[input].element[j] = value;
@@ -108,8 +105,8 @@ struct Group {
         else
             out[0] = Op::template forward<Math>(in);
     }
-    // Computes all elements with their dropout factors and stores the requested outputs to dense
-    // tensors from element `at` on. Passes the unrounded outputs of element j to `use(j, out)`.
+    // Computes all elements and stores the requested outputs to dense tensors from element `at` on.
+    // Passes the unrounded outputs of element j to `use(j, out)`.
     template <typename I, typename Use>
     __device__ __forceinline__ void finish(const StyleforgeElements& p, const A (&factors)[kCount],
                                            I at, const Use& use) const {

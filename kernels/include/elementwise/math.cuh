@@ -1,5 +1,5 @@
-// The math functions of elementwise operations and norms on a GPU. The most frequent FP32 functions
-// have no branches, so that a memory-bound kernel computes them in its idle time.
+// Math functions of elementwise operations and norms on a GPU. The most frequent FP32 functions
+// have no branches, so that a memory-bound kernel hides their cost.
 #pragma once
 
 #include <math.h>
@@ -23,8 +23,8 @@ struct CudaMath {
     }
     // The standard normal CDF at v. With a = |v|, a polynomial fits log2 Phi(-a). Its leading
     // coefficient is negative, so that Phi(-a) goes to 0 for large a. The fit is off by at most
-    // 7e-8. With 2^x, which is off by 2^-22 of a half, the error is at most 1.9e-7. CUDA's erff
-    // takes twice as many instructions.
+    // 7e-8, and with 2^x, which is off by 2^-22 of a half, by 1.9e-7. CUDA's erff takes twice as
+    // many instructions.
     static __device__ __forceinline__ float ndtr(float v) {
         const float a = fabsf(v);
         float p = -1.0750413e-06f;

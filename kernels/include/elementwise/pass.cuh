@@ -1,7 +1,6 @@
-// One pass of an elementwise operation on a GPU: loads and stores of 16 bytes if the tensors'
-// layout allows it, else single elements of any strides. The caller has already merged contiguous
-// dimensions; up to two dimensions, such as rows and a bias for their columns, are walked without a
-// division.
+// One pass of an elementwise operation on a GPU: loads and stores of 16 bytes if the layout allows
+// it, else single elements of any strides. The caller has merged contiguous dimensions; up to two,
+// such as rows and a bias for their columns, are walked without a division.
 #pragma once
 
 #include "../library.h"
@@ -45,8 +44,8 @@ __device__ __forceinline__ bool lies_in_rows(const StyleforgeElements& p) {
     return so;
 }
 
-// Processes tensors stored as rows in tiles; a tile is all that a block has in flight. Returns the
-// first element that is left for `walk`.
+// Processes tensors stored as rows in tiles of all that a block has in flight. Returns the first
+// element left for `walk`.
 template <typename Op, typename T, bool kBackward, int kCount>
 __device__ __forceinline__ unsigned walk_tiles(const StyleforgeElements& p,
                                                const long long (&state)[2]) {
@@ -87,7 +86,7 @@ __device__ __forceinline__ unsigned walk_tiles(const StyleforgeElements& p,
 }
 
 // Like `walk_tiles`, for one-dimensional tensors. No positions have to be computed, so that all
-// loads of a block, which has one tile if all tensors have that dimension, are in flight at once.
+// loads of a block (one tile if all tensors have that dimension) are in flight at once.
 template <typename Op, typename T, bool kBackward, int kCount>
 __device__ __forceinline__ unsigned walk_flat(const StyleforgeElements& p,
                                               const long long (&state)[2]) {

@@ -15,9 +15,8 @@ __device__ __forceinline__ unsigned gray_of_word(unsigned pixel) {
     return __dp2a_hi(blue, pixel, sum) >> kGrayBits;
 }
 
-// Falls back to gray_area for an area with partial pixels or too many pixels. With whole pixels,
-// all weights are 1, and all sums are integers that FP32 represents exactly. Only words with at
-// least one byte of the area are read.
+// Falls back to gray_area for partial or too many pixels. With whole pixels, all weights are 1, and
+// all sums are integers that FP32 represents exactly. Only words with a byte of the area are read.
 __device__ __forceinline__ Cell gray_area_by_words(const Picture& p, int row, int column, int height,
                                                    int width) {
     const int tall = p.height / height, wide = p.width / width;

@@ -8,9 +8,9 @@ namespace styleforge {
 
 struct Block : Threads<kTeam> {
 
-    // Sums the values that `add(row, column, values)` adds for each pixel, and returns the sums to
-    // every thread. They do not depend on timing. One warp sums all warps' partial sums of one
-    // value, since each thread reading all of them would take longer than the pixels do.
+    // Sums the values that `add(row, column, values)` adds for each pixel, independently of timing,
+    // for every thread. One warp sums all warps' partial sums of one value, since reading all of
+    // them in each thread would take longer than the pixels do.
     template <int kNumber, typename Add>
     __device__ void sum(int rows, int columns, float (&values)[kNumber], const Add& add) const {
         constexpr int kWarps = kTeam / 32;

@@ -1,7 +1,7 @@
 // The motion of a scene between two small gray pictures, at every pixel, as in
 // app/engine/post/optical_flow.py: the method of Lucas and Kanade (1981) in a window around each
 // pixel, from coarse to fine, solved for the whole motion. Sums run along columns first, then along
-// rows, so that whole rows of pixels can be computed at once. CPU and GPU add in this order.
+// rows, so that whole rows can be computed at once. CPU and GPU add in this order.
 #pragma once
 
 #include "../common/exact.h"
@@ -47,8 +47,7 @@ struct MedianParams {
     const void* flow;  // [height, width] of Flow
     void* median;      // [height, width] of Flow
     int height, width;
-    int settles;  // whether to round the motion, and to zero it where the scene is still, for
-                  // moving pictures by it
+    int settles;  // whether to prepare it for moving pictures: rounded, and 0 where still
 };
 
 // Weights five pixels with a Gaussian, times 16.
@@ -71,13 +70,13 @@ STYLEFORGE_PORTABLE void halve_pixel(const HalveParams& p, int row, int column) 
         gauss(down[0], down[1], down[2], down[3], down[4]) / 256;
 }
 
-// Returns a Scharr slope, in levels per pixel, from three pairs of pixels two apart; the second
-// pair is the middle one.
+// A Scharr slope, in levels per pixel, from three pairs of pixels two apart, the second in the
+// middle.
 STYLEFORGE_PORTABLE float scharr(float a, float to_a, float b, float to_b, float c, float to_c) {
     return (3 * (to_a - a) + 10 * (to_b - b) + 3 * (to_c - c)) / 32;
 }
 
-// Returns the slopes at `column` from its neighbors `left` and `right` in the rows around it.
+// Slopes at `column` from its neighbors `left` and `right` in the rows around it.
 STYLEFORGE_PORTABLE Flow slopes_between(const float* above, const float* here, const float* below,
                                         int left, int column, int right) {
     return {scharr(above[left], above[right], here[left], here[right], below[left], below[right]),
@@ -92,8 +91,7 @@ STYLEFORGE_PORTABLE Flow slopes_at(const GrayFloats& p, int row, int column) {
                           reflected(column - 1, p.width), column, reflected(column + 1, p.width));
 }
 
-// Returns two pixels along an axis and the share of the second; the edge of the picture is
-// repeated.
+// Returns two pixels along an axis and the share of the second; the edge is repeated.
 STYLEFORGE_PORTABLE LinearTaps edge_taps(float position, int size) {
     const float within = least(greatest(position, 0.f), size - 1.f);
     const int first = static_cast<int>(within);
@@ -129,8 +127,7 @@ STYLEFORGE_PORTABLE Flow known_flow(const FlowParams& p, int row, int column) {
     return enlarged_flow(flow, p.coarse_height, p.coarse_width, row, column, p.height, p.width);
 }
 
-// Returns the difference between the newest picture and the moved earlier one, plus the change that
-// the motion so far explains.
+// The difference between the newest and the moved earlier picture, except for the known motion.
 STYLEFORGE_PORTABLE float wrong_by(float now, float moved, Flow slope, Flow flow) {
     return now - moved + slope.x * flow.x + slope.y * flow.y;
 }
@@ -140,7 +137,6 @@ struct FlowSums {
     float right, down, right_right, right_down, down_down, wrong, right_wrong, down_wrong, x, y;
 };
 
-// Returns the motion of a pixel from the sums over its window.
 STYLEFORGE_PORTABLE Flow solved(const FlowSums& sums) {
     constexpr int kSide = 2 * kFlowReach + 1;
     constexpr float kShare = 1.f / (kSide * kSide);
@@ -165,7 +161,7 @@ struct FlowWork {
     FlowSums sums[kFlowRows][kColumns];  // over columns of a window
 };
 
-// Returns the sums over the window column that begins at `row`.
+// Sums over the window column that begins at `row`.
 STYLEFORGE_PORTABLE FlowSums column_sums(const FlowWork& work, int row, int column) {
     FlowSums sums = {};
     for (int i = row; i < row + 2 * kFlowReach + 1; ++i) {
@@ -181,7 +177,7 @@ STYLEFORGE_PORTABLE FlowSums column_sums(const FlowWork& work, int row, int colu
     return sums;
 }
 
-// Returns the sums over the window whose first column is `column`.
+// Sums over the window whose first column is `column`.
 STYLEFORGE_PORTABLE FlowSums window_sums(const FlowWork& work, int row, int column) {
     FlowSums sums = {};
     for (int j = column; j < column + 2 * kFlowReach + 1; ++j) {
@@ -195,8 +191,8 @@ STYLEFORGE_PORTABLE FlowSums window_sums(const FlowWork& work, int row, int colu
     return sums;
 }
 
-// Estimates the motion of the tile that begins at `first_row` and `first_column`. A team is the
-// threads of a block or a single thread: `rank` of `size`; `sync` is their barrier.
+// Estimates the motion of the tile at `first_row` and `first_column`. A team is the threads of a
+// block or a single thread: `rank` of `size`, with the barrier `sync`.
 template <typename Team>
 STYLEFORGE_PORTABLE void estimate_flow(const Team& team, const FlowParams& p, int first_row,
                                        int first_column, FlowWork& work) {
@@ -233,9 +229,8 @@ STYLEFORGE_PORTABLE void order(float& low, float& high) {
     low = least(a, b), high = greatest(a, b);
 }
 
-// Returns the median of an odd number of values. Among a few more than half of them, the minimum
-// and the maximum cannot be the median. They are dropped, and another value is added, until three
-// are left.
+// Median of an odd number of values. Among a few more than half of them, the minimum and the
+// maximum cannot be the median: they are dropped, and another value is added, until three are left.
 template <int kNumber>
 STYLEFORGE_PORTABLE float middle_of(const float (&values)[kNumber]) {
     constexpr int kFirst = kNumber / 2 + 2;
@@ -259,13 +254,13 @@ STYLEFORGE_PORTABLE float rounded_motion(float pixels) {
     return rintf(pixels * kMotionSteps) / kMotionSteps;
 }
 
-// Returns the motion by which pictures are moved.
+// The motion by which pictures are moved.
 STYLEFORGE_PORTABLE Flow settled(Flow f) {
     const bool still = f.x * f.x + f.y * f.y < kStillCells * kStillCells;
     return {still ? 0 : rounded_motion(f.x), still ? 0 : rounded_motion(f.y)};
 }
 
-// Computes the median of each component around a pixel; the edge of the picture is repeated.
+// Median of each component around a pixel; the edge is repeated.
 STYLEFORGE_PORTABLE void median_pixel(const MedianParams& p, int row, int column) {
     constexpr int kSide = 2 * kMedianReach + 1;
     const Flow* flow = static_cast<const Flow*>(p.flow);

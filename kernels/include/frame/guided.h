@@ -28,7 +28,7 @@ struct Moments {
     float variance, r, g, b;  // of the luma, and the channels' covariances with it
 };
 
-// Returns the moments of the 3x3 window around a pixel.
+// Moments of the 3x3 window around a pixel.
 STYLEFORGE_PORTABLE Moments moments(const Picture& result, const Picture& small, int row,
                                     int column) {
     float mean = 0, square = 0;

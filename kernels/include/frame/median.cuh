@@ -5,8 +5,7 @@
 
 namespace styleforge {
 
-// Returns the lane whose value contains rank `rank` of the total over a warp's lanes, and makes
-// `rank` relative to that lane.
+// Returns the lane whose value contains rank `rank` over the warp, and makes `rank` relative to it.
 __device__ __forceinline__ int lane_of_rank(unsigned value, unsigned& rank) {
     unsigned end = value;  // over all lanes up to this one
     for (int step = 1; step < 32; step *= 2) {
@@ -18,10 +17,10 @@ __device__ __forceinline__ int lane_of_rank(unsigned value, unsigned& rank) {
     return lane;
 }
 
-// Returns the median of `number` values from their histogram, as the mean of two bins if the number
-// is even. Every thread of a block of kThreads calls it once and gets the result. A warp sums 128
-// bins at a time. Then one warp per rank searches groups of seven such sums, the sums within a
-// group, and the bins. Only the last load depends on the result of another.
+// Median of `number` values from their histogram, the mean of two bins if the number is even. Every
+// thread of a block of kThreads calls it once and gets the result. A warp sums 128 bins at a time.
+// Then one warp per rank searches groups of seven such sums, the sums within a group, and the bins.
+// Only the last load depends on another's result.
 __device__ __forceinline__ float median_of(const unsigned* counts, unsigned number) {
     constexpr int kChunk = 128, kChunks = kCounts / kChunk, kWarps = kThreads / 32, kEach = 7;
     static_assert(kCounts >= kBins && kCounts % kChunk == 0, "a lane loads uint4");

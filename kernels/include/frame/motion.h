@@ -8,8 +8,7 @@
 namespace styleforge {
 
 constexpr int kTracked = 128;   // pixels: maximum side of the small pictures
-constexpr int kReach = 5;       // pixels of the quarter-size copies that the search covers in each
-                                // direction
+constexpr int kReach = 5;       // pixels of the quarter-size copies that the search reaches
 constexpr int kSteps = 2 * kReach + 1, kParts = 4;
 constexpr int kRefinedHalf = 3, kRefined = 2;  // refinements at each size
 constexpr float kAlike = 0.7f;        // correlation below which the motion is unknown
@@ -18,8 +17,7 @@ constexpr float kLeastShare = 0.25f;  // of the picture that both must show
 constexpr float kStillPixels = 0.1f;  // pixels: a smaller motion counts as noise
 // Share of the width: beyond it, motion is measured from a newer frame.
 constexpr float kFarShare = 0.06f;
-constexpr float kFades = 0.25f, kReturns = 0.05f;  // per frame: loss while the motion is unknown,
-                                                   // gain after
+constexpr float kFades = 0.25f, kReturns = 0.05f;  // per frame: lost while unknown, regained after
 
 // [height, width] uint8, dense.
 struct GrayPicture {
@@ -45,8 +43,8 @@ STYLEFORGE_PORTABLE GrayPicture halved(uint8_t* pixels, const GrayPicture& p) {
     return {pixels, p.height < 2 ? 1 : p.height / 2, p.width < 2 ? 1 : p.width / 2};
 }
 
-// Calls `use(row, column)` for every pixel of a thread, at a stride of the team's size, without a
-// division per pixel.
+// Calls `use(row, column)` for a thread's pixels, at a stride of the team's size, without
+// divisions.
 template <typename Team, typename Use>
 STYLEFORGE_PORTABLE void each_pixel(const Team& team, int rows, int columns, const Use& use) {
     if (columns == 0) return;
@@ -58,14 +56,13 @@ STYLEFORGE_PORTABLE void each_pixel(const Team& team, int rows, int columns, con
     }
 }
 
-// Copies bytes that do not overlap. block.cuh has the version for a GPU team, which copies words.
+// Copies bytes that do not overlap. block.cuh has a version for GPU teams, by words.
 template <typename Team>
 STYLEFORGE_PORTABLE void copy_bytes(const Team& team, const uint8_t* from, uint8_t* to, int count) {
     for (int i = team.rank; i < count; i += team.size) to[i] = from[i];
 }
 
-// Returns the sum of absolute differences of two rows, computed by one thread. block.cuh has the
-// GPU version.
+// Sum of absolute differences of two rows, by one thread. block.cuh has the GPU version.
 template <typename Team>
 STYLEFORGE_PORTABLE unsigned row_difference(const Team&, const uint8_t* a, const uint8_t* b,
                                             int count) {
@@ -91,8 +88,7 @@ STYLEFORGE_PORTABLE void halve(const Team& team, const GrayPicture& from, const 
     team.sync();
 }
 
-// Returns the mean difference of the common area, in 1/64 of a level, if `now` has moved by x and
-// y.
+// Mean difference of the common area, in 1/64 of a level, if `now` has moved by x and y.
 STYLEFORGE_PORTABLE unsigned difference(const GrayPicture& before, const GrayPicture& now, int x,
                                         int y, unsigned sum) {
     const int rows = now.height - (y < 0 ? -y : y), columns = now.width - (x < 0 ? -x : x);
@@ -162,8 +158,8 @@ STYLEFORGE_PORTABLE float sampled(const GrayPicture& p, const Shift& s, int row,
     return above + (below - above) * s.down;
 }
 
-// Runs one step towards the motion that aligns both pictures. `scale` is the difference, in levels,
-// beyond which pixels have little weight; it is updated to the remaining difference.
+// Runs one step towards the motion that aligns both pictures. Pixels that differ by more than
+// `scale` levels have little weight; it is updated to the remaining difference.
 template <typename Team>
 STYLEFORGE_PORTABLE bool refine(const Team& team, const GrayPicture& before,
                                 const GrayPicture& now, Motion& m, float& scale) {
@@ -208,7 +204,7 @@ STYLEFORGE_PORTABLE bool refine(const Team& team, const GrayPicture& before,
     return true;
 }
 
-// Returns whether the common area looks alike in both pictures and is not empty.
+// Returns whether the common area is alike in both pictures and not empty.
 template <typename Team>
 STYLEFORGE_PORTABLE bool alike(const Team& team, const GrayPicture& before, const GrayPicture& now,
                                Motion m) {
@@ -229,8 +225,8 @@ STYLEFORGE_PORTABLE bool alike(const Team& team, const GrayPicture& before, cons
     return sums[4] / number - a * b >= kAlike * sqrtf(aa * bb);
 }
 
-// Measures how far the newest picture, already in `work`, has moved from an earlier one. Returns
-// false if that is unknown. `m` is the approximate expected motion on entry.
+// Measures how far the newest picture, already in `work`, has moved from an earlier one; false if
+// unknown. `m` is the approximate motion on entry.
 template <typename Team>
 STYLEFORGE_PORTABLE bool measured(const Team& team, const TextureParams& p, const uint8_t* earlier,
                                   MotionWork& work, Motion& m) {
@@ -262,7 +258,7 @@ STYLEFORGE_PORTABLE TextureState first_state(bool known) {
     return s;
 }
 
-// Computes the pixel of the tiles at the first pixel of the picture.
+// Places the first pixel of the picture in the tiles.
 STYLEFORGE_PORTABLE void place_pattern(TextureState& s) {
     const double x = floor(-s.offset[0]), y = floor(-s.offset[1]);
     const int sides[2] = {kFineSide, kCoarseSide};
@@ -273,7 +269,7 @@ STYLEFORGE_PORTABLE void place_pattern(TextureState& s) {
     s.right = static_cast<float>(-s.offset[0] - x), s.down = static_cast<float>(-s.offset[1] - y);
 }
 
-// Moves the pattern with the scene, or starts over if the frame does not continue another one.
+// Moves the pattern with the scene, or starts over if the frame does not continue another.
 template <typename Team>
 STYLEFORGE_PORTABLE void follow(const Team& team, const TextureParams& p, MotionWork& work) {
     auto& state = *static_cast<TextureState*>(p.state);

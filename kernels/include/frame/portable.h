@@ -1,4 +1,4 @@
-// Functions shared by the GPU kernels and a host C++ compiler: the tests compile them for the host
+// Functions shared by the GPU kernels and a host C++ compiler. The tests compile them for the host
 // and check that they equal OpenCV.
 #pragma once
 

@@ -1,7 +1,7 @@
 // The recursive temporal filter of app/engine/post/smoothing_reference.py. It moves the accumulated
-// result with the source and weights it where the moved source equals the new one. Motion and
-// change are measured between the means of cells. kernels/smooth.cu and kernels/cpu/smoothing.cpp
-// compute the same bits.
+// result with the source and uses it where the moved source equals the new one. Motion and change
+// are measured between the means of cells. kernels/smooth.cu and kernels/cpu/smoothing.cpp compute
+// the same bits.
 #pragma once
 
 #include "flow.h"
@@ -11,8 +11,7 @@ namespace styleforge {
 constexpr float kMaxHistoryWeight = 0.95f;  // weight of the old result at full smoothing
 constexpr float kMaxMovingWeight = 0.92f;   // the same where it moves
 constexpr int kEasing = 5;                  // power of the remaining weight
-constexpr float kSlopeTolerance = 0.05f;    // tolerated levels of change per level of slope, where
-                                            // the scene moves
+constexpr float kSlopeTolerance = 0.05f;    // levels of change per level of slope, where it moves
 constexpr float kMinChange = 0.7f;          // levels; a smaller change is never motion
 constexpr float kMaxNoise = 3.f;            // levels; a larger change everywhere is not noise
 constexpr float kElsewhere = 1e9f;          // change of a cell that was outside the picture
@@ -49,9 +48,9 @@ struct SmoothParams {
     float amount;  // 0 for no smoothing, 1 for the most
 };
 
-// Indices of SmoothParams::state: the number of blocks that have counted; the median; the sum of
-// `same`; the buffer that a frame writes after it was counted and the next frame reads; and per
-// buffer, whether its frame showed another scene.
+// Indices of SmoothParams::state: blocks that have counted; the median; the sum of `same`; the
+// buffer that a frame writes once counted and the next frame reads; per buffer, whether its frame
+// showed another scene.
 enum { kTicket = 0, kMedian = 1, kSame = 2, kSide = 3, kMissed = 4, kStates = 6 };
 
 // Indices of SmoothParams::sums: the newest gray cells, the known ones, their squares and products.
@@ -65,8 +64,7 @@ STYLEFORGE_PORTABLE float gray_of(float r, float g, float b) {
     return 0.299f * r + 0.587f * g + 0.114f * b;
 }
 
-// Computes the mean of a cell and both gray pictures, and returns the cell's contribution to the
-// sums.
+// Computes the mean of a cell and both gray pictures; returns the cell's share of the sums.
 STYLEFORGE_PORTABLE GraySums measure_cell(const SmoothParams& p, int row, int column) {
     const long long at = 1ll * row * p.columns + column, all = 1ll * p.rows * p.columns;
     const Color c = resized({p.source, p.height, p.width}, row, column, p.rows, p.columns);
@@ -108,8 +106,8 @@ STYLEFORGE_PORTABLE float tolerated(float change, Flow slope) {
     return change / (1 + kSlopeTolerance * sqrtf(slope.x * slope.x + slope.y * slope.y));
 }
 
-// Measures how far a cell is from its known color, moved. The signed difference is averaged over
-// 2x2 cells.
+// Measures how far a cell is from its known color, moved. The difference is averaged, with its
+// sign, over 2x2 cells.
 STYLEFORGE_PORTABLE void measure_change(const SmoothParams& p, int row, int column) {
     const long long at = 1ll * row * p.columns + column;
     float sum[3] = {0, 0, 0}, moved[3], difference[3];
@@ -128,7 +126,7 @@ STYLEFORGE_PORTABLE void measure_change(const SmoothParams& p, int row, int colu
     p.change[at] = moves(p, at) ? tolerated(most, slope) : most;
 }
 
-// Returns the mean of the 3x3 window around a cell.
+// Mean of the 3x3 window around a cell.
 STYLEFORGE_PORTABLE float window_mean(const float* values, int row, int column, int rows,
                                       int columns) {
     float sum = 0;
@@ -141,12 +139,11 @@ STYLEFORGE_PORTABLE float window_mean(const float* values, int row, int column, 
     return sum / 9;
 }
 
-// Returns whether a motion leads out of the picture.
 STYLEFORGE_PORTABLE bool leads_outside(float x, float y, int rows, int columns) {
     return x < 0 || y < 0 || x > columns - 1 || y > rows - 1;
 }
 
-// Measures the mean change around a cell; kElsewhere if the cell was outside the picture.
+// Mean change around a cell; kElsewhere if the cell was outside the picture.
 STYLEFORGE_PORTABLE float measure_around(const SmoothParams& p, int row, int column) {
     const long long at = 1ll * row * p.columns + column;
     const float mean = window_mean(p.change, row, column, p.rows, p.columns);
@@ -156,7 +153,7 @@ STYLEFORGE_PORTABLE float measure_around(const SmoothParams& p, int row, int col
     return mean;
 }
 
-// Returns the bin of a change; changes above kMaxNoise share the last bin.
+// Changes above kMaxNoise share the last bin.
 STYLEFORGE_PORTABLE int noise_bin(float change) {
     return clamp(static_cast<int>(least(change, kMaxNoise + 1) * kNoiseBins), 0, kBins - 1);
 }
@@ -165,15 +162,15 @@ STYLEFORGE_PORTABLE float noise_of_bin(int bin) {
     return (bin + 0.5f) / kNoiseBins;
 }
 
-// Returns 0 for noise, 1 for a real change; `median` is the median of all changes.
+// 0 for noise, 1 for a real change; `median` is over all changes.
 STYLEFORGE_PORTABLE float differs(float change, float median) {
     const float noise = least(median, kMaxNoise);
     const float low = kMinChange + 1.5f * noise, high = 2 * kMinChange + 3 * noise;
     return least(greatest((change - low) / (high - low), 0.f), 1.f);
 }
 
-// Returns 1 where both show the same, 0 where something else appeared. The change is dilated, since
-// the changed strokes reach beyond it, and averaged.
+// 1 where both show the same, 0 where something else appeared. The change is dilated, since the
+// changed strokes reach beyond it, and averaged.
 STYLEFORGE_PORTABLE float same(const SmoothParams& p, int row, int column, float median) {
     float sum = 0;
     for (int j = -1; j <= 1; ++j) {
@@ -192,7 +189,7 @@ STYLEFORGE_PORTABLE float same(const SmoothParams& p, int row, int column, float
     return 1 - sum / 9;
 }
 
-// Returns the weight of earlier results where nothing moves.
+// The weight of earlier results where nothing moves.
 STYLEFORGE_PORTABLE float history_weight(float amount) {
     float left = 1;
     for (int i = 0; i < kEasing; ++i) left *= 1 - least(amount, 1.f);
@@ -205,7 +202,7 @@ STYLEFORGE_PORTABLE float share_of(const SmoothParams& p, int row, int column, f
     return 1 - (moving ? least(most, kMaxMovingWeight) : most) * same;
 }
 
-// Returns the correlation of the gray pictures of cells, -1 to 1, or 0 if one of them is uniform.
+// Correlation of the gray pictures of cells, -1 to 1; 0 if one of them is uniform.
 STYLEFORGE_PORTABLE double correlation(const unsigned long long* sums, long long count) {
     const auto covariance = [&](int product, int a, int b) {
         return static_cast<double>(count * static_cast<long long>(sums[product]) -
@@ -219,8 +216,7 @@ STYLEFORGE_PORTABLE double correlation(const unsigned long long* sums, long long
 // A frame's role in the stream: a continuation, another scene that may be a flash, or a new start.
 enum Role { kContinues, kFlash, kBegins };
 
-// Returns whether more than a few cells show the same; `same` is the sum over cells, times
-// kStillOne.
+// Returns whether more than a few cells show the same; `same` is their sum, times kStillOne.
 STYLEFORGE_PORTABLE bool shows_the_same(float same, long long count) {
     return same / kStillOne >= (1 - kSceneCutFraction) * static_cast<float>(count);
 }
@@ -239,7 +235,6 @@ STYLEFORGE_PORTABLE int to_short(float value) {
     return clamp(static_cast<int>(rintf(value)), -32768, 32767);
 }
 
-// Updates a cell of the accumulated source.
 STYLEFORGE_PORTABLE void accumulate_cell(const SmoothParams& p, Role role, int row, int column) {
     const long long all = 1ll * p.rows * p.columns, at = 1ll * row * p.columns + column;
     const int write = p.state[kSide];
@@ -253,8 +248,7 @@ STYLEFORGE_PORTABLE void accumulate_cell(const SmoothParams& p, Role role, int r
     }
 }
 
-// Computes the accumulated result at a pixel, moved by the motion around it, with cubic
-// interpolation.
+// The accumulated result at a pixel, moved by the motion around it, with cubic interpolation.
 STYLEFORGE_PORTABLE void moved_result(const SmoothParams& p, const short* result, int row,
                                       int column, int (&moved)[3]) {
     const Flow flow = enlarged_flow(static_cast<const Flow*>(p.flow), p.rows, p.columns, row,
@@ -282,7 +276,6 @@ STYLEFORGE_PORTABLE void moved_result(const SmoothParams& p, const short* result
     for (int k = 0; k < 3; ++k) moved[k] = to_short(sum[k]);
 }
 
-// Returns the new value of the accumulated result.
 STYLEFORGE_PORTABLE int accumulated(int moved, int result, float share) {
     const int change = clamp(result * kResultOne - moved, -32768, 32767);
     return clamp(moved + to_short(change * share / kWeightOne), -32768, 32767);
@@ -292,7 +285,6 @@ STYLEFORGE_PORTABLE int shown(int accumulated) {
     return to_byte(fabsf(static_cast<float>(accumulated) / kResultOne));
 }
 
-// Computes a pixel of the smoothed result.
 STYLEFORGE_PORTABLE void smooth_pixel(const SmoothParams& p, Role role, int row, int column) {
     const long long all = 3ll * p.height * p.width, at = (1ll * row * p.width + column) * 3;
     const int write = p.state[kSide];

@@ -1,5 +1,5 @@
 // The noise added to the network's input where a frame is flat: the flatness of each cell's
-// surroundings, and the noise at a pixel. Sizes refer to the network's input.
+// surroundings, and the noise at a pixel. Sizes refer to that input.
 #pragma once
 
 #include "guided.h"
@@ -46,8 +46,8 @@ struct EnlargeTextureParams {
     int height, width, small_height, small_width;
 };
 
-// The state carried from frame to frame, and the position of the pattern. Positions are in pixels
-// of the network's input, to the right and down.
+// The state carried from frame to frame, and the position of the pattern, in pixels of the
+// network's input, to the right and down.
 struct TextureState {
     double offset[2];  // of the pattern, which ignores measurement noise
     double moved[2];   // of the scene
@@ -112,8 +112,8 @@ STYLEFORGE_PORTABLE void add(Cell& sum, float weight, Cell a, Cell b) {
 
 STYLEFORGE_PORTABLE float variance(Cell c) { return fmaxf(c.square - c.mean * c.mean, 0.f); }
 
-// Measures the flatness of the cells of the tile that begins at `first_row` and `first_column`. A
-// team is the threads of a block or a single thread: `rank` of `size`; `sync` is their barrier.
+// Measures the flatness of the cells of the tile at `first_row` and `first_column`. A team is the
+// threads of a block or a single thread: `rank` of `size`, with the barrier `sync`.
 template <typename Team>
 STYLEFORGE_PORTABLE void measure_flatness(const Team& team, const TextureParams& p, int first_row,
                                           int first_column, FlatWork& work) {
@@ -167,7 +167,7 @@ STYLEFORGE_PORTABLE float noise_at(const float* tile, int row, int column, float
     return above + (under - above) * down;
 }
 
-// Returns the texture to add to a pixel, in levels.
+// The texture to add to a pixel, in levels.
 STYLEFORGE_PORTABLE float texture_at(const TextureParams& p, int row, int column) {
     const TextureState& s = *static_cast<const TextureState*>(p.state);
     const LinearTaps down = linear_taps(source_of(row, p.height, p.rows), p.rows);

@@ -1,6 +1,6 @@
-// Shared parts of the batch-norm kernels: a channel's parameters, and the ways that blocks walk
-// tensors of [samples, channels, inner]. Large planes are walked in contiguous chunks; other
-// tensors in groups of elements, with a division each. A plane is one channel of one sample.
+// Shared parts of the batch-norm kernels: a channel's parameters, and how blocks walk tensors of
+// [samples, channels, inner]: large planes in contiguous chunks, others in groups of elements, with
+// a division each. A plane is one channel of one sample.
 #pragma once
 
 #include <type_traits>
@@ -19,8 +19,8 @@ struct Channel {
     __device__ __forceinline__ float affine(float normed) const { return normed * weight + bias; }
 };
 
-// The terms of the gradient of x: `of_normed` is the mean of the gradients of the normed x,
-// `of_product` the mean of their products with the normed x.
+// Terms of the gradient of x: `of_normed` is the mean of the gradients of the normed x,
+// `of_product` the mean of their products with it.
 struct ChannelGradient {
     Channel own;
     float of_product, of_normed;
@@ -65,8 +65,8 @@ struct Chunk {
     int channel;
     long long begin, end;  // elements
 
-    // Returns this block's chunk. Blocks begin with the last plane, because the preceding pass that
-    // summed the channels read it last, and it is still in the L2 cache.
+    // Returns this block's chunk. Blocks begin with the last plane: the preceding pass read it
+    // last, so that it is still in the L2 cache.
     template <int kCount>
     static __device__ __forceinline__ Chunk of_block(long long channels, long long inner,
                                                      long long chunks) {
@@ -82,8 +82,7 @@ struct Chunk {
 };
 
 // Calls `use(own, at, values)` for groups of kCount elements of the chunk. values[i] belongs to
-// tensor i. `own` is the result of `of` for the chunk's channel, read after the values because it
-// is needed later.
+// tensor i. `own` is `of` of the chunk's channel, read after the values because it is needed later.
 template <int kCount, int kTensors, typename T, typename Of, typename Use>
 __device__ __forceinline__ void each_of(const Chunk& chunk, const T* const (&from)[kTensors],
                                         const Of& of, const Use& use) {
@@ -114,8 +113,7 @@ __device__ __forceinline__ void each_of(const Chunk& chunk, const T* const (&fro
 constexpr int kAhead = 8;  // loads in flight per thread, over all tensors, when channels are summed
 
 // The planes of one channel, in chunks of `chunk` loads, at most kAhead / kTensors per lane. A warp
-// processes one chunk at a time, and all warps of all blocks proceed from the first sample to the
-// last.
+// processes one at a time, and all warps of all blocks go from the first sample to the last.
 struct Planes {
     long long samples, channels, inner, chunk;
     int channel;

@@ -1,6 +1,6 @@
 // Blocks that hold a normalization group in shared memory, so that it is read once. The blocks of a
-// team share a slab. Each holds its part until all of them have published their contributions to
-// the statistics. All blocks must be resident at once, so the launch is cooperative.
+// team share a slab. Each holds its part until all have published what the statistics follow from.
+// All blocks must be resident at once, so the launch is cooperative.
 #pragma once
 
 #include "../common/copy_ahead.cuh"
@@ -62,7 +62,6 @@ struct Held {
     __device__ __forceinline__ unsigned channel_of(unsigned slab, unsigned plane) const {
         return kGroups ? plane_of(slab, plane) % p.channels : slab;
     }
-    // Returns the plane of the warp's first load.
     __device__ __forceinline__ unsigned first_plane() const {
         return min(begin / p.row, p.planes - 1);
     }
@@ -152,11 +151,10 @@ struct Held {
             end_plane(plane, size);
         });
     }
-    // Saves the warp's sums over a plane.
     __device__ __forceinline__ void keep(unsigned plane, float one, float two) const {
         if (lane == 0) shared.of_pieces[warp + plane - first / p.row] = {one, two};
     }
-    // Returns the sum of what the warps saved for a plane.
+    // Sum of the warps' saved values for a plane.
     __device__ __forceinline__ Partial kept_of(unsigned plane) const {
         const unsigned from = max(plane * p.row, first), to = min((plane + 1) * p.row, last);
         Partial sums{0, 0};
@@ -166,7 +164,7 @@ struct Held {
         }
         return sums;
     }
-    // Returns the sum of what blocks published for a plane.
+    // Sum of the blocks' published values for a plane.
     __device__ __forceinline__ Partial published_of(unsigned slab, unsigned plane) const {
         constexpr int kAtOnce = 4;
         const unsigned from = plane * p.row / p.part, to = ((plane + 1) * p.row - 1) / p.part;
@@ -199,19 +197,17 @@ struct Held {
         }
     }
 
-    // Calls `use(at)` for the planes of a slab that begin in this block; `at` is the index among
-    // all planes.
+    // Calls `use(at)` for a slab's planes that begin in this block; `at` counts all planes.
     template <typename Use>
     __device__ __forceinline__ void each_first(unsigned slab, const Use& use) const {
         for (unsigned plane = (first + p.row - 1) / p.row + lane; plane * p.row < last; plane += 32)
             use(plane_of(slab, plane));
     }
 
-    // Processes the team's slabs one after another. `ready` starts reading a slab's parameters.
-    // `sum` saves the sums of each warp's loads, and `of_part` combines them into the pair that the
-    // block publishes. `finish` combines the pairs of all blocks, and `apply` uses the result to
-    // write the part. For groups, `finish_plane` writes the results that follow from the sums of a
-    // plane.
+    // Processes the team's slabs one after another. `ready` starts reading a slab's parameters;
+    // `sum` saves each warp's sums; `of_part` combines them into the pair that the block publishes;
+    // `finish` combines all blocks' pairs into the input of `apply`, which writes the part. For
+    // groups, `finish_plane` writes the results of a plane's sums.
     template <typename Steps>
     __device__ __forceinline__ void run(Steps& steps) const {
         if (own % p.phases > 0) {

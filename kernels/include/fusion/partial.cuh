@@ -4,10 +4,10 @@
 namespace styleforge {
 namespace fusion {
 
-// Both numbers are written at once, so a waiting block reads either both or the previous content.
-// That content is all ones, a NaN that no computation produces. Hence no other write has to be
-// ordered or waited for. A separate flag would need a fence, a counter and an acquiring load.
-// docs/fusion.md has figures for both.
+// Both numbers are written at once, so that a waiting block reads either both or the previous
+// content: all ones, a NaN that no computation produces. Hence no other write has to be ordered or
+// waited for, whereas a flag would need a fence, a counter and an acquiring load. docs/fusion.md
+// has figures for both.
 struct alignas(8) Partial {
     float first, second;
 
@@ -22,8 +22,7 @@ struct alignas(8) Partial {
         *to = *this;
 #endif
     }
-    // Waits for `count` pairs at a stride of `step` and returns them in `found`; entries beyond are
-    // 0.
+    // Waits for `count` pairs at a stride of `step`; entries of `found` beyond are 0.
     template <int kMost>
     static __device__ __forceinline__ void await(Partial (&found)[kMost], const Partial* from, int step,
                                                  int count) {

@@ -1,5 +1,5 @@
 // Layer and RMS norms of rows fused with adjacent operations, and their gradients. A row stays in
-// the registers of the threads that work on it.
+// registers.
 #pragma once
 
 #include "../common/copy_ahead.cuh"
@@ -13,9 +13,9 @@ namespace styleforge {
 namespace fusion {
 
 // Elements of a row per thread: forward, backward, and backward element by element. More elements
-// amortize a thread's work per row, and more loads in flight hide memory latency. For 16-bit types,
-// forward thus holds as many bytes as for FP32. FORWARD, FORWARD_HALF, BACKWARD and
-// BACKWARD_ELEMENTS in kernels/ops/fusions/row_kernels.py repeat these numbers.
+// amortize the work per row, and more loads in flight hide latency: for 16-bit types, forward holds
+// as many bytes as for FP32. FORWARD, FORWARD_HALF, BACKWARD and BACKWARD_ELEMENTS in
+// kernels/ops/fusions/row_kernels.py repeat these numbers.
 template <int kCount>
 constexpr int kMost = kCount > 4 ? 32 : 16;
 constexpr int kMostBackward = 16, kMostElements = 8;
@@ -46,10 +46,10 @@ __device__ __forceinline__ void prefetch(const void* address) {
 #endif
 }
 
-// The staging area for the next rows while the current one is processed: 16 bytes of each of two
-// tensors per thread and group, for kRows rows (two for 16-bit types). A thread reads only its own
-// copies, so no barrier is needed. GPUs before sm_80 have no asynchronous copies, and their
-// multiprocessors have no room for two blocks' rows.
+// Staging for the next rows while the current one is processed: 16 bytes of each of two tensors per
+// thread and group, for kRows rows (two for 16-bit types). A thread reads only its own copies, so
+// no barrier is needed. GPUs before sm_80 have no asynchronous copies, and their multiprocessors
+// have no room for two blocks' rows.
 struct Stage {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
     static constexpr bool kCopies = false;
@@ -74,8 +74,7 @@ struct Stage {
     }
     // Commits a row's copies, which may be none.
     __device__ __forceinline__ void end_row() const { end_copies(); }
-    // Waits for the row in `slot`; the copies of the kRows - 1 rows committed after it may be
-    // pending.
+    // Waits for the row in `slot`; the kRows - 1 rows committed after it may be pending.
     template <int kCount>
     __device__ __forceinline__ void wait() const {
         wait_for_copies<kRows<kCount> - 1>();
@@ -120,9 +119,9 @@ struct Row {
             if (at < held) use(group, at);
         }
     }
-    // Subtracts the mean from `values` if `centered`, and returns the moments. The threads of a row
-    // synchronize once: a warp takes deviations from its own mean, and the row's sum of squares
-    // follows from the warps' means (Chan et al., 1979).
+    // Subtracts the mean from `values` if `centered`. The threads of a row synchronize once: a warp
+    // takes deviations from its own mean, and the row's sum of squares follows from the warps'
+    // means (Chan et al., 1979).
     __device__ __forceinline__ Moments center(float (&values)[kGroups][kCount], int centered,
                                               float eps) const {
         if (!centered) return {0.f, rsqrtf(team.sum(less(values, 0)) * share() + eps)};
@@ -162,7 +161,7 @@ struct Row {
         });
         return squares;
     }
-    // Returns how many elements of the row a warp of its team holds.
+    // Elements of the row that a warp of its team holds.
     __device__ __forceinline__ int of_warp(int warp) const {
         int count = 0;
 #pragma unroll
@@ -238,8 +237,8 @@ struct NormGradient {
 };
 
 // Computes a row's gradient and adds its share to `of_weight` and `of_bias`. If kStaged, the row is
-// in `stage`. If `more`, the row `ahead` elements on is copied into its place, or without kStaged
-// prefetched into the L2 cache. share: an element's share of a mean.
+// in `stage`. If `more`, the row `ahead` elements on is copied into its place, or else prefetched
+// into the L2 cache. share: an element's share of a mean.
 template <bool kStaged, typename T, int kCount, int kHeld>
 __device__ __forceinline__ void row_norm_gradient(
     const NormGradient& p, const Row<kCount, kHeld>& row, const Moments& of, const Stage& stage,
@@ -322,7 +321,7 @@ __device__ __forceinline__ void row_norm_gradient(
     });
 }
 
-// Computes the gradients of a block's rows, and the block's sums of the parameters' gradients.
+// Gradients of a block's rows, and the block's sums of the parameters' gradients.
 template <bool kStaged, int kHeld, typename T, int kCount>
 __device__ __forceinline__ void row_norm_gradients(const NormGradient& p, const Stage& stage,
                                                    float* shared) {

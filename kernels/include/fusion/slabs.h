@@ -1,4 +1,4 @@
-// Launch parameters of the channel and group norms that read their tensors once.
+// Launch parameters of the channel and group norms that read tensors once.
 // kernels/ops/fusions/held.py mirrors them.
 #pragma once
 
@@ -8,8 +8,7 @@
 typedef struct {
     const void *grad, *x;  // grad is null in forward
     void* result;          // y, or in backward the gradient of x
-    const float *shift, *weight, *bias;  // by channel; shift is null, or added to the input of
-                                         // groups
+    const float *shift, *weight, *bias;  // by channel; shift is null, or for groups
     // By channel, or for groups by plane: the subtracted mean and the reciprocal deviation; written
     // by forward.
     float *mean, *inverse;

@@ -5,14 +5,13 @@
 
 namespace styleforge {
 
-// Vectors of a table row per thread, interleaved with neighboring threads, so that the dependent
-// loads of a token and then its row are waited for only once.
+// Vectors of a table row per thread, interleaved with its neighbors, so that the dependent loads of
+// a token and then its row are waited for only once.
 constexpr int kOfRow = 4;
 
 // out = table[token] * scale + position[row % length], with kOfRow vectors of kCount elements per
-// thread. `token_of(row, is_first)` returns the token of a row: a negative token gives a row of
-// zeros, and one outside the table gives NaN. `lanes` threads, a power of two, process part of a
-// row.
+// thread. `token_of(row, is_first)` returns a row's token: negative for a row of zeros; outside the
+// table, the result is NaN. `lanes` threads, a power of two, process part of a row.
 template <int kCount, typename T, typename F>
 __device__ __forceinline__ void embed(const void* table, const void* position, void* out,
                                       long long rows, long long length, long long width,

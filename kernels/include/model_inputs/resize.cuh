@@ -8,8 +8,8 @@
 namespace styleforge {
 
 // The pixels of a row or a column whose weighted mean is an output pixel, as in PyTorch's
-// interpolate(antialias=True), or without antialiasing. Positions are exact, in units of half an
-// output pixel; sizes are below 2^15.
+// interpolate(antialias=True), or without antialiasing. Positions are exact, in half output pixels;
+// sizes are below 2^15.
 struct Taps {
     int first, count;
     float offset, inverse;

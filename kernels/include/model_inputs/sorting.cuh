@@ -1,5 +1,5 @@
-// A stable sort of tokens. Each tile is sorted by one block. A token's position in the whole is its
-// position in its tile plus, for every other tile, the number of tokens that come before it.
+// A stable sort of tokens. One block sorts each tile. A token's position is its position in its
+// tile plus, for every other tile, the number of tokens before it.
 #pragma once
 
 #include "../common/dtypes.cuh"
@@ -34,9 +34,9 @@ __device__ __forceinline__ unsigned place_in_tile(const unsigned* keys, unsigned
     return before;
 }
 
-// Returns how many keys of every kSearchers-th tile from `first` on precede one of the tile that
-// begins at `own`. Each step narrows a tile to a quarter, for kAside tiles in parallel, so that few
-// loads depend on one another.
+// Returns how many keys of every kSearchers-th tile from `first` on precede a key of the tile at
+// `own`. Each step narrows a tile to a quarter, for kAside tiles in parallel, so that few loads
+// depend on one another.
 __device__ __forceinline__ unsigned count_before(const unsigned* tiles, unsigned whole,
                                                  unsigned first, unsigned own, unsigned key) {
     unsigned before = 0;

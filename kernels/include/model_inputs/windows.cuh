@@ -8,8 +8,7 @@
 
 namespace styleforge {
 
-// Calls `use(element, count)` for the type with this number; `count` is the elements in 16 bytes,
-// half as many, or 1.
+// Calls `use(element, count)` for this type, with the elements in 16 bytes, half as many, or 1.
 template <typename Use>
 __device__ __forceinline__ void with_count(long long type, long long count, const Use& use) {
     by_type(type, [&](auto element) {
@@ -47,11 +46,10 @@ __device__ __forceinline__ float reduced(const T* x, long long size) {
     return result.value;
 }
 
-// The distribution of rows of `width` elements over the threads of a block: the next power of 2
-// threads per row, at most all, side by side, so that no division by the width is needed.
+// How a block's threads divide rows of `width` elements: the next power of 2 threads per row, at
+// most all, side by side, so that no division by the width is needed.
 struct Spread {
-    unsigned lanes, lane, row, rows;  // lanes per row; this thread's lane; its first row; rows at
-                                      // once
+    unsigned lanes, lane, row, rows;  // of a row; this thread's; its first; at once
 
     __device__ __forceinline__ explicit Spread(unsigned width) {
         unsigned shift = 0;
@@ -67,9 +65,8 @@ struct Spread {
 
 constexpr int kSide = 4;  // groups or windows that a thread has in flight
 
-// to[i] = the reduction by R of group i, counted from vector `from`, for this thread's values of i
-// below `count`. With kOne, a load is one group. Beyond the end, the last group is reduced again,
-// so that there are no branches.
+// to[i] = R of group i, counted from vector `from`, for this thread's i below `count`. With kOne, a
+// load is one group. Beyond the end, the last group is reduced again, to avoid branches.
 template <typename R, bool kOne, typename Vector>
 __device__ __forceinline__ void reduce_groups(const Vector* x, unsigned from, float* to,
                                               unsigned count, unsigned vectors, const Spread& of) {
@@ -97,8 +94,7 @@ __device__ __forceinline__ void reduce_groups(const Vector* x, unsigned from, fl
     }
 }
 
-// to[i] = the reduction by R of the `size` groups from i * step on, times `unit`, for this thread's
-// values of i below `count`.
+// to[i] = R of the `size` groups from i * step on, times `unit`, for this thread's i below `count`.
 template <typename R, typename T>
 __device__ __forceinline__ void reduce_windows(const float* groups, T* y, unsigned to,
                                                unsigned count, unsigned size, unsigned step,

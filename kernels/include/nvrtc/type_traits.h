@@ -1,5 +1,4 @@
-// A substitute for <type_traits> for NVRTC, which has no C++ library; only the parts that the
-// kernels use.
+// A substitute for <type_traits> for NVRTC, which has no C++ library; only what the kernels use.
 #pragma once
 
 namespace std {

@@ -1,5 +1,5 @@
-// Launch parameters of a launch over many tensors, on a GPU and on the CPU, and the update of an
-// element. kernels/ops/optimizers/tensors.py mirrors the structs.
+// Launch parameters for many tensors, on a GPU and on the CPU, and the update of an element.
+// kernels/ops/optimizers/tensors.py mirrors the structs.
 #pragma once
 
 #include <math.h>
@@ -14,8 +14,7 @@ constexpr int kMostTensors = 64, kMostLists = 4, kChunk = 4096;
 
 // Every supported driver accepts kernel arguments of 4 KB.
 typedef struct {
-    void* at[kMostLists][kMostTensors];  // by list, tensor addresses; tensors of one index share a
-                                         // layout
+    void* at[kMostLists][kMostTensors];  // by list, addresses; one index, one layout
     const float* steps[kMostTensors];  // number of updates per tensor, including this one, or null
     long long counts[kMostTensors];      // elements
     unsigned first[kMostTensors];        // number of the tensor's first chunk of kChunk elements

@@ -1,6 +1,6 @@
 // Tile shapes, threads and stages of both networks for sm_75, which has 64 KB of shared memory per
 // block and per multiprocessor, and no cp.async: threads load data into registers and store it
-// later. The kernels are the same as for sm80.
+// later. The kernels are sm80's.
 #pragma once
 
 #include "../sm80/lite_traits.cuh"

@@ -6,12 +6,12 @@
 
 namespace styleforge::sm80 {
 
-// Eight channels of a pixel, in their memory layout and as operands. `part` counts groups of eight
-// within S::kChunk channels.
+// Eight channels of a pixel, in memory layout and as operands. `part` counts eights within
+// S::kChunk channels.
 template <typename S>
 struct EightChannels {
-    // 16-byte pieces. In FP32, the pieces of neighboring threads alternate in memory, so that the
-    // threads read and write 32 bytes together; see channel_order.
+    // 16-byte pieces. In FP32, neighboring threads' pieces alternate in memory, so that they read
+    // and write 32 bytes together; see channel_order.
     static constexpr int kPieces = S::kStoredBytes / 2, kBetween = 2;
     // Operands replace the loaded data in a slot. The first copy is at part * 16, the second after
     // the first copies of all channels.
@@ -35,7 +35,6 @@ struct EightChannels {
 #pragma unroll
         for (int i = 0; i < kPieces; ++i) to[i * kBetween] = piece[i];
     }
-    // Loads scale and bias of every channel, two channels per float4.
     static __device__ __forceinline__ void load_affine(const float2* all, int part,
                                                        float4 (&affine)[4]) {
         const auto* from = reinterpret_cast<const float4*>(all + first_piece(part) * (8 / kPieces));

@@ -1,7 +1,7 @@
-// The 3x3 layers: stride 1 or 2, or four phases of 2x2 after upsampling. Blocks are persistent. The
-// channels of a tile pass through two slots of shared memory in chunks: while one chunk is
-// multiplied, the next is copied to the other slot and then normalized there. Weights pass through
-// a ring of stages, or stay resident if they fit.
+// The 3x3 layers: stride 1 or 2, or four phases of 2x2 after upsampling. Blocks are persistent. A
+// tile's channels pass through two slots of shared memory in chunks: while one is multiplied, the
+// next is copied to the other slot and then normalized there. Weights pass through a ring of
+// stages, or stay resident if they fit.
 #pragma once
 
 #include <math.h>
@@ -15,9 +15,9 @@
 
 namespace styleforge::sm80 {
 
-// Returns the offset in a stage of 16-byte piece `i` of a step's weights,
-// [taps][copies][outputs][channels]. Rows are ordered like the products' columns (see
-// OutputColumns), and the pieces are XOR-swizzled so that eight rows fall on different banks.
+// The offset in a stage of 16-byte piece `i` of a step's weights,
+// [taps][copies][outputs][channels]. Rows are in the order of the products' columns (see
+// OutputColumns), and pieces are XOR-swizzled so that eight rows fall on different banks.
 template <typename S>
 __device__ __forceinline__ uint32_t weight_offset(int i) {
     constexpr int kPieces = S::kRowBytes / 16;
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
     const uint4* const x = static_cast<const uint4*>(p.x) + plane;
 
     const uint32_t weights_to = smem_address(shared) + weight_offset<S>(threadIdx.x);
-    // Calls use(k, from, to) for each of the thread's pieces of a step's weights and their stage.
+    // Calls use(k, from, to) for the thread's pieces of a step's weights and their stage.
     constexpr int kWeightPieces = (S::kStageBytes / 16 + S::kThreads - 1) / S::kThreads;
     const auto each_weight = [&](int step, int stage, auto use) {
         const auto* from =
@@ -144,8 +144,8 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
             const bool more = !ends || tile + static_cast<int>(gridDim.x) < tiles;
             unsigned char* const next_slot = slots + (1 - slot) * S::kSlotBytes;
             // Fragments of this product and the next. With split operands, sixteen channels take
-            // three products: low x high, high x high and high x low. The low operands are a[0] and
-            // b[1], so that each product reuses a fragment of the previous one.
+            // three products: low x high, high x high and high x low. The low ones are a[0] and
+            // b[1], so that each product reuses a fragment.
             constexpr int kProducts = S::kProductsOfOperands;
             uint32_t a[2][S::kTilesM][4], b[2][S::kTilesN / 2][4];
             // With FP16 sums, two products of a step form a pair, and the fragments of both are
@@ -234,9 +234,8 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
                             mma_m16n8k16<T>(acc[i][j], a[a_of(n)][i], b[b_of(n)][j / 2][j % 2 * 2],
                                             b[b_of(n)][j / 2][j % 2 * 2 + 1]);
                     }
-                // Pieces of the next chunk are normalized a few at a time, because each batch costs
-                // the latency of shared memory. Pieces held in registers leave fewer registers, so
-                // their batches are smaller.
+                // Normalize a few pieces of the next chunk at a time: each batch costs the latency
+                // of shared memory. Pieces in registers leave fewer registers for more.
                 constexpr int kSpread = S::kStepsOfChunk - S::kReady;
                 constexpr int kFew = S::kAsync ? 3 : 2;
                 constexpr int kEach = Pieces::kCount <= kFew * kSpread
@@ -253,8 +252,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
                             if (const int at = soon * kEach + k; at < Pieces::kCount)
                                 add[at] = next.residual(p, own, plane, at);
                     }
-                    // Pieces that are not copied asynchronously are loaded one step early, like
-                    // residuals.
+                    // Without cp.async, pieces are loaded one step early, like residuals.
                     if (!S::kAsync && step + 1 >= S::kReady &&
                         (step + 1 - S::kReady) % kEvery == 0) {
 #pragma unroll

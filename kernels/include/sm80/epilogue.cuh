@@ -1,5 +1,5 @@
 // The epilogue: stores accumulators straight to memory, 16 contiguous bytes per thread, and
-// accumulates their moments per warp over all tiles of its block.
+// accumulates their moments per warp over all tiles of a block.
 #pragma once
 
 #include "../common/convert.cuh"
@@ -9,19 +9,18 @@
 namespace styleforge::sm80 {
 
 // Maps the columns of a warp's product to output channels. A thread holds columns 2q and 2q + 1 of
-// each group of eight. Up to four groups are ordered so that a thread's columns are neighboring
-// channels.
+// each eight. Up to four eights are ordered so that these are neighboring channels.
 template <typename S>
 struct OutputColumns {
-    // Groups ordered together: where possible, a thread's channels fill 16 bytes.
+    // Eights ordered together: where possible, a thread's channels fill 16 bytes.
     static constexpr int kVector = S::kStoredBytes == 2 && S::kTilesN % 4 == 0 ? 4 : 2;
-    // Returns the column of output `n` in [0, kColumns * taps).
+    // The column of output `n` in [0, kColumns * taps).
     static __device__ __forceinline__ int column_of(int n) {
         constexpr int kWide = kVector * 8;
         const int at = n % kWide, q = at / (kVector * 2), j = at / 2 % kVector;
         return n - at + j * 8 + q * 2 + at % 2;
     }
-    // Returns the first channel of a thread's vector `v`, counted within its warp.
+    // The first channel of a thread's vector `v`, within its warp.
     static __device__ __forceinline__ int channel(int v) {
         return v * kVector * 8 + static_cast<int>(threadIdx.x) % 4 * kVector * 2;
     }
@@ -102,8 +101,8 @@ struct BlockMoments {
         }
     }
 
-    // Writes the block's moments. Every thread of the block calls it once, with shared memory that
-    // is free by then.
+    // Writes the block's moments. Every thread calls it once, with shared memory that is free by
+    // then.
     __device__ __forceinline__ void write(const StatisticsParams& s, int sample, void* shared) {
         constexpr int kWarps = S::kWarpsM * S::kWarpsN,
                       kShares = kWarps * S::kColumnsOfWarp / S::kCout;
@@ -150,7 +149,6 @@ struct BlockMoments {
     }
 };
 
-// Stores a tile and adds its moments.
 template <typename T, typename S, typename Params>
 __device__ __forceinline__ void store_tile(const float (&acc)[S::kTilesM][S::kTilesN][4],
                                            const Params& p, int tile, int sample,

@@ -1,7 +1,7 @@
-// The first layer: reads the three colors of a frame as they are and pads by reflection. Two taps
-// share 16 bytes, so that ldmatrix can load them; pixels at odd columns read a second copy that is
-// shifted by one pixel. Blocks are persistent: weights stay resident, and the next tile's colors
-// are in flight while the current tile is multiplied.
+// The first layer: reads a frame's three colors as they are and pads by reflection. Two taps share
+// 16 bytes, so that ldmatrix can load them; pixels at odd columns read a second copy, shifted by
+// one pixel. Blocks are persistent: weights stay resident, and the next tile's colors are in flight
+// while the current tile is multiplied.
 #pragma once
 
 #include "../common/border.cuh"

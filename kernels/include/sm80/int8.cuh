@@ -1,10 +1,10 @@
 // 8-bit operands: how a layer quantizes its input and scales its sums.
 //
-// Activations are FP16 in memory. Divided by the range of their channel, they become integers in
-// 0..255 after a ReLU, or in -127..127 after adding a residual. Values beyond the range are
-// clipped, including values that are not finite. A weight is multiplied by the range of its input,
-// and the largest weight of an output becomes 127. A layer's weights are followed by FP32 data:
-// each column's scale factor for sums, and the reciprocal range of each input.
+// Activations are FP16 in memory. Divided by their channel's range, they become integers in 0..255
+// after a ReLU, or in -127..127 after adding a residual. Values beyond the range, or not finite,
+// are clipped. A weight is multiplied by its input's range, and the largest weight of an output
+// becomes 127. FP32 data follows a layer's weights: each column's scale factor for sums, and each
+// input's reciprocal range.
 #pragma once
 
 #include "../common/convert.cuh"
@@ -15,8 +15,8 @@
 namespace styleforge::sm80 {
 
 // Sixteen channels of a pixel: two pieces of eight in memory, which alternate with the neighboring
-// thread's pieces, and 16 bytes as operands. Each piece is normalized separately, so that only the
-// scales of eight channels are live at once. `part` counts groups of sixteen within S::kChunk.
+// thread's, and 16 bytes as operands. Each piece is normalized separately, so that only eight
+// channels' scales are live at once. `part` counts sixteens within S::kChunk.
 template <typename S>
 struct SixteenChannels {
     static constexpr int kPieces = 2, kBetween = 2;
@@ -110,11 +110,10 @@ template <typename S>
 struct ChannelsBy<S, 1> {
     using Type = SixteenChannels<S>;
 };
-// The type that loads and normalizes the channels of a pixel.
 template <typename S>
 using ChannelsOf = typename ChannelsBy<S, S::kOperandBytes>::Type;
 
-// Loads the data after a layer's weights: factors of the columns, and reciprocal ranges of the
+// Loads what follows a layer's weights: factors of the columns, and reciprocal ranges of the
 // inputs.
 template <typename S>
 __device__ __forceinline__ void load_scales(const void* weight, float* factors, float* ranges) {
@@ -125,9 +124,9 @@ __device__ __forceinline__ void load_scales(const void* weight, float* factors, 
 }
 
 // Prepares norm and ranges; `ranges` holds reciprocals on entry. Each thread changes only the
-// channels that it loaded. Without a residual, the norm divides by the range, and the activated
-// output is multiplied by it again. With a residual, half the reciprocal, plus an added half, maps
-// the sums to 0..1.
+// channels that it loaded. Without a residual, the norm divides by the range, and the saved
+// activation is multiplied by it again. With one, half the reciprocal, plus an added half, maps the
+// sums to 0..1.
 template <typename S, bool kAdd>
 __device__ __forceinline__ void prepare_norm(float2 (&affine)[S::kCin], float* ranges) {
     for (int c = threadIdx.x; c < S::kCin; c += S::kThreads) {

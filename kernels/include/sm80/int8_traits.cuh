@@ -1,6 +1,6 @@
-// The 3x3 layers of the full network with 8-bit operands, except the first one: it and the 9x9
-// layers run in FP16. A pixel has twice the channels of FP32 in the same bytes. All layers need so
-// little shared memory that no small variants exist.
+// The full network's 3x3 layers with 8-bit operands, except the first: it and the 9x9 layers run in
+// FP16. A pixel has twice the channels of FP32 in the same bytes. All layers need so little shared
+// memory that no small variants exist.
 #pragma once
 
 #include "traits.cuh"

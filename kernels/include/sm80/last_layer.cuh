@@ -1,7 +1,7 @@
 // The last layer, with three output colors. Three columns would waste most of a tensor core's
-// eight. The layer therefore computes the kernel's columns times three colors for every pixel of a
-// row, sums over the kernel's rows, and then adds along the row, each shifted by its column. Blocks
-// are persistent.
+// eight. So the kernel's columns times three colors are computed for every pixel of a row, summed
+// over the kernel's rows, and then added along the row, each shifted by its column. Blocks are
+// persistent.
 #pragma once
 
 #include "../common/border.cuh"
@@ -85,8 +85,8 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) last_layer(const Last
         __syncthreads();
         if (tile + static_cast<int>(gridDim.x) >= tiles) pdl_launch_dependents();
         float acc[S::kTilesM][S::kTilesN][4] = {};
-        // A block alone on its multiprocessor loads the next fragments while it multiplies the
-        // current ones. Other blocks lack the registers and overlap with one another instead.
+        // A block alone on its multiprocessor loads the next fragments while it multiplies; others
+        // lack the registers and overlap with one another instead.
         constexpr int kAhead = S::kBlocks == 1 ? 1 : 0;
         // With split operands, the products are the same as in conv3x3.
         constexpr int kEach = S::kProductsOfOperands, kProducts = S::kDepth / 16 * kEach;

@@ -1,5 +1,5 @@
 // The layers of the lite network: 16, 32 and 48 channels, and 5x5 at both ends. Memory and latency
-// bound its layers, not products, so all weights stay in shared memory, and several blocks share a
+// bound them, not products, so all weights stay in shared memory, and several blocks share a
 // multiprocessor.
 #pragma once
 
@@ -33,8 +33,8 @@ struct LiteLayers<In16Bits> {
     using Up2 = ConvTraits<32, 16, 1, true, 8, 16, 2, 4, 32, 1, 0, 2>;
 };
 
-// Shared memory per block, in bytes, that all layers require of a GPU. Every GPU of compute
-// capability 8.0 or higher has it.
+// Shared memory per block, in bytes, for all layers. Every GPU of compute capability 8.0 or higher
+// has it.
 constexpr int kLiteRequiredSharedBytes = kRequiredSharedBytesSmall;
 
 }  // namespace styleforge::sm80

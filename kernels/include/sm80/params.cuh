@@ -1,5 +1,5 @@
-// Launch parameters of the kernels in network_sm80.cu. kernels/network/abi.py mirrors these
-// structs, and network_abi.cu describes them, so that a library with other structs fails to load.
+// Launch parameters of the kernels in network_sm80.cu. kernels/network/abi.py mirrors them, and
+// network_abi.cu describes them, so that a differing library fails to load.
 #pragma once
 
 #include "../common/welford.cuh"

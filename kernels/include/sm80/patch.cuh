@@ -1,5 +1,5 @@
-// The patch of a tile: copies the chunks of its channels to shared memory and replaces them there
-// with operands.
+// The patch of a tile: copies the chunks of its channels to shared memory and replaces them with
+// operands.
 #pragma once
 
 #include "../common/border.cuh"
@@ -11,8 +11,8 @@
 
 namespace styleforge::sm80 {
 
-// A thread's share of every chunk of a patch. It copies and normalizes the same pieces each time:
-// the channels of a pixel that make 16 bytes of operands, in one column of pixels.
+// A thread's share of every chunk of a patch. It always copies and normalizes the same pieces, the
+// channels of a pixel that make 16 bytes of operands, in one column of pixels.
 template <typename S>
 struct PatchPieces {
     static constexpr int kParts = S::kRowBytes / 16, kLanes = S::kPatchW * kParts;
@@ -95,7 +95,7 @@ struct PatchChunk {
                 value.store(static_cast<uint4*>(p.activated) + plane + source(p, own, k));
         }
     }
-    // Converts up to `kCount` pieces, starting at `first`, to integers. `add` holds all pieces.
+    // Converts up to `kCount` pieces from `first` on to integers. `add` holds all pieces.
     template <int kCount>
     __device__ __forceinline__ void to_integers(const ConvParams& p, const Pieces& own,
                                                 size_t plane, unsigned char* slot,

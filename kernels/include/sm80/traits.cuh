@@ -1,6 +1,6 @@
 // Tile shapes, threads, stages and shared memory of every layer, and the numbering of layers and
-// precisions. Together with lite_traits.cuh (lite network) and fp32_traits.cuh (FP32), this is the
-// only definition: network_abi.cu passes it to Python.
+// precisions. The only definition, with lite_traits.cuh (lite network) and fp32_traits.cuh (FP32):
+// network_abi.cu passes it to Python.
 #pragma once
 
 namespace styleforge::sm80 {
@@ -18,8 +18,8 @@ struct StoragePolicy {
     static constexpr int kStoredBytes = kStoredBytes_, kCopies = kCopies_, kOperandBytes = 2;
     static constexpr int kProductsOfOperands = kCopies == 2 ? 3 : 1;
     using Sum = float;
-    // Whether a layer copies to shared memory asynchronously, bypassing registers. The traits of
-    // GPUs without cp.async override it: their threads hold the data between a load and a store.
+    // Whether copies to shared memory bypass registers. The traits of GPUs without cp.async
+    // override it: their threads hold the data between a load and a store.
     static constexpr bool kAsync = true;
     // Whether 3x3 layers accumulate FP16 products in FP16, 32 at a time, and those sums in FP32.
     static constexpr bool kFp16Sums = false;
@@ -61,8 +61,8 @@ enum ConvKind {
 constexpr const char* kWeightOrder = "block tap copy phase out channel";
 
 // The order of the channels in the depth of a product, by storage type. If operands are half as
-// wide as the stored type, a thread assembles its 16 bytes from two 16-byte pieces, 32 bytes apart;
-// its neighbor's pieces are interleaved with them.
+// wide as the stored type, a thread assembles its 16 bytes from two 16-byte pieces, 32 bytes apart,
+// with its neighbor's pieces in between.
 template <typename P>
 constexpr const char* channel_order() {
     if (P::kOperandBytes == 1)
@@ -76,9 +76,9 @@ constexpr const char* channel_order() {
 constexpr int kReservedBytes = 1024;
 
 // A 3x3 layer. A block computes tiles of kTileH x kTileW outputs of all kCout channels, one after
-// another; after upsampling, four phases of them. The channels of a tile pass through shared memory
-// in chunks. In a step, all warps multiply by the weights of kTapsOfStep taps of a chunk. The
-// weights pass through kStages stages; with zero stages, all weights stay resident.
+// another; after upsampling, four phases of them. A tile's channels pass through shared memory in
+// chunks. In a step, all warps multiply by the weights of kTapsOfStep taps of a chunk, which pass
+// through kStages stages; with none, all weights stay resident.
 template <int kCin_, int kCout_, int kStride_, bool kUpsample_, int kTileH_, int kTileW_,
           int kWarpsM_, int kWarpsN_, int kChunk_, int kTapsOfStep_, int kStages_, int kBlocks_,
           bool kTakesResidual_ = kCin_ == kCout_, typename P = In16Bits>
@@ -119,7 +119,7 @@ struct ConvTraits : P {
     // Integers: the scale factors of the sums, and the reciprocal ranges of the inputs.
     static constexpr int kScaleBytes = P::kOperandBytes == 1 ? (kColumns + kCin) * 4 : 0;
     static constexpr int kSharedBytes = kWeightBytes + 2 * kSlotBytes + kScaleBytes;
-    // A block's share of the multiprocessor's shared memory, including the norm and CUDA's reserve.
+    // A block's share of the multiprocessor's shared memory, with the norm and CUDA's reserve.
     static constexpr int kOccupiedBytes = kSharedBytes + kCin * 8 + 128 + kReservedBytes;
     static_assert(kCin % kChunk == 0 && kTaps % kTapsOfStep == 0);
     static_assert(kRowBytes == 32 || kRowBytes == 64, "rows of weights are put on banks for these");
@@ -193,12 +193,11 @@ struct LastConvTraits : P {
     static_assert(kRowBytes / 16 % 2 == 1, "eight rows of weights lie on different banks");
 };
 
-// Shared memory per block, in bytes, that all layers require of a GPU; and the requirement of the
-// small variants, for GPUs with 99 KB. tests/kernels/network/test_abi.py enforces both.
+// Shared memory per block, in bytes, for all layers, and for the small variants, which are for GPUs
+// with 99 KB. tests/kernels/network/test_abi.py enforces both.
 constexpr int kRequiredSharedBytes = 134000, kRequiredSharedBytesSmall = 101000;
 
-// The layers of the full network, by storage type. A layer that needs little is its own small
-// variant.
+// The full network's layers, by storage type. A layer that needs little is its own small variant.
 template <typename P>
 struct FullLayers;
 

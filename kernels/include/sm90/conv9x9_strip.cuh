@@ -1,7 +1,7 @@
-// The first and the last layer for Hopper (sm_90a): 9x9 convolutions with few channels on one side.
-// The 64 rows of a product are 32 channels (first layer), or nine kernel columns times three colors
-// (last layer), for two rows of pixels. Ten kernel rows then serve both. Each block walks down a
-// strip and loads each row of x once.
+// The first and the last layer for Hopper (sm_90a): 9x9 with few channels on one side. The 64 rows
+// of a product are 32 channels (first layer), or nine kernel columns times three colors (last
+// layer), for two rows of pixels; ten kernel rows then serve both. A block walks down a strip and
+// loads each row of x once.
 #pragma once
 
 #include "../common/border.cuh"
@@ -46,7 +46,7 @@ __device__ __forceinline__ void init_strip(StripBarriers<W>& barriers, const Edg
     }
 }
 
-// Runs a consumer warpgroup on every second pair of rows; `done(pair, acc)` is its epilogue.
+// A consumer warpgroup: every second pair of rows; `done(pair, acc)` is its epilogue.
 template <typename W, typename Done>
 __device__ __forceinline__ void consume_rows(unsigned char* slots, unsigned char* weights,
                                              StripBarriers<W>& barriers, int pairs, Done done) {
@@ -77,7 +77,7 @@ __device__ __forceinline__ void consume_rows(unsigned char* slots, unsigned char
     }
 }
 
-// Producers of the first layer: unfold rows of the frame. A pixel's 32 values are the 27 colors
+// Producers of the first layer unfold rows of the frame. A pixel's 32 values are the 27 colors
 // under one kernel row, plus padding.
 template <typename W, typename In>
 __device__ __forceinline__ void produce_unfolded_rows(const EdgeConvParams& p, unsigned char* slots,
@@ -139,7 +139,7 @@ __device__ __forceinline__ void produce_unfolded_rows(const EdgeConvParams& p, u
         if (slot + 1 < count) load(slot + 1);
         named_barrier_sync<kStripProducers>(kProducerBarrier);
         mbarrier_wait_parity(&barriers.pixels_empty[turn.index], turn.phase ^ 1);
-        // A thread always unfolds the same pixel, and the same part of every kThreadsOfPixel parts.
+        // A thread always unfolds the same pixel, and the same one of every kThreadsOfPixel parts.
 #pragma unroll
         for (int i = 0; i < 2 * W::kAllParts; i += kThreadsOfPixel) {
             const int row = i / W::kAllParts, part = i % W::kAllParts;
@@ -156,7 +156,7 @@ __device__ __forceinline__ void produce_unfolded_rows(const EdgeConvParams& p, u
     }
 }
 
-// Producers of the last layer: load rows of its input and normalize them.
+// Producers of the last layer load rows of its input and normalize them.
 template <typename W>
 __device__ __forceinline__ void produce_normalized_rows(const EdgeConvParams& p,
                                                         unsigned char* slots,

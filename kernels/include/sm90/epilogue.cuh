@@ -18,7 +18,7 @@ __device__ __forceinline__ void stmatrix_x4_trans(uint32_t to, uint32_t a, uint3
                  : "memory");
 }
 
-// Writes kChunk pixels of a warpgroup's accumulators, starting at chunk * kChunk, to `staging`,
+// Writes kChunk pixels of a warpgroup's accumulators, from chunk * kChunk on, to `staging`,
 // [pixel][row].
 template <typename M, int kBlockN, int kChunk>
 __device__ __forceinline__ void stage_accumulators(const float (&acc)[kBlockN / 2],

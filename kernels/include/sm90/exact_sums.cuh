@@ -2,9 +2,9 @@
 // Integer sums do not depend on the order, so two runs are bit-equal, and no block waits for
 // another to merge results.
 //
-// The sums cover values that FP16 can store. A block's squares then sum to less than 2^39, and 255
+// They cover values that FP16 can store. A block's squares then sum to less than 2^39, and 255
 // blocks to less than 2^47, which leaves 16 fractional bits. With n pixels in b blocks, the error
-// of a variance is at most b / n * 2^-17: 6e-8 for a full tile, where the norm adds 1e-5 to it.
+// of a variance is at most b / n * 2^-17: 6e-8 for a full tile, where the norm adds 1e-5.
 #pragma once
 
 #include "params.cuh"
@@ -23,9 +23,9 @@ struct ExactSum {
     bool overflows;
 };
 
-// Returns this thread's sum over the four threads that hold pixels of the same two channels (at
-// most 32 pixels each). Even threads get the first channel, odd threads the second. The first two
-// threads get the sum of values, the last two the sum of squares. Call it with whole warps.
+// Returns this thread's sum over the four threads with pixels of the same two channels, at most 32
+// each. Even threads get the first channel, odd threads the second; the first two get the sum of
+// values, the last two the sum of squares. Whole warps call it.
 __device__ __forceinline__ ExactSum exact_sum(const WelfordFp32x2& moments) {
     const double count = moments.count;
     long long values[2], squares[2];

@@ -1,5 +1,4 @@
-// Turns raw activations in registers into wgmma operands in shared memory: norm, ReLU, residual,
-// rounding.
+// Raw activations in registers to wgmma operands in shared memory: norm, ReLU, residual, rounding.
 #pragma once
 
 #include <type_traits>
@@ -63,8 +62,7 @@ struct Vec8<float> {
     }
 };
 
-// Applies the norm, then ReLU or residual, and writes the result to shared memory, rounded once (or
-// split into two operands).
+// Norm, then ReLU or residual, rounded once (or split into two operands) into shared memory.
 template <typename M, bool kAdd>
 __device__ __forceinline__ void normalize_activate(unsigned char* to, int rest,
                                                    const Vec8<typename M::S>& raw,

@@ -1,5 +1,5 @@
 // Producer warps of the 3x3 layers. All but the last load activations, normalize them and write
-// operands into the ring of pixel stages. One thread of the last copies weights into the ring of
+// operands into the ring of pixel stages; one thread of the last copies weights into the ring of
 // weight stages.
 #pragma once
 
@@ -21,8 +21,8 @@ struct PipelineBarriers {
     uint64_t weights_full[F::kWeightStages], weights_empty[F::kWeightStages];
 };
 
-// Returns the coordinates of pixel `i` of a patch along the long and the short side of its tile.
-// With stride 2, pixels are numbered in memory order, so that a warp reads whole lines.
+// Coordinates of pixel `i` of a patch along the long and the short side of its tile. With stride 2,
+// pixels are numbered in memory order, so that a warp reads whole lines.
 template <typename F>
 __device__ __forceinline__ int2 patch_pixel(int i, bool across) {
     if constexpr (F::kStride == 2)
@@ -31,14 +31,14 @@ __device__ __forceinline__ int2 patch_pixel(int i, bool across) {
     else return {i / F::kPitch, i % F::kPitch};
 }
 
-// Returns the offset of eight channels of a pixel in a slot.
+// The offset of eight channels of a pixel in a slot.
 template <typename F>
 __device__ __forceinline__ int operand_place(int part, int pixel) {
     return F::kSwizzled ? pixel * 128 + (part ^ pixel % 8) * 16
                         : part * F::kPartStride + pixel * 16;
 }
 
-// Computes the slot positions of a patch's pixels if they differ from the numbering (stride 2).
+// The slot positions of a patch's pixels, if they differ from the numbering (stride 2).
 template <typename F>
 __device__ __forceinline__ void compute_slot_places(unsigned short* places, bool across) {
     if constexpr (F::kStride == 2)
@@ -48,9 +48,8 @@ __device__ __forceinline__ void compute_slot_places(unsigned short* places, bool
         }
 }
 
-// Computes the offset in x of each pixel of a tile's patch, in units of eight channels so that
-// large pictures fit in 31 bits. The highest bit is set if another tile stores that activated
-// pixel.
+// The offset in x of each pixel of a tile's patch, in units of eight channels so that large
+// pictures fit in 31 bits. The highest bit is set if another tile stores that activated pixel.
 template <typename F, bool kKeep>
 __device__ __forceinline__ void compute_pixel_offsets(int* pixel_offsets, const ConvParams& p,
                                                       int tile) {

@@ -3,7 +3,7 @@
 // there once all blocks have published their statistics, and become the next layer's operands. Only
 // the pixels around the tile come from memory.
 //
-// One launch per layer would read and write whole tiles and wait for its blocks to start and end.
+// One launch per layer would read and write whole tiles and wait for blocks to start and end.
 #pragma once
 
 #include "epilogue.cuh"
@@ -39,8 +39,8 @@ struct ResidualConsumer {
     const int channel = group * 64 + warp * 16 + lane / 4;
     const ResidualTile tile = ResidualTile::of<F>(p);
 
-    // Returns the address, among the operands, of this lane's row of the matrices for pixels 8 * j
-    // to 8 * j + 15. Pixels outside the picture go to a position that no product reads.
+    // The address of this lane's row of the operand matrices for pixels 8 * j to 8 * j + 15. Pixels
+    // outside the picture go to a position that no product reads.
     __device__ __forceinline__ uint32_t operand_address(int j) const {
         const int along = j + lane / 16, aside = lane % 8;
         const int part = group * 8 + warp * 2 + lane / 8 % 2;
@@ -49,7 +49,7 @@ struct ResidualConsumer {
         return smem_address(shared) + patch_place<F>(part, position);
     }
 
-    // Loads the first layer's tile from memory.
+    // The first layer's tile, from memory.
     __device__ __forceinline__ void load_tile(const float2* affine) const {
         constexpr int kStep = kConsumers / F::kParts, kTurns = kGroups * 8 / kStep;
         const int part = threadIdx.x % F::kParts, first = threadIdx.x / F::kParts;
@@ -74,7 +74,7 @@ struct ResidualConsumer {
         }
     }
 
-    // Activates every later layer's tile from the previous layer's accumulators.
+    // Every later layer's tile, from the previous layer's accumulators.
     template <bool kAdd>
     __device__ __forceinline__ void activate_tile(const uint32_t (&raw)[kGroups * 2],
                                                   uint32_t (&kept)[kGroups * 2],
@@ -148,8 +148,8 @@ struct ResidualConsumer {
     }
 
     // Stores the whole tile, or only the pixels that other blocks or this one will read: its edges
-    // and, at the border of the picture, the pixels to reflect. The second warpgroup is the last to
-    // need the patch and stages its pixels there.
+    // and, at the picture's border, the pixels to reflect. The second warpgroup is the last to need
+    // the patch and stages its pixels there.
     __device__ __forceinline__ void store_tile(const uint32_t (&raw)[kGroups * 2], S* y,
                                                bool whole) const {
         // 16-byte pieces; rows stored at a time

@@ -1,5 +1,5 @@
 // The joined residual layers: the layout of a block's patch, and the warps that load the weights
-// and the halo around its tile, which other blocks have written.
+// and the halo, which other blocks have written.
 #pragma once
 
 #include "exact_sums.cuh"
@@ -53,7 +53,7 @@ struct ResidualTile {
         return along < valid_long && aside < valid_short;
     }
 
-    // Returns the memory offset of a pixel of the tile from the picture's first pixel.
+    // The memory offset of a pixel of the tile from the picture's first pixel.
     __device__ __forceinline__ int offset(int along, int aside) const {
         return origin + along * step_long + aside * step_short;
     }
@@ -65,19 +65,18 @@ struct ResidualTile {
     }
 };
 
-// Returns the offset in the patch of eight of the 128 channels of a pixel.
+// The offset in the patch of eight of the 128 channels of a pixel.
 template <typename F>
 __device__ __forceinline__ int patch_place(int part, int position) {
     return part / 8 * F::kSlotBytes + position * 128 + (part % 8 ^ position % 8) * 16;
 }
 
-// Returns the patch position of a pixel of the tile; -1 is the pixel before the first.
+// The patch position of a pixel of the tile; -1 is the pixel before the first.
 template <typename F>
 __device__ __forceinline__ int patch_position(int along, int aside) {
     return (along + 1) * F::Layer::kPitch + aside + 1;
 }
 
-// Applies norm and ReLU to eight channels.
 template <typename M>
 __device__ __forceinline__ uint4 activate_relu(const Vec8<typename M::S>& raw,
                                                const float2 (&own)[8]) {
@@ -90,7 +89,6 @@ __device__ __forceinline__ uint4 activate_relu(const Vec8<typename M::S>& raw,
             pack_pair_relu<O>(v[4], v[5]), pack_pair_relu<O>(v[6], v[7])};
 }
 
-// Applies the norm to eight channels and adds a residual.
 template <typename M>
 __device__ __forceinline__ uint4 activate_sum(const Vec8<typename M::S>& raw,
                                               const float2 (&own)[8], const uint4& residual) {
@@ -109,8 +107,8 @@ struct HaloPixel {
     int offset, position;
 };
 
-// Returns halo pixel `i`: the row before the tile and the row after it come first, then the other
-// two sides. Positions beyond the picture's border reflect pixels inside it.
+// Halo pixel `i`: first the row before the tile and the row after it, then the other two sides.
+// Beyond the picture's border, pixels inside it are reflected.
 template <typename F>
 __device__ __forceinline__ HaloPixel halo_pixel(const ResidualTile& tile, int i) {
     const int vl = tile.valid_long, vs = tile.valid_short, rest = i - 2 * (vl + 2);
@@ -129,8 +127,8 @@ __device__ __forceinline__ HaloPixel halo_pixel(const ResidualTile& tile, int i)
             patch_position<F>(along, aside)};
 }
 
-// The halo warps. In each layer they wait for all blocks, load what those have stored, and activate
-// it. They save their part of the residual blocks' inputs.
+// The halo warps. In each layer they wait for all blocks, load and activate what those have stored,
+// and save their part of the residual blocks' inputs.
 template <typename F>
 __device__ __forceinline__ void produce_halo(const ResidualParams& p, unsigned char* patch,
                                              ResidualBarriers<F>& barriers, const float2* affine) {
@@ -222,7 +220,7 @@ __device__ __forceinline__ void produce_halo(const ResidualParams& p, unsigned c
     }
 }
 
-// One thread: copies weights in the order in which both warpgroups consume them, layer by layer.
+// One thread: copies weights in the order in which both warpgroups consume them.
 template <typename F>
 __device__ __forceinline__ void produce_residual_weights(const ResidualParams& p,
                                                          unsigned char* weight_stages,

@@ -1,7 +1,7 @@
-// Instance-norm statistics of persistent blocks. Each block accumulates count, mean and M2 of its
+// Instance-norm statistics of persistent blocks. Each accumulates count, mean and M2 of its
 // channels in registers over all its tiles and writes one entry per channel when it ends. The last
 // block of a group merges the group's entries; each block of the next layer merges the few groups.
-// The order is fixed and no floating-point atomics are used, so two runs are bit-equal.
+// The order is fixed and there are no floating-point atomics, so two runs are bit-equal.
 #pragma once
 
 #include "../common/norm_affine.cuh"
@@ -44,9 +44,8 @@ struct WelfordFp32x2 {
         }
     }
 
-    // Adds the accumulators of a warpgroup. Columns form groups of eight; a thread holds columns 2q
-    // and 2q + 1 of each group. The first `groups` groups, and the first `columns` columns of each,
-    // are valid.
+    // Adds the accumulators of a warpgroup. Columns form eights, of which a thread holds columns 2q
+    // and 2q + 1; the first `groups` eights, and the first `columns` columns of each, are valid.
     template <int kBlockN>
     __device__ __forceinline__ void add(const float (&acc)[kBlockN / 2], int groups, int columns) {
         constexpr int kGroups = kBlockN / 8;
@@ -98,9 +97,9 @@ struct WelfordFp32x2 {
     }
 };
 
-// Writes the block's statistics. All consumer threads of a block call it once. `row` is the first
-// of the thread's two rows among the block's 128; the second is row + 8. `shared_moments` is shared
-// memory for kConsumers entries, free once all consumers have arrived here.
+// Writes the block's statistics. All consumer threads call it once. `row` is the first of the
+// thread's two rows among the block's 128; the second is row + 8. `shared_moments` is shared memory
+// for kConsumers entries, free once all consumers have arrived here.
 template <int kChannels>
 __device__ __forceinline__ void write_statistics(const StatisticsParams& s, WelfordFp32x2& moments,
                                                  int sample, int row, float4* shared_moments) {

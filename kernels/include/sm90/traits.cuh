@@ -1,5 +1,5 @@
 // Tile shapes, stages, threads and shared memory of every layer on Hopper, and the numbering of
-// layers and precisions. This is the only definition: network_abi.cu passes it to Python.
+// layers and precisions. The only definition: network_abi.cu passes it to Python.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -27,16 +27,16 @@ enum ConvKind { kDown1, kDown2, kSame, kSameLarge, kUp1, kUp2 };
 enum class Sampling { kSame, kDown, kUp };
 
 // The axes of a 3x3 layer's weights in memory, outermost first. A step reads the taps of one block
-// of kBlockK input channels, in parts of eight channels, for the 64 rows of a warpgroup.
+// of kBlockK input channels, in parts of eight, for the 64 rows of a warpgroup.
 constexpr const char* kWeightOrder = "group pass block tap part row channel";
 
 // The same for the first and the last layer, whose kernel has one more row than its weights: the
-// product's 64 rows, and its depth of 32 in parts of eight channels.
+// product's 64 rows, and its depth of 32 in parts of eight.
 constexpr const char* kStripWeightOrder = "kernel_row part row channel";
 constexpr int kWeightRows = 64, kWeightDepth = 32;
 
-// The storage type of a precision and the operand type of the tensor cores. With kSplit, an operand
-// is the sum of two FP16 numbers (22 bits), and three of the four products are computed.
+// The storage and operand types of a precision. With kSplit, an operand is the sum of two FP16
+// numbers (22 bits), and three of the four products are computed.
 template <typename Storage, typename Operand, bool kSplit_>
 struct PrecisionPolicy {
     using S = Storage;
@@ -49,7 +49,7 @@ struct PrecisionPolicy {
 };
 
 // A 3x3 layer. A block computes kBlockN pixels of 64 rows at a time for each of two consumer
-// warpgroups. Rows are output channels or phases. A step multiplies kTapsPerStep taps of kBlockK
+// warpgroups; rows are output channels or phases. A step multiplies kTapsPerStep taps of kBlockK
 // input channels.
 template <typename M_, Sampling kSampling_, int kCin_, int kCout_, int kBlockN_, int kBlockK_,
           int kTapsPerStep_, int kWeightStages_, int kPixelStages_>
@@ -59,8 +59,8 @@ struct ConvTraits {
     static constexpr int kCin = kCin_, kCout = kCout_, kBlockN = kBlockN_, kBlockK = kBlockK_;
     static constexpr int kTapsPerStep = kTapsPerStep_, kWeightStages = kWeightStages_,
                          kPixelStages = kPixelStages_;
-    // Accumulators of 256 columns occupy 128 registers per thread, which leaves fewer threads. All
-    // producer warps but the last load pixels; the last loads weights.
+    // Accumulators of 256 columns take 128 registers per thread, which leaves fewer threads. All
+    // producer warps load pixels except the last, which loads weights.
     static constexpr bool kReallocRegisters = kBlockN > 128;
     static constexpr int kConsumerRegisters = 176, kProducerRegisters = 152;
     static constexpr int kProducers = kReallocRegisters ? 128 : 256,
@@ -128,8 +128,7 @@ struct ResidualTraits {
     // Staging for a warpgroup's outputs; the second warpgroup stages where the patch was.
     static constexpr int kStagingAt = kPatchBytes + kWeightStages * Layer::kStageBytes,
                          kStagingOfTile = Layer::kBlockN * M::kPitch;
-    // Pixels around a tile; sixteen threads load one pixel. The halo of the residual blocks' inputs
-    // is saved here.
+    // Pixels around a tile, sixteen threads per pixel. The residual blocks' inputs there are saved.
     static constexpr int kHaloPixels = 2 * (Layer::kTileLong + 8) + 4,
                          kHaloStep = kHaloThreads / kParts,
                          kHaloTurns = (kHaloPixels + kHaloStep - 1) / kHaloStep;
@@ -158,8 +157,8 @@ struct StripTraits {
     static constexpr int kStagingOfGroup = kChunk * M::kPitch;
     static constexpr int kStaging = kFirst ? 2 * kStagingOfGroup : 54 * kBlockN * 4;
     static constexpr int kStagingSpace = (kStaging + 127) / 128 * 128;
-    // First layer: two copies of a row of colors, the second shifted by one element, so that 32-bit
-    // words can be read at even and odd positions.
+    // First layer: two copies of a row of colors, the second shifted by one element, for 32-bit
+    // reads at even and odd positions.
     static constexpr int kColorElements = kBlockN * 3 + 32, kSources = M::kOperandCopies;
     static constexpr int kColorBytes = kFirst ? 2 * 2 * 2 * kSources * kColorElements * 2 : 0;
     static constexpr int kThreads = kConsumers + kStripProducers;

@@ -1,6 +1,6 @@
-// wgmma (sm_90a): acc[64 x N] += a[64 x 16] b[16 x N] for each N that the layers use. Both operands
-// are in shared memory; accumulation is in FP32. A warp holds 16 rows as N / 8 accumulator
-// fragments of mma.m16n8k16 side by side.
+// wgmma (sm_90a): acc[64 x N] += a[64 x 16] b[16 x N] for the N that the layers use, both operands
+// in shared memory, accumulated in FP32. A warp holds 16 rows as N / 8 accumulator fragments of
+// mma.m16n8k16 side by side.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -356,8 +356,8 @@ struct Wgmma<__nv_bfloat16, 256> {
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-// Multiplies one step of kStepsK x 16 channels; with split operands, the three significant
-// products. If b is swizzled, its channels are contiguous.
+// One step of kStepsK x 16 channels; with split operands, the three significant products. If b is
+// swizzled, its channels are contiguous.
 template <typename M, int kBlockN, int kStepsK, bool kSwizzled = false>
 __device__ __forceinline__ void wgmma_step(float (&acc)[kBlockN / 2], uint32_t a, int a_along_k,
                                            uint32_t b, int b_along_k, int b_along_columns) {

@@ -1,5 +1,4 @@
-// The computations of smoothing on the means of cells, as in include/frame/smooth.h, by rows of
-// planes.
+// Smoothing on the means of cells, as in include/frame/smooth.h, by rows of planes.
 #pragma once
 
 #include <atomic>
@@ -30,7 +29,7 @@ struct Cells {
     }
 };
 
-// Computes the means of a row of cells.
+// Means of a row of cells.
 inline void newest_row(const Picture& source, const Plane (&newest)[3], int row) {
     const int rows = newest[0].rows, columns = newest[0].columns;
     float *red = newest[0].row(row), *green = newest[1].row(row), *blue = newest[2].row(row);
@@ -78,7 +77,7 @@ inline void difference_row(const Cells& cells, const Level& level, int row) {
     for (const Plane& each : cells.difference) each.mirror(row);
 }
 
-// Returns a positive number if a cell moves.
+// Positive if a cell moves.
 STYLEFORGE_INLINE float motion_of(float x, float y) { return fabsf(x) + fabsf(y); }
 
 inline void change_row(const Cells& cells, const Level& level, int row) {
@@ -103,7 +102,7 @@ inline void change_row(const Cells& cells, const Level& level, int row) {
     cells.change.mirror(row);
 }
 
-// Returns the sum of the 3x3 window around a column.
+// Sum of the 3x3 window around a column.
 STYLEFORGE_INLINE float nine(const float* above, const float* here, const float* below, int i) {
     return (above[i - 1] + here[i - 1] + below[i - 1]) + (above[i] + here[i] + below[i]) +
            (above[i + 1] + here[i + 1] + below[i + 1]);

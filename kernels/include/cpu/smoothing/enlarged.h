@@ -23,7 +23,7 @@ struct ColumnTaps {
     }
 };
 
-// The rows of a plane around a block of columns of the enlarged plane. Rows must be requested from
+// The rows of a plane around a block of columns of the enlarged plane. Callers request rows from
 // top to bottom, so that each is enlarged along the block only once.
 class EnlargedRows {
   public:

@@ -14,7 +14,7 @@ STYLEFORGE_INLINE void sort(float& a, float& b) {
     a = low, b = high;
 }
 
-// Moves the minimum to the first argument and the maximum to the last.
+// Moves the minimum to the front and the maximum to the end.
 STYLEFORGE_INLINE void ends(float& a, float& b, float& c) { sort(a, b), sort(b, c), sort(a, b); }
 
 STYLEFORGE_INLINE void ends(float& a, float& b, float& c, float& d) {
@@ -45,8 +45,8 @@ STYLEFORGE_INLINE void sort_five(float& a, float& b, float& c, float& d, float& 
     sort(a, d), sort(a, c), sort(b, d), sort(b, c);
 }
 
-// Returns the median of 13 values. Among more than half of them, the minimum and the maximum cannot
-// be the median.
+// Median of 13 values. Among more than half of them, the minimum and the maximum cannot be the
+// median.
 STYLEFORGE_INLINE float median_of(float a, float b, float c, float d, float e, float f, float g,
                                   float h, float i, float j, float k, float l, float m) {
     ends(a, b, c, d, e, f, g, h);
@@ -58,8 +58,7 @@ STYLEFORGE_INLINE float median_of(float a, float b, float c, float d, float e, f
     return b;
 }
 
-// Computes the medians of `count` pixels of a row; `rows` are the five rows around it, with filled
-// margins.
+// Medians of `count` pixels of a row; `rows` are the five rows around it, with filled margins.
 inline void median_row(const float* const (&rows)[5], float* median, int count) {
     float sorted[5][kBlock + 4];
     for (int begin = 0; begin < count; begin += kBlock) {

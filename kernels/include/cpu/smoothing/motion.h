@@ -60,7 +60,7 @@ inline void slopes_row(const Level& level, int row) {
     level.right.mirror(row), level.down.mirror(row);
 }
 
-// Initializes the motion at one size from the motion at the next smaller size.
+// Initializes the motion from the next smaller size.
 inline void enlarge_row(const Level& level, const Level& coarse, int row) {
     const int rows = level.now.rows, columns = level.now.columns;
     const LinearTaps taps = linear_taps(source_of(row, rows, coarse.now.rows), coarse.now.rows);
@@ -74,7 +74,7 @@ inline void enlarge_row(const Level& level, const Level& coarse, int row) {
     }
 }
 
-// Computes the inputs of a motion step for a row, from the motion in planes `known`.
+// Computes the inputs of a motion step for a row, from planes `known`.
 inline void wrong_row(const Level& level, int known, int row) {
     const float *right = level.right.row(row), *down = level.down.row(row);
     const float *x = level.x[known].row(row), *y = level.y[known].row(row);
@@ -102,7 +102,7 @@ STYLEFORGE_INLINE float seven(const float* at) {
     return at[0] + at[1] + at[2] + at[3] + at[4] + at[5] + at[6];
 }
 
-// Runs a step: writes the motion improved from planes `known` to the other planes.
+// Runs a step: improves the motion from planes `known` into the other planes.
 inline void solve_row(const Level& level, int known, int row) {
     constexpr int kSide = 2 * kFlowReach + 1;
     static_assert(kSide == 7 && kFlowReach <= kMargin, "sums are written out");
@@ -161,8 +161,7 @@ inline void median_rows(const Level& level, bool settles, int row) {
     }
 }
 
-// Finds the motion of the first of `count` levels, whose pair is filled in, towards the known
-// picture.
+// Finds the motion of the first of `count` levels, whose pair is filled in, towards `known`.
 inline void find_motion(const Level* levels, int count, int64_t threads) {
     for (int at = 1; at < count; ++at) {
         const Level &large = levels[at - 1], &half = levels[at];

@@ -1,4 +1,4 @@
-// Planes of numbers whose rows extend beyond both ends, so that windows need no special case at the
+// Planes of numbers whose rows extend beyond both ends, so that windows need no special case at
 // edges, and the memory that holds them.
 #pragma once
 
@@ -14,7 +14,6 @@ constexpr int kMargin = 4;             // values beyond each end of a row
 constexpr int kBlock = 128;            // columns computed at once, in buffers on the stack
 constexpr int64_t kLeastWork = 2048;   // values of a plane that make a second thread worthwhile
 
-// Returns how many of `columns` are in the block that begins at `begin`.
 inline int block_of(int columns, int begin) {
     return columns - begin < kBlock ? columns - begin : kBlock;
 }

@@ -40,8 +40,8 @@ STYLEFORGE_INLINE int held(int at, int steps, int size) {
     return clamp(at * kPhases + steps, -4 * kPhases, (size + 4) * kPhases);
 }
 
-// Computes the partial sums of a pixel of the earlier result: each value of four columns. Positions
-// are in steps.
+// Partial sums of a pixel of the earlier result: each value of four columns. Positions are in
+// steps.
 STYLEFORGE_INLINE void sample_columns(const Accumulated& p, int y, int x, float* sums) {
     const int top = (y >> 5) - 1, left = (x >> 5) - 1;
     static_assert(kPhases == 32, "positions are shifted by 5 bits");
@@ -64,8 +64,7 @@ STYLEFORGE_INLINE void sample_columns(const Accumulated& p, int y, int x, float*
     }
 }
 
-// Returns the motion-compensated earlier result along a part of a row; `x` and `y` are motions in
-// pixels.
+// Returns the moved earlier result along part of a row; `x` and `y` are motions in pixels.
 inline const short* moved_part(const Accumulated& p, int row, int begin, int size, const float* x,
                                const float* y, short* moved) {
     int steps[2][kBlock], any = 0;
@@ -91,7 +90,6 @@ inline const short* moved_part(const Accumulated& p, int row, int begin, int siz
     return moved;
 }
 
-// Computes some rows of the smoothed result.
 inline void smooth_rows(const Accumulated& p, int first_row, int end_row) {
     const int rows = p.x.rows, columns = p.x.columns;
     const float wide = static_cast<float>(p.width) / columns;
