@@ -15,8 +15,7 @@ constexpr int kMostRun = 64;   // rows of a gradient that a block sums
 constexpr int kRowsAhead = 4;  // rows whose loads a thread has in flight
 constexpr int kPixels = 1024;  // pixels of rows of a picture that a block holds
 constexpr int kBytes = 8;      // bytes of a row that a thread loads at once
-constexpr int kRowsInTurn = 4, kMostGroups = 8;  // rows that a group of threads processes one after
-                                                 // another
+constexpr int kRowsInTurn = 4, kMostGroups = 8;  // rows of a group of threads, one after another
 
 }  // namespace styleforge
 

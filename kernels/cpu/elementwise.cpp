@@ -207,7 +207,7 @@ int run_type(const StyleforgeElements& p, int64_t threads, unsigned char* bits) 
     return 1;
 }
 
-constexpr int64_t kPrefetched = 4096;  // bytes ahead; no instruction waits long for these
+constexpr int64_t kPrefetched = 4096;  // bytes ahead: far enough that no load waits long
 
 // Computes the gradient of add_relu from saved bits; streams as in `run`.
 template <typename T>

@@ -16,7 +16,7 @@ typedef struct {
     int samples, heads, queries, keys, columns;  // columns: D
     int causal;         // whether queries do not see keys of higher numbers
     float scale;        // of the scores
-    unsigned dropped;   // number of 2^16 random values that drop a weight
+    unsigned dropped;   // 16-bit random numbers below this drop a weight
     float kept_scale;   // scale of the kept weights
 } StyleforgeAttention;
 

@@ -14,7 +14,7 @@ constexpr int kWriteSize = 8192;  // elements of a plane per writing block
 constexpr int kWriteThreads = 256;
 constexpr int kPixelThreads = 256;  // for channels-last pictures
 constexpr int kMergeThreads = 256;
-constexpr int kMergedPlanes = 2;  // per block: a block then reads whole sectors of a part
+constexpr int kMergedPlanes = 2;  // per block: its entries of a part fill a memory sector
 
 // The moments of a part of a plane: (count, rounded mean, rounding error of the mean, M2). An empty
 // part is all zeros.

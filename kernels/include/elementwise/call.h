@@ -10,7 +10,7 @@ typedef struct {
     long long sizes[8];      // of the dimensions, innermost first
     long long strides[4][8];  // of the inputs, in elements; 0 if broadcast
     double kept_scale;        // scale of the elements that dropout keeps
-    unsigned dropped;         // number of 2^16 random values that drop an element
+    unsigned dropped;         // 16-bit random numbers below this drop an element
     int dims;                 // of `sizes`, at least 1
     int function;             // number in STYLEFORGE_ELEMENTWISE
     int backward;             // whether to compute gradients

@@ -35,7 +35,7 @@ STYLEFORGE_PORTABLE int reflected_often(int at, int size) {
 
 // Maps a pixel of a picture with `many` pixels along an axis to a position in one with `few`.
 STYLEFORGE_PORTABLE float source_of(int at, int many, int few) {
-    // In double like OpenCV: the result shows a difference of one unit of a tap.
+    // In double like OpenCV: an error of one unit in a tap would show.
     return static_cast<float>((at + 0.5) * (static_cast<double>(few) / many) - 0.5);
 }
 

@@ -16,7 +16,7 @@ constexpr float kMinChange = 0.7f;          // levels; a smaller change is never
 constexpr float kMaxNoise = 3.f;            // levels; a larger change everywhere is not noise
 constexpr float kElsewhere = 1e9f;          // change of a cell that was outside the picture
 constexpr float kSceneCutFraction = 0.8f;   // share of cells; if more changed, it may be a cut
-constexpr double kSameScene = 0.85;  // minimum correlation with the same scene in another light
+constexpr double kSameScene = 0.85;         // least correlation of one scene in another light
 constexpr int kResultOne = 64;              // fixed-point scale of the accumulated result
 constexpr float kWeightOne = 16384.f;       // fixed-point scale of weights
 

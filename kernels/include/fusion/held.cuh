@@ -16,7 +16,7 @@ constexpr int kHeldWarps = 16, kHeldThreads = 32 * kHeldWarps;
 // A thread waits for its loads of a part in this many groups and sums one group while the others
 // arrive.
 constexpr unsigned kHeldGroups = 4;
-// Pieces of planes over all warps, at most: HELD_PIECES in kernels/ops/fusions/held.py.
+// Maximum pieces of planes over all warps: HELD_PIECES in kernels/ops/fusions/held.py.
 constexpr int kHeldPieces = 80;
 
 __device__ __forceinline__ uint4* held_part() {

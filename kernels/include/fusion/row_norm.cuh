@@ -108,7 +108,6 @@ struct Row {
     int held, width;  // elements; held is 0 if the thread's team has no row
     long long begin;  // offset in the tensors of rows
 
-    // Returns an element's share of a mean.
     __device__ __forceinline__ float share() const { return share_of(width); }
     // Calls `use(group, at)` for this thread's groups.
     template <typename Use>

@@ -8,7 +8,7 @@
 typedef struct {
     const void *grad, *x;  // grad is null in forward
     void* result;          // y, or in backward the gradient of x
-    const float *shift, *weight, *bias;  // by channel; shift is null, or for groups
+    const float *shift, *weight, *bias;  // by channel; shift is for groups, or null
     // By channel, or for groups by plane: the subtracted mean and the reciprocal deviation; written
     // by forward.
     float *mean, *inverse;
@@ -24,7 +24,7 @@ typedef struct {
     unsigned row;              // 16-byte loads per plane
     unsigned channels, group;  // `group`: channels per slab, or 0 for a batch
     unsigned team, part;       // blocks that share a slab, and loads per block
-    unsigned phases;  // teams per chain; each begins once the previous one has summed a part
+    unsigned phases;           // teams per chain; each begins once the one before has summed
     float eps;
     int follows;  // backward: whether the statistics depend on x
 } StyleforgeSlabs;

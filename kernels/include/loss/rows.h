@@ -13,8 +13,7 @@ typedef struct {
     void* gradient;           // dense rows of the logits' type, or null; may alias logits
     long long rows, classes, inner, outer_stride, inner_stride, grad_step, ignore_index;
     double smoothing;
-    int type;   // of the logits: 0 for FP32, 1 for FP16, 2 for BF16, 3 for FP64, and all data is
-                // FP64
+    int type;   // of the logits: 0 for FP32, 1 for FP16, 2 for BF16, 3 for FP64 throughout
     int known;  // whether `lse` is an input
     int are_wide;  // whether `grads` are FP32 rather than the logits' type
 } StyleforgeRows;

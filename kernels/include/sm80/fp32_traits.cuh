@@ -1,6 +1,6 @@
 // The layers of both networks in FP32, multiplied as TF32 or in full precision. A channel takes
-// twice the bytes of a 16-bit channel, so a slot holds half the channels, or a tile is smaller.
-// Wheel size is limited: a layer has a small or a wide-tiled variant only if that differs much.
+// twice the bytes of a 16-bit channel, so a slot holds half the channels, or a tile is smaller. A
+// wheel has little room: a layer has a small or a wide-tiled variant only if it differs much.
 #pragma once
 
 #include "lite_traits.cuh"

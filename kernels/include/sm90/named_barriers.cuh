@@ -10,8 +10,7 @@ constexpr int kProducerBarrier = 4;    // pixel producers: the table of offsets 
 constexpr int kNormReadyBarrier = 5;   // consumers have computed the input's norm
 constexpr int kMmaTurnBarrier = 6;     // + ping-pong: the other warpgroup has issued its products
 constexpr int kPatchReadyBarrier = 8;  // joined layers: all pixels of the patch are in place
-constexpr int kPatchDoneBarrier = 9;   // joined layers: only the second warpgroup still reads the
-                                       // patch
+constexpr int kPatchDoneBarrier = 9;   // joined layers: only the second warpgroup reads it now
 constexpr int kLayerDoneBarrier = 10;  // joined layers: the first warpgroup has stored its part
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
