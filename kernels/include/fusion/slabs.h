@@ -24,7 +24,7 @@ typedef struct {
     unsigned row;              // 16-byte loads per plane
     unsigned channels, group;  // `group`: channels per slab, or 0 for a batch
     unsigned team, part;       // blocks that share a slab, and loads per block
-    unsigned phases;           // teams per chain; each begins once the one before has summed
+    unsigned phases;           // teams per chain; each begins once the one before summed a part
     float eps;
     int follows;  // backward: whether the statistics depend on x
 } StyleforgeSlabs;
