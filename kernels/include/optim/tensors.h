@@ -15,7 +15,7 @@ constexpr int kMostTensors = 64, kMostLists = 4, kChunk = 4096;
 // Every supported driver accepts kernel arguments of 4 KB.
 typedef struct {
     void* at[kMostLists][kMostTensors];  // by list, addresses; one index, one layout
-    const float* steps[kMostTensors];    // number of updates per tensor, including this one, or null
+    const float* steps[kMostTensors];    // updates per tensor, including this one, or null
     long long counts[kMostTensors];      // elements
     unsigned first[kMostTensors];        // number of the tensor's first chunk of kChunk elements
     int types[kMostTensors];             // 0 for FP32, 1 for FP16, 2 for BF16, 3 for FP64
