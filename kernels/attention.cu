@@ -1,4 +1,4 @@
 // Attention, first rung of a ladder of three: include/attention/ladder_v1.cuh, tiles of scores in
-// shared memory. It is there to be read and measured; docs/attention.md says what each rung gains.
+// shared memory. It exists to be read and measured; docs/attention.md states the gain of each rung.
 #include "include/attention/ladder_v1.cuh"
 #include "include/transformer.h"

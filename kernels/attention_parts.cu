@@ -1,6 +1,6 @@
-// What surrounds the products of attention: the softmax of scores with scale and mask, its
-// gradient, and rotary position embeddings; in FP32 the product of queries and keys; in 16 bits
-// attention to some blocks of keys; and gathering these, with its gradient.
+// Operations around the products of attention: softmax with scale and mask, its gradient, rotary
+// embeddings; in FP32 the product of queries and keys; in 16 bits block-sparse attention; and
+// gathering of blocks, with its gradient.
 #include "include/attention/block_copies.cuh"
 #include "include/attention/block_sparse.cuh"
 #include "include/attention/block_sums.cuh"
@@ -9,7 +9,7 @@
 
 namespace styleforge {
 
-// Turns kCount pairs of a row by their angles, which begin at `cosine` and `sine`, or back.
+// Rotates kCount pairs of a row by their angles, or back.
 template <int kCount, typename Table, typename T>
 __device__ __forceinline__ void turn(const T* x, const Table* cosine, const Table* sine, T* y,
                                      unsigned pair, unsigned pairs, bool interleaved, bool back) {
@@ -40,7 +40,7 @@ __device__ __forceinline__ void turn(const T* x, const Table* cosine, const Tabl
     store<kCount>(y + second, made + kCount);
 }
 
-// `use(element, count)` of the type of this number, with the elements of 16 bytes or with one.
+// Calls `use(element, count)` for this type, with the elements in 16 bytes or one.
 template <typename T>
 struct Element {
     using Type = T;
@@ -63,8 +63,9 @@ __device__ __forceinline__ void by_type(long long type, int vector, const Use& u
 
 }  // namespace styleforge
 
-// out: [planes, heads, queries, keys], contiguous; q and k of these strides, with a dense depth of a
-// multiple of 4. Blocks: keys / kKeys, queries / kQueries, planes times heads. Empty before sm_80.
+// out: [planes, heads, queries, keys], contiguous; q and k strided, with a contiguous depth that is
+// a multiple of 4. Blocks: keys / kKeys, queries / kQueries, planes times heads. Empty before
+// sm_80.
 extern "C" __global__ void __launch_bounds__(256, 2)
     styleforge_scores(const float* q, const float* k, float* out, long long queries, long long keys,
                       long long depth, long long heads, long long q_plane, long long q_head,
@@ -80,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(256, 2)
     float acc[2][4][4] = {};
 #pragma unroll 1
     for (long long left = depth; left > 0; left -= kDepth) {
-        if (left != depth) __syncthreads();  // what lies there has been read
+        if (left != depth) __syncthreads();  // the previous contents have been read
         load_rows<kQueries>(of_queries, q, q_row, queries - query, left);
         load_rows<kKeys>(of_keys, k, k_row, keys - key, left);
         __syncthreads();
@@ -91,10 +92,9 @@ extern "C" __global__ void __launch_bounds__(256, 2)
     store_scores(acc, out, keys, queries - query - first_query, keys - key - first_key);
 }
 
-// out: [planes, heads, queries, 64 or 128], contiguous; q, k and v of these strides, with a dense
-// depth of as much. `seen`: bools by block of queries and of keys, of these strides; 16 divide the
-// queries of a block, 32 its keys. Blocks: queries / 64, planes times heads. Of BF16 empty before
-// sm_80.
+// out: [planes, heads, queries, 64 or 128], contiguous; q, k and v strided, with a contiguous depth
+// of the same size. `seen`: bools by block of queries and of keys, strided. 16 divides the queries
+// of a block, 32 its keys. Blocks: queries / 64, planes times heads. BF16 is empty before sm_80.
 extern "C" __global__ void __launch_bounds__(128, 3)
     styleforge_block_sparse_64(const void* q, const void* k, const void* v, void* out,
                                const void* seen, long long type, long long queries,
@@ -124,8 +124,8 @@ extern "C" __global__ void __launch_bounds__(128)
         seen_column, scale);
 }
 
-// out: as many blocks of numbers as there are places; x: `blocks` of them, each `width` times `unit`
-// bytes. Warps: `parts` for every kCopyPlaces places, of kCopyVectors times 32 units each.
+// out: one block of numbers per place; x: `blocks` blocks, each `width` times `unit` bytes. Warps:
+// `parts` for every kCopyPlaces places, of kCopyVectors times 32 units each.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_gather_blocks(const void* x, const long long* places, const long long* order,
                              void* out, long long count, long long blocks, long long width,
@@ -145,9 +145,8 @@ extern "C" __global__ void __launch_bounds__(256, 4)
         copy(static_cast<unsigned short>(0));
 }
 
-// out: blocks of `width` numbers; x: as many as there are places; order and begins as sum_places has
-// them. Blocks of threads: `parts` for every kSumWarps blocks, of kSumVectors times 32 numbers or
-// vectors of 16 bytes each.
+// out: blocks of `width` numbers; x: one block per place; order and begins as in sum_places. Thread
+// blocks: `parts` for every kSumWarps blocks, of kSumVectors times 32 numbers or 16-byte vectors.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_sum_blocks_float32(const void* x, const long long* order, const long long* begins,
                                   void* out, long long blocks, long long width, long long parts,
@@ -167,8 +166,7 @@ extern "C" __global__ void __launch_bounds__(256, 3)
     styleforge::sums_of_block<__nv_bfloat16>(x, order, begins, out, blocks, width, parts, vector);
 }
 
-// A block for each row of scores; a kernel for each type, so that none takes the registers of
-// another.
+// One block per row of scores. One kernel per type, so that none needs the registers of another.
 extern "C" __global__ void __launch_bounds__(512, 1)
     styleforge_softmax_float32(void* scores, const void* mask, long long kind, long long width,
                                long long queries, long long heads, long long of_plane,
@@ -209,8 +207,8 @@ extern "C" __global__ void __launch_bounds__(512)
     styleforge::softmax_gradient_of_block<__nv_bfloat16>(grad, weights, out, width, vector);
 }
 
-// y: [samples, heads, length, 2 pairs], contiguous; x of these strides; cosine and sine: [length,
-// pairs], of every sample its own where `of_tables` is not 0, in FP32 or, with `alike`, of x's type.
+// y: [samples, heads, length, 2 pairs], contiguous; x strided; cosine and sine: [length, pairs],
+// per sample if `of_tables` is not 0, in FP32 or, with `alike`, in x's type.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_rope(const void* x, const void* cosine, const void* sine, void* y, long long type,
                     long long pairs, long long length, long long heads, long long of_sample,

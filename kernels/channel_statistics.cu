@@ -1,7 +1,6 @@
-// The mean and the variance of each channel of pictures whose channels come last, in two launches:
-// chunks of pixels, then the merge of these, in a fixed order; and the norm of such pictures by
-// moments that others left. What they compute are the references in ops/transformer/statistics.py
-// and channel_norm.py.
+// Mean and variance of each channel of channels-last pictures, in two launches: chunks of pixels,
+// then their merge in a fixed order; and the norm of such pictures from given moments. References:
+// ops/transformer/statistics.py and channel_norm.py.
 #include "include/common/pixel_statistics.cuh"
 #include "include/common/pixel_writing.cuh"
 
@@ -17,13 +16,13 @@ __device__ __forceinline__ void measure(const void* x, float4* parts, const Cut&
 }  // namespace styleforge
 
 // x: [samples, pixels, channels]; parts: [samples, chunks, channels]. Blocks along x are chunks,
-// along y groups of channels, along z samples; columns are of threads.
+// along y groups of channels, along z samples; `columns` counts threads.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_channel_parts(const void* x, float4* parts, long long type, int vectors,
                              long long pixels, long long channels, long long columns,
                              long long chunk) {
     using namespace styleforge;
-    __shared__ PixelSums<kVectorSize<__half>> shared;  // the largest
+    __shared__ PixelSums<kVectorSize<__half>> shared;  // the largest type
     Cut cut{pixels};
     cut.channels = static_cast<int>(channels), cut.columns = static_cast<int>(columns);
     cut.rows = kPixelThreads / cut.columns, cut.chunk = static_cast<int>(chunk);
@@ -42,9 +41,9 @@ extern "C" __global__ void __launch_bounds__(256)
         measure<float, 1>(x, parts, cut, &shared);
 }
 
-// A block for kMergedPlanes channels. mean, spread: of channel (n, c) at n * of_sample +
-// c * of_channel; spread is the variance or, where `inverts`, the reciprocal of the deviation, with
-// eps added to the variance.
+// One block per kMergedPlanes channels. mean, spread: channel (n, c) at n * of_sample + c *
+// of_channel. spread is the variance or, with `inverts`, the reciprocal deviation, with eps added
+// to the variance.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_channel_merge(const float4* parts, float* mean, float* spread, long long samples,
                              long long channels, long long chunks, long long of_sample,
@@ -67,13 +66,12 @@ namespace styleforge {
 
 constexpr int kMostGroups = 12;
 
-// What a block shares: the affine of its channels.
 struct AffineOfBlock {
     float center[kPixelThreads], scale[kPixelThreads], shift[kPixelThreads];
 };
 
-// Of a channel, from the moments of `groups` parts of it: count, mean, sum of squared deviations, -.
-// They are merged relative to the mean of the first one, which stays the center.
+// Returns the affine of a channel from the moments of `groups` parts: count, mean, sum of squared
+// deviations, -. They are merged relative to the first part's mean, which stays the center.
 __device__ __forceinline__ Affine affine_of_groups(const float4* from, int groups, int channels,
                                                    float gamma, float beta, float eps) {
     float4 item[kMostGroups];
@@ -123,9 +121,9 @@ __device__ __forceinline__ void normalize_pixels(const Planes& p, const float4* 
 
 }  // namespace styleforge
 
-// relu(norm(x) + residual) with a reflected margin. x, residual: [samples, height, width, channels];
-// moments: [samples, groups, channels]; weight, bias: [channels]. Blocks as above, of what is
-// written.
+// relu(norm(x) + residual) with a reflected margin. x, residual: [samples, height, width,
+// channels]; moments: [samples, groups, channels]; weight, bias: [channels]. Blocks as above, over
+// the output.
 extern "C" __global__ void __launch_bounds__(256, 3)
     styleforge_channel_norm(const void* x, const void* residual, const float4* moments,
                             const float* weight, const float* bias, void* y, long long type,

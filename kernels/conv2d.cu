@@ -1,8 +1,8 @@
-// Convolution as an implicit GEMM: the border is reflected (or repeated) while x is gathered, a norm
-// and a ReLU can be applied to it, and statistics of the output can be written. Any channels,
-// strides, layout, odd or even kernel.
+// Convolution as an implicit GEMM. It reflects (or repeats) the border while gathering x, can apply
+// a norm and a ReLU to x, and can write statistics of the output. Any channels, strides, layout,
+// odd or even kernel.
 //
-// Rows of the product are pixels, columns output channels; the depth runs over channels in slices
+// Rows of the product are pixels, columns output channels. The depth runs over channels in slices
 // of kDepth, and inside a slice over the taps, so that neighboring taps find x in the L1 cache.
 // With fewer channels than a slice holds, the depth runs over taps and channels together.
 #include "include/conv2d/gather.cuh"
@@ -14,7 +14,7 @@
 
 namespace styleforge {
 
-// 16 bytes to shared memory; from sm_80 on, without passing through registers.
+// Copies 16 bytes to shared memory; from sm_80 on, bypassing registers.
 __device__ __forceinline__ void fetch(void* to, const void* from) {
 #if __CUDA_ARCH__ >= 800
     cp_async_16B(smem_address(to), from);
@@ -136,8 +136,8 @@ __global__ void __launch_bounds__(Tile::kThreads) conv2d_kernel(const Convolutio
     }
 }
 
-// A tap of the 2x2 kernel of a phase of "nearest x2, 3x3": the sum of the 3x3 taps that read the same
-// pixel. Per axis, 0 and 1+2 in phase 0, 0+1 and 2 in phase 1.
+// Returns a tap of the 2x2 kernel of a phase of "nearest x2, 3x3": the sum of the 3x3 taps that
+// read the same pixel. Per axis, 0 and 1+2 in phase 0, 0+1 and 2 in phase 1.
 template <typename T>
 __device__ float tap_of_phase(const T* weight, int tap, int phase) {
     const auto range = [](int at, int shift) {
@@ -150,7 +150,7 @@ __device__ float tap_of_phase(const T* weight, int tap, int phase) {
     return static_cast<float>(sum);
 }
 
-// [Cout, Cin, k, k] to [phases][steps * kDepth][padded Cout], in the order of the steps.
+// Packs [Cout, Cin, k, k] into [phases][steps * kDepth][padded Cout], in the order of the steps.
 template <typename Tile>
 __global__ void pack_weight_kernel(const Convolution c, const typename Tile::Element* weight,
                                    typename Tile::Stored* to) {

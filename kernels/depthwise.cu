@@ -1,33 +1,34 @@
-// A 3x3 convolution of each channel by itself, of pictures padded by reflection. Pictures are
-// channels last. What it computes is the reference in ops/transformer/depthwise.py.
+// A depthwise 3x3 convolution of channels-last pictures, padded by reflection. Reference:
+// ops/transformer/depthwise.py.
 #include "include/common/dtypes.cuh"
 
 namespace styleforge {
 
 constexpr int kTaps = 9;
-constexpr int kRows = 4;  // pixels of a column that a thread makes, with weights that it keeps
+constexpr int kRows = 4;  // pixels of a column per thread, which holds the weights
 
 __device__ __forceinline__ int reflected(int position, int size) {
     const int at = position < 0 ? -position : position;
     return at < size ? at : 2 * size - 2 - at;
 }
 
-// A thread makes kCount channels of kRows pixels of y: [N, h, w, c] of x, alike, and weight: [c, 9].
+// Each thread computes kCount channels of kRows pixels of y: [N, h, w, c], like x; weight: [c, 9].
 // Blocks along y are groups of rows, along z samples.
 template <typename T, int kCount>
 __device__ __forceinline__ void depthwise(const T* x, const T* weight, T* y, int h, int w, int c) {
     const unsigned groups = c / kCount, thread = blockIdx.x * blockDim.x + threadIdx.x;
     const int column = thread / groups, channel = thread % groups * kCount;
     if (column >= w) return;
-    float weights[kTaps * kCount];  // the taps of a channel lie together
+    float weights[kTaps * kCount];  // the taps of a channel are contiguous
 #pragma unroll
     for (int i = 0; i < kTaps; ++i)
         load<kCount>(weights + i * kCount, weight + 1ll * channel * kTaps + i * kCount);
     const long long before = 1ll * blockIdx.z * h * w;
     const int first = blockIdx.y * kRows;
     float sums[kRows][kCount] = {};
-    // Each pixel is read once, and added to all that it is a tap of; nothing is stored before, since
-    // the compiler moves no load up over a store. Below the picture's margin its last row is read.
+    // Each pixel is read once and added to every output that uses it. All loads precede the first
+    // store, since the compiler moves no load above a store. Beyond the picture's margin, the last
+    // row is read.
 #pragma unroll
     for (int i = -1; i <= kRows; ++i) {
         const long long line = before + 1ll * reflected(min(first + i, h), h) * w;
@@ -48,7 +49,7 @@ __device__ __forceinline__ void depthwise(const T* x, const T* weight, T* y, int
             store<kCount>(y + (before + 1ll * (first + row) * w + column) * c + channel, sums[row]);
 }
 
-// Calls with the type of the pointers, and 16 bytes of it a thread where addresses allow, else one.
+// Dispatches on the type, with 16 bytes per thread if the addresses allow it, else one element.
 template <typename T>
 __device__ __forceinline__ void by_count(int vectors, const void* x, const void* weight, void* y,
                                          int h, int w, int c) {

@@ -1,14 +1,14 @@
-// A convolution of a bilinearly enlarged picture as one at the small size: the margin in front of
-// it, and the interleaving of its four phases behind it. Pictures are channels last. What they
-// compute is in ops/enlarging_reference.py.
+// A convolution of a bilinearly enlarged picture, computed at the small size: the margin before it,
+// and the interleaving of its four phases after it. Pictures are channels last. Reference:
+// ops/enlarging_reference.py.
 #include "include/common/dtypes.cuh"
 
 namespace styleforge {
 
-constexpr int kMargin = 4;  // pixels that the convolution's input has more on each side
-constexpr int kBefore = 3;  // pixels that its result has more on each side
+constexpr int kMargin = 4;  // extra pixels of the convolution's input on each side
+constexpr int kBefore = 3;  // extra pixels of its result on each side
 
-// The two pixels of a row or a column that an output pixel is a weighted sum of.
+// The two pixels of a row or a column whose weighted sum is an output pixel.
 struct Mixed {
     int first, second;
     float weight, other;
@@ -31,8 +31,8 @@ __device__ __forceinline__ void add(float* sum, const T* from, float weight) {
     for (int i = 0; i < kCount; ++i) sum[i] += weight * values[i];
 }
 
-// A thread makes kCount channels of a pixel of y: [N, h + 8, w + 8, c] of x: [N, h, w, c]. Blocks
-// along y are rows, along z samples.
+// Each thread computes kCount channels of a pixel of y: [N, h + 8, w + 8, c] from x: [N, h, w, c].
+// Blocks along y are rows, along z samples.
 template <typename T, int kCount>
 __device__ __forceinline__ void pad(const T* x, T* y, int h, int w, int c) {
     const unsigned groups = c / kCount, thread = blockIdx.x * blockDim.x + threadIdx.x;
@@ -42,7 +42,7 @@ __device__ __forceinline__ void pad(const T* x, T* y, int h, int w, int c) {
     const Mixed column = mixed(position, w), row = mixed(blockIdx.y, h);
     const T* const sample = x + 1ll * blockIdx.z * h * w * c + channel;
     float sum[kCount] = {};
-    // What has no weight is not read, so that it makes no NaN of infinity.
+    // Pixels with zero weight are not read, so that infinity does not become NaN.
     const auto add_row = [&](int line, float weight) {
         const T* const from = sample + 1ll * line * w * c;
         add<T, kCount>(sum, from + 1ll * column.first * c, weight * column.weight);
@@ -55,14 +55,14 @@ __device__ __forceinline__ void pad(const T* x, T* y, int h, int w, int c) {
     store<kCount>(y + pixel * c + channel, sum);
 }
 
-// Where the convolution's result has a row of the enlarged picture: the outermost rows are apart.
+// Returns the result's row for a row of the enlarged picture; the outermost rows are separate.
 __device__ __forceinline__ int source(int at, int size) {
     if (at == 0) return 0;
     return at == 2 * size - 1 ? size + 2 * kBefore - 1 : at / 2 + kBefore;
 }
 
-// A thread makes kCount channels of a pixel of y: [N, 2h, 2w, c], of z: [N, h + 6, w + 6, 4c] and
-// skip: [N, 2h, 2w, c] of any strides but that of the channels, or null. Blocks as above.
+// Each thread computes kCount channels of a pixel of y: [N, 2h, 2w, c] from z: [N, h + 6, w + 6,
+// 4c] and skip: [N, 2h, 2w, c], with any strides except the channels', or null. Blocks as above.
 template <typename T, int kCount>
 __device__ __forceinline__ void interleave(const T* z, const T* skip, T* y, int h, int w, int c,
                                            long long sample_stride, long long row_stride,
@@ -84,8 +84,8 @@ __device__ __forceinline__ void interleave(const T* z, const T* skip, T* y, int 
     store<kCount>(y + pixel * c + channel, sum);
 }
 
-// Calls with the type of the elements, and 16 bytes of them a thread where addresses and strides
-// allow, else one.
+// Dispatches on the type, with 16 bytes per thread if addresses and strides allow it, else one
+// element.
 template <template <typename, int> class Run, typename... Arguments>
 __device__ __forceinline__ void by_type(long long type, int vectors, Arguments... arguments) {
     if (type == kHalf && vectors)

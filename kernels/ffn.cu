@@ -1,4 +1,4 @@
-// What the feed-forward network of a transformer does between its two products: bias and GELU in
-// one pass, include/transformer/epilogue.cuh. The products are the library's.
+// Bias and GELU between the two products of a transformer's feed-forward network, in one pass:
+// include/transformer/epilogue.cuh. PyTorch computes the products.
 #include "include/transformer.h"
 #include "include/transformer/epilogue.cuh"

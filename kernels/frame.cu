@@ -1,7 +1,7 @@
-// What happens to a frame around the network, on pictures of bytes: it is scaled to the network's
-// input, and the result is enlarged, given the frame's detail and mixed with it. A thread makes a
-// pixel; the arithmetic is in include/frame/, which a C++ compiler for the host takes as well. What
-// smooths a stream is in smooth.cu.
+// Processing of a frame of bytes around the network: it is scaled to the network's input; the
+// result is enlarged, gets the frame's detail, and is mixed with the frame. Each thread computes a
+// pixel. The arithmetic is in include/frame/, which a host C++ compiler also compiles. Smoothing is
+// in smooth.cu.
 #include "include/frame/add.cuh"
 #include "include/frame/area.cuh"
 #include "include/frame/block.cuh"
@@ -18,7 +18,7 @@ __device__ __forceinline__ void store(uint8_t* pixels, long long at, Color c) {
 
 }  // namespace styleforge
 
-// The grid covers the picture that is made: columns along x, rows along y.
+// The grid covers the output picture: columns along x, rows along y.
 
 extern "C" __global__ void frame_resize(const styleforge::ResizeParams p) {
     const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
@@ -49,8 +49,8 @@ extern "C" __global__ void frame_finish(const styleforge::FinishParams p) {
                       styleforge::finished(p, row, column));
 }
 
-// The four steps of texture. The grid of the first covers the cells, and below them the copy on which
-// motion is measured.
+// The four steps of texture. The grid of the first covers the cells and, below them, the copy for
+// measuring motion.
 extern "C" __global__ void frame_texture_cells(const styleforge::TextureParams p) {
     using namespace styleforge;
     const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
@@ -66,7 +66,7 @@ extern "C" __global__ void frame_texture_cells(const styleforge::TextureParams p
     }
 }
 
-// The first block measures motion, which takes longest, each of the others a tile of cells.
+// The first block measures motion, which takes longest; each other block measures a tile of cells.
 extern "C" __global__ void __launch_bounds__(styleforge::kTeam)
     frame_texture_flat(const styleforge::TextureParams p) {
     using namespace styleforge;

@@ -1,5 +1,5 @@
-// Describes the kernels of frame.cu and smooth.cu to Python as JSON: the layout of the structs that they are called
-// with, and the sizes of what they are given. It is plain C++.
+// Describes the kernels of frame.cu and smooth.cu to Python as JSON: struct layouts and buffer
+// sizes. Plain C++.
 #include <string>
 
 #include "include/common/describe.h"
@@ -71,9 +71,9 @@ std::string kernels() {
 #undef KERNEL
 }
 
-// Of the pictures on which motion is measured, the blurs in cells, the sides of the tiles of noise,
-// the tiles of cells, the pixels of a row to which a block adds texture, and the bytes of a cell and
-// of what a frame leaves to the next.
+// Sizes for texture: pictures for measuring motion, blurs in cells, sides of the tiles of noise,
+// tiles of cells, pixels of a row per texture block, bytes of a cell and of the state between
+// frames.
 std::string texture() {
     return object({{"team", number(kTeam)},
                    {"tracked", number(kTracked)},
@@ -88,8 +88,8 @@ std::string texture() {
                    {"state_bytes", number(sizeof(TextureState))}});
 }
 
-// The kernels that smooth; of the histogram of noise, the sums of pictures, what a frame leaves to the
-// next, and the tiles of a motion.
+// The smoothing kernels, and sizes: histogram of noise, sums of pictures, state between frames,
+// tiles of a motion.
 std::string smoothing() {
 #define KERNEL(name) {#name, quoted("frame_" #name)}
     const std::string kernels =
@@ -119,7 +119,6 @@ std::string frame() {
 }  // namespace
 }  // namespace styleforge
 
-// The description, valid as long as the library is loaded.
 extern "C" const char* styleforge_frames_abi() {
     using namespace styleforge;
     static const std::string text = object(

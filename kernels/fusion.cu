@@ -1,5 +1,5 @@
-// Norms joined with what surrounds them, and their gradients: layer and RMS norms of rows, which
-// stay in registers, and the affine step, ReLU and gradient of norms of channels and of groups.
+// Norms fused with adjacent operations, and their gradients: layer and RMS norms of rows, which
+// stay in registers, and the affine step, ReLU and gradient of channel and group norms.
 #include "include/common/dtypes.cuh"
 #include "include/common/pdl.cuh"
 #include "include/common/team.cuh"
@@ -10,9 +10,9 @@
 #include "include/fusion/row_norm.cuh"
 
 // y = activation(norm(x + residual) * weight + bias), total = x + residual. [rows, width]; weight
-// and bias: [width]. What is null is left out. statistics: FP32 [rows, 2], the mean, which is 0 where
-// it is not subtracted, and the reciprocal of the deviation. A row has `team` threads, of kMost elements
-// each at most.
+// and bias: [width]. Null operands are omitted. statistics: FP32 [rows, 2], the mean (0 if it is
+// not subtracted) and the reciprocal deviation. A row has `team` threads with at most kMost
+// elements each.
 extern "C" __global__ void __launch_bounds__(512, 2)
     styleforge_row_norm(const void* x, const void* residual, const void* weight, const void* bias,
                         void* total, void* y, float* statistics, long long type, int vector,
@@ -40,7 +40,8 @@ extern "C" __global__ void __launch_bounds__(512, 2)
 }
 
 // dx = added + the gradient of styleforge_row_norm by its sum `x`, in vectors. partial: FP32
-// [blocks, teams of a block, 2, width], each team's sums of the gradients of weight and bias, or null.
+// [blocks, teams per block, 2, width], each team's sums of the gradients of weight and bias, or
+// null.
 extern "C" __global__ void __launch_bounds__(styleforge::fusion::kBackwardThreads, 2)
     styleforge_row_norm_backward(const void* grad, const void* added, const void* x,
                                  const void* weight, const void* bias, const float* statistics,
@@ -60,7 +61,7 @@ extern "C" __global__ void __launch_bounds__(styleforge::fusion::kBackwardThread
     });
 }
 
-// The same, element by element, of which a thread holds fewer: a block has 512 threads.
+// The same, element by element. A thread holds fewer elements, and a block has 512 threads.
 extern "C" __global__ void __launch_bounds__(512, 1)
     styleforge_row_norm_backward_elements(const void* grad, const void* added, const void* x,
                                           const void* weight, const void* bias,
@@ -77,8 +78,8 @@ extern "C" __global__ void __launch_bounds__(512, 1)
     });
 }
 
-// What all teams left in `partial`, [teams, 2, width], summed; `of_weight` or `of_bias` may be null. A
-// block is of 32 columns of both. Its blocks start as those of the kernel ahead of it end.
+// Sums `partial`, [teams, 2, width], over teams; `of_weight` or `of_bias` may be null. A block
+// covers 32 columns of both. Its blocks start as the preceding kernel's blocks end.
 extern "C" __global__ void __launch_bounds__(1024)
     styleforge_row_norm_parameters(const float* partial, void* of_weight, void* of_bias,
                                    long long type, long long teams, long long width) {
@@ -87,7 +88,7 @@ extern "C" __global__ void __launch_bounds__(1024)
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const long long first = 32ll * blockIdx.x, column = first + lane;
     pdl_wait();
-    constexpr int kAtOnce = 12;  // rows of `partial` that a warp waits for together
+    constexpr int kAtOnce = 12;  // rows of `partial` that a warp loads at once
     float sum = 0;
     if (column < 2 * width)
         for (long long begin = warp; begin < teams; begin += 32 * kAtOnce) {
@@ -102,7 +103,7 @@ extern "C" __global__ void __launch_bounds__(1024)
         }
     shared[warp][lane] = sum;
     __syncthreads();
-    // A warp takes a column: what 32 warps have of it.
+    // Each warp reduces one column over the 32 warps.
     const long long own = first + warp;
     float total[1] = {shared[lane][warp]};
     Team{32, lane, nullptr}.sum(total);
@@ -116,9 +117,9 @@ extern "C" __global__ void __launch_bounds__(1024)
     });
 }
 
-// y = relu(affine(x)) of [samples, channels, inner]. With `chunks`, a block is of one of so many of a
-// plane, from the last on. With `kept`, `inverse` has variances, and mean and reciprocal deviation,
-// of variances with eps, are written to `kept_mean` and `kept`.
+// y = relu(affine(x)) for [samples, channels, inner]. With `chunks`, a block processes one of that
+// many chunks of a plane, starting with the last. With `kept`, `inverse` contains variances; the
+// mean, and the reciprocal deviation with eps added, are written to `kept_mean` and `kept`.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_channels_relu(const void* x, const float* mean, const float* inverse,
                              const float* weight, const float* bias, void* y, float* kept_mean,
@@ -168,10 +169,10 @@ extern "C" __global__ void __launch_bounds__(256, 4)
     });
 }
 
-// partial: [channels, splits, 2], sums of the gradients of weight and bias, or with no `grad` of the
-// squares of elements and of these, less the channel's first. A block is of a channel and a split of
-// its `samples` * `inner` elements, in chunks of `chunk` loads where that is not 0; with inner 1, of 32
-// channels, one for a lane.
+// partial: [channels, splits, 2], sums of the gradients of weight and bias. Without `grad`, the
+// sums of d^2 and of d, where d is an element minus the channel's first element. A block processes
+// one channel and one split of its `samples` * `inner` elements, in chunks of `chunk` loads unless
+// that is 0. With inner 1, a block processes 32 channels, one per lane.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_channels_sums(const void* grad, const void* x, const float* mean,
                              const float* inverse, const float* weight, const float* bias,
@@ -194,7 +195,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
         const T *const from = static_cast<const T*>(x), *const of_y = static_cast<const T*>(grad);
         const bool is_gradient = grad != nullptr;
         const Channel own = is_gradient ? of.at(c) : Channel{to_float(from[c * inner]), 1, 1, 0};
-        float weights[2] = {}, biases[2] = {};  // of even and odd places in a vector
+        float weights[2] = {}, biases[2] = {};  // for even and odd positions in a vector
         const auto add = [&](const float(&g)[kCount], const float(&v)[kCount], bool exists) {
 #pragma unroll
             for (int k = 0; k < kCount; ++k) {
@@ -264,9 +265,9 @@ extern "C" __global__ void __launch_bounds__(256, 4)
     }
 }
 
-// Of what styleforge_channels_sums left of all splits: the gradients of weight and bias, FP32
-// [channels], or with `x` the means of its channels and the reciprocals of their deviations, of `each`
-// elements. A warp is of a channel.
+// Adds up the splits of styleforge_channels_sums: the gradients of weight and bias, FP32
+// [channels]. With `x`, the means of its channels and the reciprocal deviations over `each`
+// elements. One warp per channel.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_channels_totals(const float* partial, const void* x, float* first, float* second,
                                long long type, long long splits, long long channels,
@@ -297,10 +298,10 @@ extern "C" __global__ void __launch_bounds__(256)
     });
 }
 
-// Of what styleforge_channels_sums left of the planes of [samples, channels, inner]: what they are
-// normed by in groups of `of_group` channels once `shift`, [channels], is added. kept: [5, planes],
-// what is subtracted, the reciprocal deviation, weight and bias, and the mean of the normed plane.
-// shift, weight and bias may be null. A warp is of a group.
+// Group statistics from the sums that styleforge_channels_sums left for the planes of [samples,
+// channels, inner]. Groups have `of_group` channels, to which `shift`, [channels], is added first.
+// kept: [5, planes], the subtracted mean, the reciprocal deviation, weight, bias, and the mean of
+// the normed plane. shift, weight and bias may be null. One warp per group.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_groups_totals(const float* partial, const void* x, const float* shift,
                              const float* weight, const float* bias, float* kept, long long type,
@@ -352,10 +353,10 @@ extern "C" __global__ void __launch_bounds__(256)
     });
 }
 
-// Of the gradients of planes that styleforge_channels_sums left: means, [4, planes], of which
-// styleforge_channels_gradient takes the first two, and of_parameters, [3, channels], the gradients
-// of weight, bias and shift. With no `partial`, the means are those of styleforge_slabs_gradient. A block
-// is of a group of all samples.
+// Group gradients from the planes' gradients that styleforge_channels_sums left. means: [4,
+// planes], of which styleforge_channels_gradient reads the first two. of_parameters: [3, channels],
+// the gradients of weight, bias and shift. Without `partial`, `means` already contains the results
+// of styleforge_slabs_gradient. One block per group of all samples.
 extern "C" __global__ void __launch_bounds__(512)
     styleforge_groups_gradients(const float* partial, const float* kept, float* means,
                                 float* of_parameters, long long splits, long long samples,
@@ -394,7 +395,7 @@ extern "C" __global__ void __launch_bounds__(512)
         for (long long n = lane; n < samples; n += 32) {
             const long long plane = n * channels + c;
             sums[0] += of_weight[plane], sums[1] += of_bias[plane];
-            // What the gradients of x add up to.
+            // The sum of x's gradients over the plane.
             const float subtracted = means[planes + plane] + normed[plane] * means[plane];
             sums[2] += (weight[plane] * of_bias[plane] - static_cast<float>(inner) * subtracted) *
                        inverse[plane];
@@ -404,9 +405,9 @@ extern "C" __global__ void __launch_bounds__(512)
     }
 }
 
-// The gradient of styleforge_channels_relu by x; `sums`, [2, channels], are the gradients of weight
-// and bias where mean and deviation are those of the `each` elements of a channel, or with `each` 0
-// what styleforge_groups_gradients left, else null.
+// The gradient of styleforge_channels_relu by x. `sums`, [2, channels], holds the gradients of
+// weight and bias if mean and deviation come from a channel's `each` elements, or with `each` 0 the
+// results of styleforge_groups_gradients; otherwise it is null.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_channels_gradient(const void* grad, const void* x, const float* mean,
                                  const float* inverse, const float* weight, const float* bias,
@@ -451,7 +452,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
     });
 }
 
-// y = relu(norm(x + shift) * weight + bias) of channels or groups, which are read once.
+// y = relu(norm(x + shift) * weight + bias) for channels or groups, which are read once.
 extern "C" __global__ void __launch_bounds__(styleforge::fusion::kHeldThreads, 2)
     styleforge_slabs_relu(const StyleforgeSlabs p) {
     using namespace styleforge;
@@ -465,7 +466,7 @@ extern "C" __global__ void __launch_bounds__(styleforge::fusion::kHeldThreads, 2
     });
 }
 
-// The gradient of styleforge_slabs_relu by x, and sums that those of its parameters follow from.
+// The gradient of styleforge_slabs_relu by x, and the sums for its parameters' gradients.
 extern "C" __global__ void __launch_bounds__(styleforge::fusion::kHeldThreads, 2)
     styleforge_slabs_gradient(const StyleforgeSlabs p) {
     using namespace styleforge;

@@ -1,9 +1,9 @@
-// Instance norm, affine, residual and ReLU; memory is read once wherever a plane fits on chip.
+// Instance norm, affine, residual and ReLU; memory is read once if a plane fits on chip.
 //
-// A plane up to 32,768 elements is held in the registers of one block, up to eight times that in
-// those of a cluster of blocks (sm_90 and up), which share their sums through one another's shared
-// memory. Larger planes, and channels last, take statistics in parts and read x a second time,
-// mostly from the L2 cache. All sums are of differences from the mean.
+// A block holds a plane of up to 32,768 elements in registers. A cluster of blocks (sm_90 and up)
+// holds up to eight times that; its blocks exchange sums through distributed shared memory. Larger
+// planes and channels-last pictures compute statistics in parts and read x a second time, mostly
+// from the L2 cache. All sums are of differences from the mean.
 #include <math.h>
 
 #include "include/common/dtypes.cuh"
@@ -41,7 +41,7 @@ __device__ __forceinline__ void wait_for_cluster() {
 #endif
 }
 
-// Sums over a block, or over all blocks of a cluster; every thread gets them.
+// Sums over a block, or over all blocks of a cluster; every thread gets the result.
 template <int kThreads, bool kCluster, int kSums>
 __device__ __forceinline__ void total(float (&v)[kSums], float* slots, float* of_block, int parts) {
     constexpr int kWarps = kThreads / 32;
@@ -65,7 +65,7 @@ __device__ __forceinline__ void total(float (&v)[kSums], float* slots, float* of
         v[s] = warp_sum(lane < parts ? load_remote(at_neighbor(of_block + s, lane)) : 0);
 }
 
-// A block, or a cluster of p.parts blocks, for each plane [P]; a thread holds kElements of it.
+// One block, or a cluster of p.parts blocks, per plane [P]; a thread holds kElements of it.
 template <typename T, int kThreads, int kElements, bool kVector, bool kCluster>
 __global__ void __launch_bounds__(kThreads) whole_planes(const Planes p) {
     constexpr int kWidth = kVector ? kVectorSize<T> : 1, kTurns = kElements / kWidth;
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(kThreads) whole_planes(const Planes p) {
     for (int k = 0; k < kElements; ++k) sum[0] += v[k];
     total<kThreads, kCluster>(sum, slots[0], of_block, parts);
     const float center = sum[0] / static_cast<float>(p.pixels);
-    float sums[2] = {};  // about the center: what its rounding left, and squares
+    float sums[2] = {};  // around the center: the rounding error of the mean, and the squares
 #pragma unroll
     for (int k = 0; k < kTurns; ++k)
         if ((k * kThreads + threadIdx.x) * kWidth < count)
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(kThreads) whole_planes(const Planes p) {
                 sums[0] += d, sums[1] = fmaf(d, d, sums[1]);
             }
     total<kThreads, kCluster>(sums, slots[1], of_block + 1, parts);
-    if (kCluster) arrive_at_cluster();  // no block ends while its sums are being read
+    if (kCluster) arrive_at_cluster();  // no block may exit while others read its sums
     const int channel = static_cast<int>(plane % p.channels);
     const Affine affine =
         affine_of(moments_from_sums(static_cast<float>(p.pixels), center, sums[0], sums[1]),
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(kThreads) whole_planes(const Planes p) {
 #pragma unroll
             for (int i = 0; i < kWidth; ++i) {
                 const float value = normalize(v[k * kWidth + i], affine) + add[i];
-                out[i] = value < floor ? floor : value;  // keeps NaN
+                out[i] = value < floor ? floor : value;  // NaN passes through
             }
             store<kWidth>(y + at, out);
         }
@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(kThreads) whole_planes(const Planes p) {
     if (kCluster) wait_for_cluster();
 }
 
-// The statistics of kPartSize elements of a plane to parts[plane][part].
+// Writes the statistics of kPartSize elements of a plane to parts[plane][part].
 template <typename T, bool kVector>
 __global__ void __launch_bounds__(kPartThreads)
     parts_of_planes(const T* x, PartialMoments* parts, long long pixels, int count_of_parts) {
@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(kPartThreads)
         parts[blockIdx.x] = moments_from_sums(static_cast<float>(count), center, sums[0], sums[1]);
 }
 
-// The statistics of a chunk of pixels to parts[n][chunk][c].
+// Writes the statistics of a chunk of pixels to parts[n][chunk][c].
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kPixelThreads)
     parts_of_pixels(const T* x, PartialMoments* parts, const Cut cut) {
@@ -175,7 +175,7 @@ __global__ void __launch_bounds__(kPixelThreads)
     measure_pixels<T, kWidth>(x, parts, cut, shared);
 }
 
-// A block for kMergedPlanes planes: their parts to affine[n][c].
+// One block per kMergedPlanes planes: merges their parts into affine[n][c].
 __global__ void __launch_bounds__(kMergeThreads)
     merge_planes(const PartialMomentsView parts, const AffineParameters a, Affine* affine,
                  int samples, int channels) {
@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(kPixelThreads, 3)
     write_chunk<T, kWidth>(p, own, cut, margin, channel);
 }
 
-// kWriteSize elements of a plane; every block merges the plane's parts for itself.
+// Writes kWriteSize elements of a plane; every block merges the plane's parts itself.
 template <typename T, bool kVector>
 __global__ void __launch_bounds__(kWriteThreads)
     write_planes(const Planes p, const PartialMomentsView parts, int blocks) {

@@ -1,6 +1,5 @@
-// Describes the kernels of operations for any model to Python as JSON: the layout of the structs
-// that they are called with, threads, and the kernels as C++ names them. It is plain C++, which a
-// C++ compiler compiles with CUDA's headers.
+// Describes the kernels of operations for any model to Python as JSON: struct layouts, threads, and
+// C++ names. Plain C++, compiled with CUDA's headers.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -32,7 +31,7 @@ std::string structs() {
                                        OFFSET(S, columns), OFFSET(S, numbers)})}});
 }
 
-// As many elements at a time as 16 bytes have, or one.
+// As many elements at a time as fit 16 bytes, or one.
 std::string by_width(const char* functor, const char* type, size_t size, const char* backward) {
     const std::string name = "styleforge::elementwise::elementwise_pass";
     const std::string of = std::string("styleforge::elementwise::") + functor;
@@ -40,7 +39,7 @@ std::string by_width(const char* functor, const char* type, size_t size, const c
                    {"scalar", kernel(name, {of, type, backward, "1"})}});
 }
 
-// With sums over rows, where there are kernels for these.
+// With sums over rows, if such kernels exist.
 template <typename Functor>
 std::string by_columns(const char* functor, const char* type, size_t size) {
     if (Functor::kInputs < 2 || Functor::kDrops || size > sizeof(float)) return "";
@@ -97,7 +96,6 @@ std::string elementwise_passes() {
 }  // namespace
 }  // namespace styleforge
 
-// The description, valid as long as the library is loaded.
 extern "C" const char* styleforge_library_abi() {
     using namespace styleforge;
     static const std::string text =

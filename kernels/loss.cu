@@ -1,5 +1,5 @@
-// Losses for any model: cross-entropy by an online softmax over a row of logits and its gradient, and
-// the sum of squared differences. FP16 and BF16 are computed in FP32, FP64 in FP64.
+// Losses for any model: cross-entropy with an online softmax over a row of logits, its gradient,
+// and the sum of squared differences. FP16 and BF16 are computed in FP32, FP64 in FP64.
 #include <math.h>
 
 #include "include/common/with_type.cuh"
@@ -12,10 +12,10 @@ namespace loss {
 using elementwise::Computed;
 
 constexpr int kMostThreads = 512;
-constexpr int kLoads = 4;  // of 16 bytes of a row, that a thread has under way
-constexpr int kRowsAtOnce = 8;  // whose losses and labels a thread of their total has under way
-constexpr int kGradientLoads = 2;  // of each of two tensors; GRADIENT_LOADS in squares.py
-constexpr int kScaled = 4;         // vectors of a thread; LOADS in scaling.py
+constexpr int kLoads = 4;  // 16-byte loads of a row that a thread has in flight
+constexpr int kRowsAtOnce = 8;  // rows whose losses and labels a thread of the total has in flight
+constexpr int kGradientLoads = 2;  // per tensor, of two; GRADIENT_LOADS in squares.py
+constexpr int kScaled = 4;         // vectors per thread; LOADS in scaling.py
 
 template <typename A>  // -INFINITY, but finite
 constexpr A kLowest = sizeof(A) == sizeof(double) ? -1.7976931348623157e308 : -3.402823466e38f;
@@ -23,7 +23,7 @@ constexpr A kLowest = sizeof(A) == sizeof(double) ? -1.7976931348623157e308 : -3
 struct Functions {
     static __device__ __forceinline__ float exp2(float v) {
 #ifdef __CUDA_ARCH__
-        // exp2f takes three instructions more, for results below 2^-126, which this makes 0.
+        // exp2f takes three more instructions for results below 2^-126, which this flushes to 0.
         asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(v));
         return v;
 #else
@@ -35,7 +35,7 @@ struct Functions {
     static __device__ __forceinline__ double log2(double v) { return ::log2(v); }
 };
 
-// The sum, or the largest, of what the threads of a block have, whole warps. Its order is fixed.
+// Returns the sum or the maximum over the threads of a block of whole warps, in a fixed order.
 template <typename A>
 __device__ __forceinline__ A over_block(A value, bool largest) {
     __shared__ A values[kMostThreads / 32];
@@ -48,7 +48,7 @@ __device__ __forceinline__ A over_block(A value, bool largest) {
     };
     over_lanes(16);
     const unsigned warps = blockDim.x / 32, lane = threadIdx.x % 32;
-    __syncthreads();  // of the call before, every thread has read its result
+    __syncthreads();  // every thread has read the previous call's result
     if (lane == 0) values[threadIdx.x / 32] = value;
     __syncthreads();
     value = lane < warps ? values[lane] : largest ? A(-INFINITY) : A(0);
@@ -56,10 +56,10 @@ __device__ __forceinline__ A over_block(A value, bool largest) {
     return value;
 }
 
-// Calls `use(at, vector)` for every element of a row, where element i of the vector is that at
-// `at + i`: by vectors of 16 bytes wherever the row begins, and for what fills none by one of one
-// element. A thread asks for the vector kLoads behind one as soon as it has used that, so that its
-// other loads are always under way. `use` may write the row where its vector lies.
+// Calls `use(at, vector)` for every element of a row; element i of the vector is the row's element
+// `at + i`. Vectors have 16 bytes wherever the row begins; other elements come singly. After using
+// a vector, a thread loads the one kLoads further on, so that its other loads stay in flight. `use`
+// may overwrite its part of the row.
 template <typename T, typename F>
 __device__ __forceinline__ void each_vector(const T* x, int count, const F& use) {
     constexpr int kCount = kVectorSize<T>;
@@ -71,8 +71,8 @@ __device__ __forceinline__ void each_vector(const T* x, int count, const F& use)
     const auto* from = reinterpret_cast<const Words*>(x + head);
     int i = static_cast<int>(threadIdx.x);
     if (i < vectors) {
-        // As words, and behind the end the last ones again: elements of 16 bits, and what is loaded
-        // under a condition, are copied from where they were loaded, which waits for them.
+        // Words, and beyond the end the last ones again: 16-bit elements and conditional loads
+        // would be copied from their load registers, and the copy waits for the load.
         const int last = vectors - 1;
         Words loaded[kLoads];
 #pragma unroll
@@ -94,12 +94,11 @@ __device__ __forceinline__ void each_vector(const T* x, int count, const F& use)
     }
 }
 
-// The largest of what a vector has.
 template <int kCount, typename A>
 __device__ __forceinline__ A largest_of(const A (&values)[kCount]) {
     A largest = values[0];
 #pragma unroll
-    for (int i = 1; i < kCount; ++i) largest = fmax(values[i], largest);  // not NaN
+    for (int i = 1; i < kCount; ++i) largest = fmax(values[i], largest);  // ignores NaN
     return largest;
 }
 
@@ -126,8 +125,8 @@ __device__ __forceinline__ void cross_entropy(const T* x, long long label, const
     if (known) {
         log_sum = *lse;
     } else {
-        // shift: the largest logit so far, times log2e. It begins finite, so that exp2 of a
-        // difference is a number where all logits are -infinity; of NaN the sum is NaN.
+        // shift: the largest logit so far, times log2e. It starts finite, so that exp2 of a
+        // difference is a number even if all logits are -infinity. With a NaN, the sum is NaN.
         A shift = kLowest<A>, sum = A(0), linear = A(0);
         each_vector(x, classes, [&](int at, const auto& vector) {
             constexpr int kCount = sizeof(vector) / sizeof(T);
@@ -154,7 +153,7 @@ __device__ __forceinline__ void cross_entropy(const T* x, long long label, const
             if (smoothing != A(0)) found += each * (all_weights * log_sum - linear);
             *loss = valid ? found : A(0);
         }
-        __syncthreads();  // the gradient may take the place of the logits
+        __syncthreads();  // the gradient may overwrite the logits
     }
     if (gradient == nullptr) return;
     const A of_softmax = factor * (hit + each * all_weights), flat = factor * each;
@@ -192,7 +191,7 @@ __device__ __forceinline__ void cross_entropy(const T* x, long long label, const
     });
 }
 
-// The sum of (x - y)^2 over what one block has of them, times `scale`.
+// The sum of (x - y)^2 over a block's elements, times `scale`.
 template <typename T>
 __device__ __forceinline__ void squared_error(const T* x, const T* y, void* parts,
                                               long long count, double scale) {
@@ -223,7 +222,7 @@ __device__ __forceinline__ void squared_error(const T* x, const T* y, void* part
     if (threadIdx.x == 0) static_cast<A*>(parts)[blockIdx.x] = sum * static_cast<A>(scale);
 }
 
-// dx = (x - y) * factor, of kGradientLoads vectors of a thread.
+// dx = (x - y) * factor, with kGradientLoads vectors per thread.
 template <typename T>
 __device__ __forceinline__ void squared_error_gradient(const T* x, const T* y, T* dx,
                                                        long long count,
@@ -263,7 +262,7 @@ __device__ __forceinline__ void squared_error_gradient(const T* x, const T* y, T
         *reinterpret_cast<Vector*>(dx + first + k * step) = of(ones[k], others[k]);
 }
 
-// What a mean divides by: the weights of the labels of all rows that count.
+// A label's part of a mean's divisor: its weight, or 0 if it is ignored.
 template <typename A>
 __device__ __forceinline__ A weight_of(const StyleforgeTotal& p, long long label) {
     if (label == p.ignore_index) return A(0);
@@ -272,7 +271,6 @@ __device__ __forceinline__ A weight_of(const StyleforgeTotal& p, long long label
     return static_cast<const A*>(p.weight)[at];
 }
 
-// The loss of all rows, by one block.
 template <typename A>
 __device__ __forceinline__ void total_of(const StyleforgeTotal& p) {
     A sum = A(0), weights = A(0);
@@ -305,7 +303,7 @@ __device__ __forceinline__ void total_of(const StyleforgeTotal& p) {
     });
 }
 
-// x *= factor, of kScaled vectors of a thread.
+// x *= factor, with kScaled vectors per thread.
 template <typename T>
 __device__ __forceinline__ void scale(T* x, long long count, typename Computed<T>::Type factor) {
     constexpr int kCount = kVectorSize<T>;
@@ -334,7 +332,6 @@ __device__ __forceinline__ void scale(T* x, long long count, typename Computed<T
     for (int k = 0; k < kScaled; ++k) at[k * blockDim.x] = scaled(loaded[k]);
 }
 
-// Row `blockIdx.x` of a call.
 template <typename T>
 __device__ __forceinline__ void row_of(const StyleforgeRows& p) {
     using A = typename Computed<T>::Type;
@@ -359,7 +356,7 @@ __device__ __forceinline__ void row_of(const StyleforgeRows& p) {
 }  // namespace loss
 }  // namespace styleforge
 
-// A block for each row. Two blocks fit a multiprocessor, but of FP64, whose powers take registers.
+// One block per row. Two fit on a multiprocessor, except for FP64, whose powers take registers.
 extern "C" __global__ void __launch_bounds__(512, 2)
     styleforge_cross_entropy_float32(const StyleforgeRows p) {
     styleforge::loss::row_of<float>(p);
@@ -377,7 +374,7 @@ extern "C" __global__ void __launch_bounds__(512, 1)
     styleforge::loss::row_of<double>(p);
 }
 
-// The loss of all rows, from those of each, and what a mean divides by.
+// The loss of all rows from the rows' losses, and the divisor of a mean.
 extern "C" __global__ void __launch_bounds__(512)
     styleforge_cross_entropy_total(const StyleforgeTotal p) {
     if (p.is_wide)
@@ -386,8 +383,8 @@ extern "C" __global__ void __launch_bounds__(512)
         styleforge::loss::total_of<float>(p);
 }
 
-// x *= grad / divisor, or 0 where that is 0. `grad_type`: of grad; of FP64 x all are FP64, and
-// divisor is FP32 else.
+// x *= grad / divisor, or 0 if the divisor is 0. `grad_type`: the type of grad. If x is FP64, all
+// are FP64; otherwise divisor is FP32.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_scale(void* x, const void* grad, const void* divisor, long long type,
                      long long grad_type, long long count) {
@@ -406,7 +403,8 @@ extern "C" __global__ void __launch_bounds__(256)
     });
 }
 
-// parts[block]: the block's part of the sum of (x - y)^2, times `scale`, in FP32 or, of FP64, in FP64.
+// parts[block]: a block's part of the sum of (x - y)^2, times `scale`, in FP64 for FP64, else in
+// FP32.
 extern "C" __global__ void __launch_bounds__(512)
     styleforge_squared_error(const void* x, const void* y, void* parts, long long type,
                              long long count, double scale) {
@@ -418,7 +416,7 @@ extern "C" __global__ void __launch_bounds__(512)
     });
 }
 
-// The sum of `parts`, which are FP32 or of FP64 FP64, as the type of the loss; by one block.
+// Adds up `parts` (FP64 for FP64, else FP32) into the loss's type, in one block.
 extern "C" __global__ void __launch_bounds__(512)
     styleforge_squared_error_total(const void* parts, void* total, long long type,
                                    long long count) {
@@ -435,7 +433,7 @@ extern "C" __global__ void __launch_bounds__(512)
     });
 }
 
-// dx = (x - y) * scale * grad, where grad is one number.
+// dx = (x - y) * scale * grad, where grad is a single number.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_squared_error_gradient(const void* grad, const void* x, const void* y, void* dx,
                                       long long type, long long count, double scale) {

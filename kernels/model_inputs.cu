@@ -1,4 +1,4 @@
-// What turns data into the input of a model: embeddings of tokens with positions, pictures as
+// Conversion of data into the input of a model: embeddings of tokens with positions, pictures as
 // normalized tensors, and windows over series with their gradient.
 #include "include/common/dtypes.cuh"
 #include "include/common/with_type.cuh"
@@ -11,15 +11,15 @@
 
 namespace styleforge {
 
-constexpr int kMostRun = 64;   // of rows of a gradient, that a block sums
-constexpr int kRowsAhead = 4;  // whose loads a thread has under way
-constexpr int kPixels = 1024;  // of rows of a picture that a block holds
-constexpr int kBytes = 8;      // of a row, that a thread loads at once
-constexpr int kRowsInTurn = 4, kMostGroups = 8;  // a group of threads has one row after another
+constexpr int kMostRun = 64;   // rows of a gradient that a block sums
+constexpr int kRowsAhead = 4;  // rows whose loads a thread has in flight
+constexpr int kPixels = 1024;  // pixels of rows of a picture that a block holds
+constexpr int kBytes = 8;      // bytes of a row that a thread loads at once
+constexpr int kRowsInTurn = 4, kMostGroups = 8;  // rows of a group of threads, one after another
 
 }  // namespace styleforge
 
-// out: [rows, width]. Row r has token r, and position r % length is added.
+// out: [rows, width]. Row r uses token r; position r % length is added.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_embed(const long long* tokens, const void* table, const void* position, void* out,
                      long long type, long long rows, long long length, long long width,
@@ -36,9 +36,9 @@ extern "C" __global__ void __launch_bounds__(256)
     });
 }
 
-// out: [sequences, length, width]: of each sequence the first tokens, and behind its end `padding`,
-// which is negative for zeros. mask: [sequences, length], whether there is a token; `numbers`: of the
-// same shape, which row of the table stands there.
+// out: [sequences, length, width]: the first tokens of each sequence, followed by `padding`, which
+// is negative for zeros. mask: [sequences, length], whether a token exists. `numbers`, of the same
+// shape: the row of the table used there.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_embed_sequences(const StyleforgeSequences sequences, const void* table, void* out,
                                unsigned char* mask, long long* numbers, long long type,
@@ -65,8 +65,8 @@ extern "C" __global__ void __launch_bounds__(256)
     });
 }
 
-// tiles: [2, whole tiles], the keys of each tile of tokens, sorted, and where each token lies. Blocks
-// behind those of the tiles set `bytes` of `out` to zero.
+// tiles: [2, whole tiles], the sorted keys of each tile of tokens, and the original position of
+// each token. Blocks after the tiles' blocks zero `bytes` of `out`.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_sort_tiles(const long long* tokens, unsigned* tiles, void* out, long long count,
                           long long entries, long long bytes) {
@@ -86,8 +86,8 @@ extern "C" __global__ void __launch_bounds__(256)
     tiles[whole * kTile + place] = at;
 }
 
-// sorted: [2, count], the tokens in a stable order, and where each lay, of tiles that are sorted. A
-// block has 32 of them.
+// sorted: [2, count], the tokens in a stable order and their original positions, from sorted tiles.
+// A block processes 32 tokens.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_merge_tiles(const unsigned* tiles, int* sorted, long long count) {
     using namespace styleforge;
@@ -105,11 +105,11 @@ extern "C" __global__ void __launch_bounds__(256, 4)
     sorted[count + place] = static_cast<int>(tiles[whole * kTile + at]);
 }
 
-// out: [entries, width], in which each row is the sum of the rows of `grad` that have its number.
-// `sorted`: [2, count], these numbers in order, and where each lay. A block takes `run` of them. A sum
-// that begins or ends in another block is left in `parts`, [blocks along x, 2, width]: the first that
-// goes on from the block before, and the last that only begins here. `left_out` has no row, nor has a
-// number that is none of the table.
+// out: [entries, width]; each row is the sum of the rows of `grad` with its number. `sorted`: [2,
+// count], these numbers in order, and their original positions. A block processes `run` of them.
+// Sums shared with other blocks go to `parts`, [blocks along x, 2, width]: first the one continued
+// from the previous block, then the one that begins here. `left_out` and numbers outside the table
+// are skipped.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_table_gradient(const void* grad, const int* sorted, void* out, float* parts,
                               long long type, long long count, long long width, long long entries,
@@ -136,7 +136,7 @@ extern "C" __global__ void __launch_bounds__(256)
         if (at >= width) return;
         const T* const from = static_cast<const T*>(grad) + at;
         float sums[kCount] = {};
-        int begin = 0;  // of the sum under way
+        int begin = 0;  // of the current sum
         for (int i = 0; i < held; i += kRowsAhead) {
             float rows[kRowsAhead][kCount] = {};
 #pragma unroll
@@ -166,7 +166,7 @@ extern "C" __global__ void __launch_bounds__(256)
     });
 }
 
-// The sums that begin in one block of `styleforge_table_gradient` and go on in others.
+// Adds up the sums that begin in one block of `styleforge_table_gradient` and continue in others.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_table_gradient_joined(const int* keys, void* out, const float* parts, long long type,
                                      long long count, long long width, long long entries,
@@ -196,8 +196,8 @@ extern "C" __global__ void __launch_bounds__(256)
     });
 }
 
-// images: bytes [N, H, W, 3]; `mean`, `std` and `out` have a type. `lanes` threads, a power of 2, take
-// the columns of a row; `vector`: whether every eighth pixel of a row is aligned for kBytes.
+// images: bytes [N, H, W, 3]; `mean`, `std` and `out` share a type. `lanes` threads, a power of 2,
+// process a row's columns. `vector`: every eighth pixel of a row is aligned for kBytes.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_image_to_tensor(const unsigned char* images, const void* mean, const void* std,
                                void* out, long long type, long long in_height, long long in_width,
@@ -250,7 +250,8 @@ extern "C" __global__ void __launch_bounds__(256, 4)
                 if (lane == 0) totals[group] = total;
             }
             __syncthreads();
-            const int place = left + across.first - from;  // of the first tap in what is held
+            // of the first tap, among the held pixels
+            const int place = left + across.first - from;
             const int last = min(across.count, held - place);
             for (int tap = max(0, -place); tap < last; ++tap) {
                 const float weight = across.weight(tap);
@@ -283,9 +284,10 @@ extern "C" __global__ void __launch_bounds__(256, 4)
     }
 }
 
-// y: [rows, windows] of x: [rows, length]. A window is `size` groups of `group` elements, and `step`
-// groups behind the one before it; a block has `tile` windows of each of `tile_rows` rows, whose
-// groups it reduces first. `at_once`: elements of a group that lie together, as with_count has them.
+// y: [rows, windows] from x: [rows, length]. A window has `size` groups of `group` elements and
+// starts `step` groups after the previous one. A block processes `tile` windows of each of
+// `tile_rows` rows and reduces their groups first. `at_once`: elements of a group per load, as in
+// with_count.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_windows(const void* x, void* y, long long type, long long rows, long long length,
                        long long windows, long long size, long long step, long long reduction,
@@ -304,7 +306,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
         using R = decltype(result);
         constexpr int kCount = decltype(width)::value;
         const auto* const from = static_cast<const AlignedVector<T, kCount>*>(x);
-        // A power of 2 of threads takes kSide times as many groups or windows of a row.
+        // A power of 2 of threads processes kSide times as many groups or windows of a row.
         const Spread of_groups((of_row + kSide - 1) / kSide), of_windows((own + kSide - 1) / kSide);
         const unsigned vectors = elements / kCount, apart_by = static_cast<unsigned>(length) / kCount;
         const unsigned begin = row * apart_by + first * apart * vectors;
@@ -333,7 +335,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
     });
 }
 
-// The same by one thread for each window, of which no block can hold one.
+// The same with one thread per window, for windows that no block can hold.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_large_windows(const void* x, void* y, long long type, long long rows,
                              long long length, long long windows, long long size, long long step,
@@ -354,9 +356,9 @@ extern "C" __global__ void __launch_bounds__(256)
     });
 }
 
-// out: [rows, length], the gradient of x where sums are `scale` times those of windows, which are
-// described as for `styleforge_windows`. All elements of a group are in the same windows. `vector`:
-// whether 16 bytes of a row lie aligned. A thread has a vector of each of kSide rows.
+// out: [rows, length], the gradient of x for sums of windows times `scale`, with windows as in
+// `styleforge_windows`. All elements of a group are in the same windows. `vector`: 16 bytes of a
+// row are aligned. A thread processes a vector of each of kSide rows.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_window_sums_gradient(const void* grad, void* out, long long type, long long rows,
                                     long long length, long long windows, long long size,
@@ -373,8 +375,8 @@ extern "C" __global__ void __launch_bounds__(256, 4)
         const unsigned at = index % of_row * kCount, elements = static_cast<unsigned>(group);
         const unsigned of_window = static_cast<unsigned>(size), apart = static_cast<unsigned>(step);
         const unsigned all = static_cast<unsigned>(windows);
-        // The first and the last window that a group is in, and how many groups further they are
-        // the ones after: a division takes as many instructions as all else of a group.
+        // The first and the last window that contain a group, and the number of groups until each
+        // advances. A division takes as many instructions as all other work of a group.
         unsigned number = at / elements, left = (number + 1) * elements - at;
         unsigned last = number / apart, to_last = apart - number % apart;
         const unsigned over = number < of_window ? 0 : number - of_window;
@@ -428,8 +430,8 @@ extern "C" __global__ void __launch_bounds__(256, 4)
     });
 }
 
-// out: [rows, length], the gradient of x by largest or smallest values of windows; the elements that
-// have one share its gradient, and every element gathers from the windows that it is in.
+// out: [rows, length], the gradient of x for largest or smallest values of windows. The elements
+// with that value share its gradient; every element gathers from the windows that contain it.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_windows_gradient(const void* grad, const void* x, const void* y, void* out,
                                 long long type, long long rows, long long length,

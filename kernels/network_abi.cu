@@ -1,7 +1,7 @@
-// Describes the network's kernels to Python as JSON: the layout of the kernels' structs, the
-// numbering of layers and precisions, tile shapes, threads, shared memory, and the kernels
-// of each layer as C++ names them. The numbers come from the headers that the kernels include;
-// kernels/network/abi.py reads them. It is plain C++, compiled with CUDA's headers.
+// Describes the network's kernels to Python as JSON: struct layouts, the numbering of layers and
+// precisions, tile shapes, threads, shared memory, and each layer's C++ names. The numbers come
+// from the headers that the kernels include; kernels/network/abi.py reads them. Plain C++, compiled
+// with CUDA's headers.
 #include <string>
 #include <type_traits>
 
@@ -77,8 +77,8 @@ std::string sm90_structs() {
     });
 }
 
-// A precision of mma.sync's layers: its name and number, the types in C++ that are multiplied and
-// that frames and pictures have where they are not bytes.
+// A precision of the mma.sync layers: its name and number, the C++ type of the operands, and the
+// C++ type of frames and pictures that are not bytes.
 struct Sm80Precision {
     const char* name;
     int number;
@@ -118,7 +118,7 @@ std::string sm80_conv(const std::string& traits, int kind, Sm80Precisions precis
                    {"kernels", by_precision(precisions, kernels)}});
 }
 
-// `name` is that of the kernel, `traits` the type S in C++.
+// `name` is the kernel's name, `traits` the type S in C++.
 template <typename S>
 std::string sm80_edge(const std::string& name, const std::string& traits,
                       Sm80Precisions precisions) {
@@ -140,7 +140,7 @@ std::string sm80_edge(const std::string& name, const std::string& traits,
                    {"kernels", by_precision(precisions, kernels)}});
 }
 
-// The channels at full, half and quarter size, between spaces.
+// Returns the channels at full, half and quarter size, separated by spaces.
 template <typename L>
 std::string widths() {
     using First = typename L::First;
@@ -154,14 +154,14 @@ std::string widths() {
 #define EDGE(name, traits) sm80_edge<typename L::traits>(name, layers + "::" #traits, precisions)
 #define CONV(key, name, kind) \
     {key, sm80_conv<typename L::name>(layers + "::" #name, sm80::kind, precisions)}
-// By the name of `usual` where the layer is that one: a kernel has one name.
+// Uses the name of `usual` if the layer is the same type, since a kernel has one name.
 #define NAMED(name, usual) \
     layers + (std::is_same_v<typename L::name, typename L::usual> ? "::" #usual : "::" #name)
 #define EDGE_SMALL(name, traits) \
     sm80_edge<typename L::traits##Small>(name, NAMED(traits##Small, traits), precisions)
 #define WIDE(kind) \
     {"same_wide", sm80_conv<typename L::SameWide>(NAMED(SameWide, Same), sm80::kind, precisions)}
-// Left out where the layer is its own small one.
+// Omitted if the layer is its own small variant.
 #define SMALL(key, name)                                                                 \
     {key "_small", std::is_same_v<typename L::name, typename L::name##Small>             \
                        ? ""                                                              \
@@ -190,7 +190,7 @@ std::string sm80_full(const std::string& layers, Sm80Precisions precisions, int 
     });
 }
 
-// None of its layers needs another one on a GPU with less shared memory.
+// No layer needs a variant for GPUs with less shared memory.
 template <typename L>
 std::string sm80_lite(const std::string& layers, Sm80Precisions precisions, int shared_bytes) {
     return object({
@@ -209,8 +209,8 @@ std::string sm80_lite(const std::string& layers, Sm80Precisions precisions, int 
     });
 }
 
-// The 3x3 layers with operands of eight bits: of the full network, and without the first of them.
-// `layers` is the type L in C++.
+// The 3x3 layers of the full network with 8-bit operands, except the first. `layers` is the type L
+// in C++.
 template <typename L>
 std::string sm80_int8_convs(const std::string& layers, Sm80Precisions precisions) {
     return object({CONV("down2", Down2, kDown2), CONV("same", Same, kSame), WIDE(kSameWide),
@@ -285,7 +285,7 @@ std::string sm80_int8() {
     });
 }
 
-// The layers of sm80 with other sizes, in FP16 alone.
+// The sm80 layers with other sizes, in FP16 only.
 std::string sm75_kernels() {
     using namespace sm75;
     const Sm80Precisions precisions = {{"fp16", kFp16, "__half", "__half"}};
@@ -324,7 +324,7 @@ std::string sm90_conv_kernels(const std::string& traits) {
     return object({{"plain", persistent("false", "false")}});
 }
 
-// `traits` is that of the layer in C++.
+// `traits` names the layer's traits in C++.
 template <typename M>
 std::string sm90_conv(const std::string& traits, int kind) {
     std::string text;
@@ -344,7 +344,7 @@ std::string sm90_conv(const std::string& traits, int kind) {
     return text;
 }
 
-// `name` is that of the kernel, `traits` W and `policy` its precision in C++.
+// `name` is the kernel's name, `traits` the type W and `policy` its precision in C++.
 template <typename W>
 std::string sm90_strip(const std::string& name, const std::string& traits,
                        const std::string& policy) {
@@ -359,8 +359,8 @@ std::string sm90_strip(const std::string& name, const std::string& traits,
          {"kernels", object({{"values", of(policy + "::S")}, {"bytes", of("unsigned char")}})}});
 }
 
-// The residual blocks' layers in one launch; empty for a precision that has no such kernel, since
-// their statistics are exchanged as sums for values of FP16. `traits` is that of the precision.
+// The residual blocks' layers in one launch. Empty for a precision without such a kernel, since
+// their statistics are exchanged as sums for FP16 values. `traits` names the precision's traits.
 template <typename M>
 std::string sm90_residual(const std::string& traits) {
     if constexpr (std::is_same_v<M, sm90::Fp16>) {
@@ -375,7 +375,7 @@ std::string sm90_residual(const std::string& traits) {
     return "";
 }
 
-// `policy` is that of the precision in C++.
+// `policy` is the precision's policy in C++.
 std::string sm90_precision(const std::string& policy, int precision) {
     using namespace sm90;
     const std::string traits = "styleforge::sm90::TraitsFor<" + policy + ">::";
@@ -425,7 +425,7 @@ std::string sm90_kernels() {
 }  // namespace
 }  // namespace styleforge
 
-// The description, valid as long as the library is loaded.
+// The text is valid as long as the library is loaded.
 extern "C" const char* styleforge_network_abi() {
     using namespace styleforge;
     static const std::string text = object({{"structs", object({{"common", common_structs()},

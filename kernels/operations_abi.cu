@@ -1,6 +1,5 @@
-// Describes the single operations' kernels to Python as JSON: the layout of the structs that kernels
-// are called with, the numbering of element types, sizes, threads, and the kernels as C++ names them.
-// It is plain C++, which a C++ compiler compiles with CUDA's headers.
+// Describes the kernels of single operations to Python as JSON: struct layouts, the numbering of
+// element types, sizes, threads, and C++ names. Plain C++, compiled with CUDA's headers.
 #include <string>
 
 #include "include/common/data_type.h"
@@ -50,12 +49,12 @@ std::string structs() {
     });
 }
 
-// The element types: the number of each, and its name in C++.
+// The element types: number and C++ name of each.
 #define TYPES(use) \
     use("float32", kFloat, float), use("float16", kHalf, __half), \
         use("bfloat16", kBFloat16, __nv_bfloat16)
 
-// `name` is that of Tile in C++.
+// `name` is the C++ name of Tile.
 template <typename Tile>
 std::string tile(const std::string& name) {
     return object({{"rows", number(Tile::kRows)},
@@ -84,7 +83,7 @@ std::string conv2d() {
                    {"tiles", object({TYPES(TILES)})}});
 }
 
-// A kernel for each width: as many elements as 16 bytes have, or one.
+// One kernel per width: as many elements as fit 16 bytes, or one.
 template <typename T>
 std::string by_width(const std::string& name, const std::string& type) {
     return object({{"vector", kernel(name, {type, number(16 / sizeof(T))})},
@@ -96,7 +95,7 @@ std::string by_vector(const std::string& name, const std::string& type) {
                    {"scalar", kernel(name, {type, "false"})}});
 }
 
-// A plane in the registers of a block, or of a cluster of blocks.
+// A plane in the registers of a block or of a cluster of blocks.
 std::string whole(const std::string& type, int threads, int elements) {
     const auto of = [&](const char* vector, const char* cluster) {
         return kernel("styleforge::whole_planes",
@@ -147,7 +146,6 @@ std::string instance_norm() {
 }  // namespace
 }  // namespace styleforge
 
-// The description, valid as long as the library is loaded.
 extern "C" const char* styleforge_operations_abi() {
     using namespace styleforge;
 #define NUMBER(key, code, T) {key, number(code)}

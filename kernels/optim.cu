@@ -1,5 +1,6 @@
-// Updates of many tensors by one launch: Adam, SGD, the norm of all gradients and their clipping. A
-// block has a chunk of one tensor, of any type; FP16 and BF16 are computed in FP32, FP64 in FP64.
+// Updates of many tensors in one launch: Adam, SGD, the norm of all gradients and their clipping. A
+// block processes a chunk of one tensor, of any type. FP16 and BF16 are computed in FP32, FP64 in
+// FP64.
 #include "include/common/with_type.cuh"
 #include "include/elementwise/group.cuh"
 #include "include/optim/tensors.h"
@@ -9,14 +10,14 @@ namespace optim {
 
 using elementwise::Computed;
 
-// Of a block of updates, of parts of a norm, and of the norm of these; as
-// kernels/ops/optimizers/tensors.py has them.
+// Threads of a block for updates, for parts of a norm, and for the norm of the parts;
+// kernels/ops/optimizers/tensors.py repeats them.
 constexpr int kThreads = 256, kThreadsOfParts = 128, kThreadsOfNorm = 1024;
-constexpr int kReadAtOnce = 4;    // vectors that a thread of parts has under way
-constexpr int kPartsAtOnce = 16;  // parts that a thread of their norm has under way
+constexpr int kReadAtOnce = 4;    // vectors that a thread of parts has in flight
+constexpr int kPartsAtOnce = 16;  // parts that a thread of the norm has in flight
 
-// Calls `use(i, values)` for the elements of a chunk, with those of each list in FP32 or FP64, and
-// stores the lists of kWritten as it left them.
+// Calls `use(i, values)` for the elements of a chunk, with each list's element in FP32 or FP64, and
+// stores the modified lists of kWritten.
 template <typename T, int kLists, int kWritten, typename F>
 __device__ __forceinline__ void each_element(const StyleforgeTensors& t, int tensor,
                                              long long begin, long long end, const F& use) {
@@ -64,7 +65,7 @@ __device__ __forceinline__ void each_element(const StyleforgeTensors& t, int ten
 // Calls `run(element, tensor, begin, end)` with the chunk of this block.
 template <typename F>
 __device__ __forceinline__ void chunk_of(const StyleforgeTensors& t, const F& run) {
-    int tensor = 0, above = t.tensors;  // the last tensor that does not begin behind the chunk
+    int tensor = 0, above = t.tensors;  // the last tensor that does not begin after the chunk
     while (above - tensor > 1) {
         const int middle = (tensor + above) / 2;
         (t.first[middle] <= blockIdx.x ? tensor : above) = middle;
@@ -85,7 +86,7 @@ __device__ __forceinline__ void update(const StyleforgeTensors& t, const Stylefo
     });
 }
 
-// What a thread has of the part of a norm that a chunk is, in FP32 or FP64.
+// Returns a thread's share of a chunk's part of a norm, in FP32 or FP64.
 template <int kKind, typename T>
 __device__ __forceinline__ typename Computed<T>::Type part_of(const T* x, long long begin,
                                                               long long end) {
@@ -99,7 +100,7 @@ __device__ __forceinline__ typename Computed<T>::Type part_of(const T* x, long l
     for (int i = thread * kCount; i < whole; i += kReadAtOnce * kStep) {
         Vector loaded[kReadAtOnce];
 #pragma unroll
-        for (int a = 0; a < kReadAtOnce; ++a)  // beyond the end the first: none is conditional
+        for (int a = 0; a < kReadAtOnce; ++a)  // beyond the end the first: no load is conditional
             loaded[a] = *reinterpret_cast<const Vector*>(
                 from + (i + a * kStep < whole ? i + a * kStep : i));
 #pragma unroll
@@ -120,7 +121,6 @@ __device__ __forceinline__ typename Computed<T>::Type part_of(const T* x, long l
     return part;
 }
 
-// The parts of a norm that the threads of a block have, as one.
 template <int kBlock, typename A>
 __device__ __forceinline__ A over_block(A part, long long kind) {
     static_assert(kBlock % 32 == 0 && kBlock <= 1024, "what warps have fits one warp");
@@ -183,13 +183,13 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-constexpr int kBlocksOfParts = 8;  // a multiprocessor of 7.5 holds 1,024 threads
+constexpr int kBlocksOfParts = 8;  // a multiprocessor of sm_75 holds 1,024 threads
 #else
 constexpr int kBlocksOfParts = 10;
 #endif
 
-// parts[chunk]: of its elements the sum of absolute values, of squares, or the largest absolute
-// value, by `kind` 1, 2 and 0. Its order is fixed.
+// parts[chunk]: the sum of absolute values, the sum of squares, or the largest absolute value of
+// its elements, for `kind` 1, 2 and 0. The order is fixed.
 extern "C" __global__ void __launch_bounds__(128, kBlocksOfParts)
     styleforge_norm_parts(const StyleforgeTensors t, double* parts, long long kind) {
     using namespace styleforge;
@@ -206,7 +206,7 @@ extern "C" __global__ void __launch_bounds__(128, kBlocksOfParts)
     });
 }
 
-// The norm, of the parts that the only tensor of `t` has, by one block.
+// Computes the norm in one block, from the parts in the only tensor of `t`.
 extern "C" __global__ void __launch_bounds__(1024)
     styleforge_norm_float32(const StyleforgeTensors t, float* norm, long long kind) {
     styleforge::optim::norm_of_parts(t, norm, kind);
@@ -217,13 +217,13 @@ extern "C" __global__ void __launch_bounds__(1024)
     styleforge::optim::norm_of_parts(t, norm, kind);
 }
 
-// Multiplies by most / (norm + 1e-6) where that is below 1, and touches nothing elsewhere.
+// Multiplies by most / (norm + 1e-6) if that is below 1; otherwise writes nothing.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_clip(const StyleforgeTensors t, const double* norm, double most) {
     using namespace styleforge;
     using namespace styleforge::optim;
     const double factor = most / (*norm + 1e-6);
-    if (factor >= 1) return;  // NaN goes on
+    if (factor >= 1) return;  // NaN continues
     chunk_of(t, [&](auto element, int tensor, long long begin, long long end) {
         using T = decltype(element);
         using A = typename Computed<T>::Type;

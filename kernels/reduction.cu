@@ -1,5 +1,5 @@
-// Sums over dimensions of what a functor makes of each element, in a fixed order, and their
-// gradients. Tensors are [outer, reduced, inner] of any of FP32, FP16 and BF16; sums are FP32.
+// Sums of a functor's values over dimensions, in a fixed order, and their gradients. Tensors are
+// [outer, reduced, inner] in FP32, FP16 or BF16; sums are FP32.
 #include "include/common/team.cuh"
 #include "include/common/with_type.cuh"
 #include "include/fusion/reductions.h"
@@ -7,15 +7,15 @@
 namespace styleforge {
 namespace fusion {
 
-// Loads of a thread on their way before it computes, as kernels/ops/fusions/reductions.py has them.
+// A thread's loads in flight before it computes, as in kernels/ops/fusions/reductions.py.
 constexpr int kAhead = 8, kAheadBackward = 4;
 
-// What is a sum already.
+// The term of an element that is already a sum.
 struct Summand {
     static __device__ __forceinline__ float value(float x) { return x; }
 };
 
-// As `with_term`, and 2 for what is a sum already.
+// Like `with_term`, with 2 for elements that are already sums.
 template <typename Use>
 __device__ __forceinline__ void with_summed(long long number, const Use& use) {
     if (number == 2)
@@ -24,8 +24,8 @@ __device__ __forceinline__ void with_summed(long long number, const Use& use) {
         with_term(number, use);
 }
 
-// Sums a thread's elements `from[i * step]` in groups of kCount, i in [begin, end): batches of kAhead
-// by `stride`, each `jump` behind the one before.
+// Sums a thread's elements `from[i * step]` in groups of kCount, i in [begin, end): batches of
+// kAhead loads `stride` apart, with `jump` between batches.
 template <int kCount, typename Term, typename T>
 __device__ __forceinline__ void add_terms(float (&sums)[kCount], const T* from, long long begin,
                                           long long end, long long stride, long long jump,
@@ -36,7 +36,7 @@ __device__ __forceinline__ void add_terms(float (&sums)[kCount], const T* from, 
         const T* const first = from + i * step;
 #pragma unroll
         for (int a = 0; a < kAhead; ++a) {
-            // Beyond the end the first is read again, so that no load is conditional.
+            // Beyond the end, the first is read again, so that no load is conditional.
             const T* const at = kWhole || i + a * stride < end ? first + a * stride * step : first;
             loaded[a] = *reinterpret_cast<const AlignedVector<T, kCount>*>(at);
         }
@@ -55,7 +55,7 @@ __device__ __forceinline__ void add_terms(float (&sums)[kCount], const T* from, 
     if (i < end) take(i, std::integral_constant<bool, false>{});
 }
 
-// Stores sums as the type of this number.
+// Stores sums as the type with this number.
 template <int kCount>
 __device__ __forceinline__ void store_sums(void* to, long long type, long long at,
                                            const float (&sums)[kCount]) {
@@ -70,8 +70,8 @@ __device__ __forceinline__ void store_sums(void* to, long long type, long long a
 }  // namespace fusion
 }  // namespace styleforge
 
-// sums: [outer, splits] of the type `made`, scaled sums of rows of `reduced` elements. A split is of
-// `chunk` loads, and has `team` threads, a power of two.
+// sums: [outer, splits] of the type `made`, scaled sums of rows of `reduced` elements. A split has
+// `chunk` loads and `team` threads, a power of two.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_reduce_rows(const void* x, void* sums, long long type, int vector, long long made,
                            long long term, long long outer, long long reduced, long long splits,
@@ -83,7 +83,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
     int number;
     const Team own = Team::of_thread(size, shared, number);
     const long long part = 1ll * blockIdx.x * (blockDim.x >> Team::log2_of(size)) + number;
-    // There are few rows where they are split, and a division of 64 bits is long.
+    // Split rows are few, and a 64-bit division is long.
     const unsigned narrow = static_cast<unsigned>(part), of_row = static_cast<unsigned>(splits);
     const long long row = splits == 1 ? part : narrow / of_row;
     const long long split = splits == 1 ? 0 : narrow % of_row;
@@ -96,7 +96,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
             const long long end = groups - begin < chunk ? groups : begin + chunk;
             with_summed(term, [&](auto function) {
                 float each[kCount] = {};
-                // A warp's batch lies together.
+                // A warp's batch is contiguous.
                 add_terms<kCount, decltype(function)>(
                     each, static_cast<const T*>(x) + row * reduced,
                     begin + own.lane / 32 * (32 * kAhead) + own.lane % 32, end, 32, size * kAhead,
@@ -110,8 +110,8 @@ extern "C" __global__ void __launch_bounds__(256, 4)
     if (row < outer && own.lane == 0) store_sums(sums, made, part, found);
 }
 
-// sums: [outer, splits, inner] of the type `made`, scaled sums of columns, one or a vector of them for
-// a thread.
+// sums: [outer, splits, inner] of the type `made`, scaled sums of columns, one or a vector of them
+// per thread.
 extern "C" __global__ void __launch_bounds__(256, 4)
     styleforge_reduce_columns(const void* x, void* sums, long long type, int vector,
                               long long made, long long term, long long outer, long long reduced,
@@ -139,7 +139,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
 }
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-constexpr int kBackwardBlocks = 4;  // a multiprocessor of 7.5 holds 1,024 threads
+constexpr int kBackwardBlocks = 4;  // a multiprocessor of sm_75 holds 1,024 threads
 #else
 constexpr int kBackwardBlocks = 5;
 #endif
@@ -156,8 +156,8 @@ extern "C" __global__ void __launch_bounds__(256, kBackwardBlocks)
         constexpr int kCount = decltype(width)::value;
         using Vector = AlignedVector<T, kCount>;
         with_term(term, [&](auto function) {
-            // `loads` of them from element `first` on, counted in the type of `first`; of rows, where
-            // all that are loaded together have one gradient.
+            // Processes `loads` loads from element `first` on, with indices of `first`'s type.
+            // `of_rows`: all elements of a load share one gradient.
             const auto take = [&](auto first, auto loads, auto of_rows) {
                 using I = decltype(first);
                 constexpr int kLoads = decltype(loads)::value;
@@ -169,7 +169,7 @@ extern "C" __global__ void __launch_bounds__(256, kBackwardBlocks)
                 Grads grads[kLoads];
 #pragma unroll
                 for (int a = 0; a < kLoads; ++a) {
-                    // Beyond the end the first is read again, so that no load is conditional.
+                    // Beyond the end, the first is read again, so that no load is conditional.
                     const I at = first + a * step < end ? first + a * step : first;
                     const I of = kRows ? at / each : at / each * in + at % in;
                     loaded[a] = *reinterpret_cast<const Vector*>(static_cast<const T*>(x) + at);
@@ -196,7 +196,7 @@ extern "C" __global__ void __launch_bounds__(256, kBackwardBlocks)
                 if (count <= 0x7fffffff)
                     return take(static_cast<unsigned>(at),
                                 std::integral_constant<int, kAheadBackward>{}, of_rows);
-#pragma unroll 1  // a division of 64 bits is long
+#pragma unroll 1  // a 64-bit division is long
                 for (long long i = 0; i < kAheadBackward; ++i)
                     if (at + i * blockDim.x * kCount < count)
                         take(static_cast<unsigned long long>(at + i * blockDim.x * kCount),

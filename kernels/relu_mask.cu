@@ -1,5 +1,5 @@
-// relu(x + y) with a bit for each element that its gradient passes, and that gradient: backward
-// reads the bits in place of the result, a 16th or a 32nd of its size.
+// relu(x + y) with one bit per element whose gradient passes, and that gradient. The backward pass
+// reads the bits instead of the result, a 16th or a 32nd of its size.
 #include <stdint.h>
 
 #include "include/common/dtypes.cuh"
@@ -7,10 +7,10 @@
 
 namespace styleforge {
 
-constexpr int kMaskThreads = 256, kMaskVectors = 2;  // of a block; of 16 bytes, of a thread
+constexpr int kMaskThreads = 256, kMaskVectors = 2;  // per block; 16-byte vectors per thread
 
-// `use(i, at)` for each vector of a thread: its number, and that among all, of which there may be
-// fewer.
+// Calls `use(i, at)` for each vector of a thread, with its number in the thread and its number
+// among all vectors, which may lie beyond the end.
 template <typename Use>
 __device__ __forceinline__ void each_vector_of_thread(const Use& use) {
     const long long first = 1ll * blockIdx.x * kMaskThreads * kMaskVectors + threadIdx.x;
@@ -37,11 +37,11 @@ __device__ __forceinline__ void add_relu_masked(const T* x, const T* y, T* out, 
 #pragma unroll
         for (int k = 0; k < kCount; ++k) {
             const float sum = ones[k] + others[k];
-            const T result = from_float<T>(sum < 0.f ? 0.f : sum);  // NaN stays
+            const T result = from_float<T>(sum < 0.f ? 0.f : sum);  // NaN passes through
             of_x[i].element[k] = result;
             bits |= (to_float(result) <= 0.f ? 0u : 1u) << k;
         }
-        // Of FP32 two threads have a byte.
+        // For FP32, two threads share a byte.
         if (kCount == 4) bits |= __shfl_xor_sync(0xffffffffu, bits, 1) << 4;
         if (at >= vectors) return;
         reinterpret_cast<Vector*>(out)[at] = of_x[i];
@@ -72,7 +72,7 @@ __device__ __forceinline__ void relu_mask_gradient(const T* grad, const uint8_t*
 
 }  // namespace styleforge
 
-// x, y and out: `vectors` times 16 bytes; mask: a bit for each element, the first one the lowest.
+// x, y and out: `vectors` times 16 bytes; mask: one bit per element, the first in the lowest bit.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_add_relu_masked(const void* x, const void* y, void* out, void* mask,
                                long long type, long long vectors) {
@@ -84,7 +84,7 @@ extern "C" __global__ void __launch_bounds__(256)
     });
 }
 
-// out: grad where the mask of `styleforge_add_relu_masked` has a bit, 0 elsewhere.
+// out: grad where the mask of `styleforge_add_relu_masked` has a set bit, else 0.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_relu_mask_gradient(const void* grad, const void* mask, void* out, long long type,
                                   long long vectors) {

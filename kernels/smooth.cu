@@ -1,5 +1,5 @@
-// Smooths the results of a stream of frames, as include/frame/smooth.h has it: a thread makes a cell or
-// a pixel. It is compiled without contraction, so that every bit is that of kernels/cpu/smoothing.cpp.
+// Smooths the results of a stream of frames, as in include/frame/smooth.h; a thread computes a cell
+// or a pixel. Compiled without contraction, so that every bit equals kernels/cpu/smoothing.cpp.
 #include "include/common/exact.h"
 #include "include/frame/median.cuh"
 #include "include/frame/team.cuh"
@@ -7,7 +7,7 @@
 
 namespace styleforge {
 
-// Counts a value of each of the calling threads; those of a warp with the same bin count at once.
+// Counts one value per calling thread; threads of a warp with the same bin count together.
 __device__ void count_bin(unsigned* counts, int bin) {
     const unsigned same = __match_any_sync(__activemask(), bin);
     if ((threadIdx.x & 31) == __ffs(same) - 1) atomicAdd(&counts[bin], __popc(same));
@@ -15,7 +15,7 @@ __device__ void count_bin(unsigned* counts, int bin) {
 
 }  // namespace styleforge
 
-// The grid covers the cells, but for the motion and the last step.
+// The grid covers the cells, except for the motion and the last step.
 extern "C" __global__ void frame_cells(const styleforge::SmoothParams p) {
     using namespace styleforge;
     const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
@@ -24,7 +24,7 @@ extern "C" __global__ void frame_cells(const styleforge::SmoothParams p) {
     __syncthreads();
     GraySums mine = {};
     if (column < p.columns) mine = measure_cell(p, row, column);
-    // Of integers, whose sum does not depend on the order.
+    // Integer sums, which do not depend on the order.
     for (int i = 0; i < kSums; ++i) {
         for (int lanes = 16; lanes > 0; lanes /= 2)
             mine.values[i] += __shfl_down_sync(~0u, mine.values[i], lanes);
@@ -35,7 +35,7 @@ extern "C" __global__ void frame_cells(const styleforge::SmoothParams p) {
     if (threadIdx.x < kSums)
         atomicAdd(&p.sums[side * kSums + threadIdx.x],
                   static_cast<unsigned long long>(sums[threadIdx.x]));
-    // These are written by kernels that follow, or by the next frame.
+    // Clear these for the kernels that follow, or for the next frame.
     const int thread = (row * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x;
     const int all = gridDim.x * gridDim.y * blockDim.x;
     for (int bin = thread; bin < kCounts; bin += all) p.counts[bin] = 0;
@@ -49,7 +49,7 @@ extern "C" __global__ void frame_halve(const styleforge::HalveParams p) {
     if (column < p.small_width) styleforge::halve_pixel(p, row, column);
 }
 
-// A block estimates a tile.
+// Each block estimates a tile.
 extern "C" __global__ void __launch_bounds__(styleforge::kFlowTeam)
     frame_flow(const styleforge::FlowParams p) {
     using namespace styleforge;
@@ -69,7 +69,7 @@ extern "C" __global__ void frame_change(const styleforge::SmoothParams p) {
     if (column < p.columns) styleforge::measure_change(p, row, column);
 }
 
-// The block that counts last finds the median, which is the same whichever it is.
+// The last block to count computes the median, which does not depend on which block that is.
 extern "C" __global__ void __launch_bounds__(styleforge::kThreads)
     frame_noise(const styleforge::SmoothParams p) {
     using namespace styleforge;
@@ -97,7 +97,7 @@ extern "C" __global__ void frame_same(const styleforge::SmoothParams p) {
         p.share[1ll * row * p.columns + column] = share_of(p, row, column, here);
         sum = static_cast<unsigned>(rintf(here * kStillOne));
     }
-    // Of integers, whose sum does not depend on the order.
+    // Integer sums, which do not depend on the order.
     for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_down_sync(~0u, sum, offset);
     if ((threadIdx.x & 31) == 0) atomicAdd(&p.state[kSame], sum);
 }

@@ -1,4 +1,5 @@
-// Splits FP32 numbers into two of TF32, so that a product of three times the depth is one of FP32.
+// Splits FP32 numbers into two TF32 numbers each, so that a product of three times the depth equals
+// an FP32 product.
 #include "include/common/dtypes.cuh"
 #include "include/common/tf32.cuh"
 
@@ -21,7 +22,7 @@ __device__ __forceinline__ void split(const float* from, float* to, long long co
 
 }  // namespace styleforge
 
-// out: [rows, 3 columns] of x: [rows, columns]: high parts, low parts, high parts.
+// out: [rows, 3 columns] from x: [rows, columns]: high parts, low parts, high parts.
 extern "C" __global__ void __launch_bounds__(256)
     styleforge_split_tf32(const float* x, float* out, long long rows, long long columns,
                           int vector) {

@@ -1,11 +1,11 @@
-// Layer norm of tokens, and in front of it what makes them: a norm over the picture whose statistics
-// are given, scale, shift and a residual. A warp takes a token, which is read once; where groups of
-// tokens are averaged as well, a block takes a group.
+// Layer norm of tokens, with the operations that produce them: a norm over the picture with given
+// statistics, scale, shift and a residual. A warp processes one token, which is read once; if
+// groups of tokens are also averaged, a block processes one group.
 #include "include/common/dtypes.cuh"
 
 namespace styleforge {
 
-// Elements of a load, of any type: the parameters, in FP32, are then read without gaps as well.
+// Elements per load, for any type, so that the FP32 parameters are also read without gaps.
 constexpr int kCount = 4;
 constexpr int kTokenThreads = 128, kWarps = kTokenThreads / 32;
 constexpr unsigned kWholeWarp = 0xffffffffu;
@@ -17,8 +17,8 @@ __device__ __forceinline__ float warp_sum(float value) {
 }
 
 // y = (x - mean) * inverse * weight + bias + residual, and its norm over the channels, without
-// affine parameters. x, residual, y, normed: [rows, width]; mean, inverse: [samples, width], of
-// which each is for `tokens` rows; weight, bias: [width]. What is null is left out.
+// affine parameters. x, residual, y, normed: [rows, width]; mean, inverse: [samples, width], each
+// for `tokens` rows; weight, bias: [width]. Null operands are omitted.
 template <typename T>
 struct Tokens {
     const T *x, *residual;
@@ -29,7 +29,7 @@ struct Tokens {
     float part, eps;  // part: 1 / width
 };
 
-// Calls with the number of each vector of a token that the thread has, and its first channel.
+// Calls `run` with the number of each of the thread's vectors of a token, and its first channel.
 template <int kVectors, typename Run>
 __device__ __forceinline__ void for_vectors(int width, const Run& run) {
     const int lane = threadIdx.x % 32;
@@ -40,9 +40,9 @@ __device__ __forceinline__ void for_vectors(int width, const Run& run) {
     }
 }
 
-// One token by a warp; its norm is left in `values` as well. Nothing is stored before everything is
-// loaded: the compiler moves no load up over a store, and each would wait for the one before it.
-// kEarly: the residual is among the first loads, which takes registers.
+// Normalizes one token with one warp; the norm is also left in `values`. All loads come before the
+// first store: the compiler moves no load above a store, and each load would wait for the previous
+// one. kEarly: the residual is among the first loads, which takes registers.
 template <typename T, int kVectors, bool kEarly>
 __device__ __forceinline__ void normalize_token(const Tokens<T>& p, long long row, long long sample,
                                                 float (&values)[kVectors][kCount]) {
@@ -104,15 +104,15 @@ __device__ __forceinline__ void normalize_token(const Tokens<T>& p, long long ro
 template <typename T, int kVectors>
 __device__ __forceinline__ void normalize_tokens(const Tokens<T>& p, long long rows) {
     const long long row = 1ll * blockIdx.x * kWarps + threadIdx.x / 32;
-    if (row >= rows) return;  // a whole warp
+    if (row >= rows) return;  // uniform across the warp
     float values[kVectors][kCount];
     const long long sample = p.mean == nullptr ? 0 : row / p.tokens;
     normalize_token<T, kVectors, kVectors <= 4>(p, row, sample, values);
 }
 
-// The same, and the means of the norms of square groups: of sample blockIdx.y, the group
-// blockIdx.x of a picture of `high` by `wide` tokens. means: [samples, groups, width]; sums: shared,
-// where each warp adds up its tokens, since registers for that would halve the blocks at work.
+// The same, plus the means of the norms over square groups: group blockIdx.x of sample blockIdx.y,
+// in a picture of `high` by `wide` tokens. means: [samples, groups, width]. sums: shared memory in
+// which each warp adds up its tokens, since registers for that would halve the active blocks.
 template <typename T, int kVectors>
 __device__ __forceinline__ void normalize_groups(const Tokens<T>& p, T* means, float* sums,
                                                  int high, int wide, int stride) {
@@ -164,7 +164,7 @@ __device__ __forceinline__ void with_element(long long type, const Run& run) {
         run(0.f);
 }
 
-// What the kernels below have in common: of tokens of up to kVectors * 128 channels.
+// The common part of the kernels below, for tokens of up to kVectors * 128 channels.
 template <int kVectors>
 __device__ __forceinline__ void token_norm(const void* x, const void* residual, const float* mean,
                                            const float* inverse, const float* weight,
@@ -200,7 +200,8 @@ __device__ __forceinline__ void pooled_token_norm(
 
 }  // namespace styleforge
 
-// Of up to 512 channels, and of up to 1,024: more registers a thread would halve the blocks at work.
+// For up to 512 channels, and for up to 1,024: more registers per thread would halve the active
+// blocks.
 extern "C" __global__ void __launch_bounds__(128)
     styleforge_token_norm(const void* x, const void* residual, const float* mean,
                           const float* inverse, const float* weight, const float* bias, void* y,

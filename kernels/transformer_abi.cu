@@ -1,6 +1,5 @@
-// Describes the kernels of transformers to Python as JSON: the layout of the structs that they are
-// called with, sizes, threads and shared memory, and the kernels as C++ names them. It is plain
-// C++, which a C++ compiler compiles with CUDA's headers.
+// Describes the transformer kernels to Python as JSON: struct layouts, sizes, threads, shared
+// memory, and C++ names. Plain C++, compiled with CUDA's headers.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -39,7 +38,7 @@ std::string structs() {
     });
 }
 
-// The element types by name, and by head size what `of` says.
+// The element types by name, with the result of `of` by head size.
 #define TYPES(use) use("float32", float), use("float16", __half), use("bfloat16", __nv_bfloat16)
 #define HALVES(use) use("float16", __half), use("bfloat16", __nv_bfloat16)
 #define HEADS(use, T) object({use("32", T, 32), use("64", T, 64), use("128", T, 128)})
@@ -98,7 +97,7 @@ std::string by_mma() {
                    {"types", object({HALVES(MMA)})}});
 }
 
-// With queries of their own for each warpgroup, or the same for both.
+// With separate queries per warpgroup, or the same for both.
 std::string on_hopper() {
 #define SM90_HEAD(key, T, D, split)                                                           \
     {key, launched(Sm90Shape<D, split>::kQueries, Sm90Shape<D, split>::kThreads,              \
@@ -131,7 +130,7 @@ std::string backward() {
                    {"kernels", object({HALVES(DELTA)})}});
 }
 
-// As many elements at a time as 16 bytes have, or one.
+// As many elements at a time as fit 16 bytes, or one.
 template <typename T>
 std::string by_width(const std::string& name, const std::string& type) {
     return object({{"vector", kernel(name, {type, number(16 / sizeof(T))})},
@@ -159,7 +158,6 @@ std::string bias_and_residual() {
 }  // namespace
 }  // namespace styleforge
 
-// The description, valid as long as the library is loaded.
 extern "C" const char* styleforge_transformer_abi() {
     using namespace styleforge;
     static const std::string text =

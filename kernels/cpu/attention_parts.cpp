@@ -1,6 +1,6 @@
-// What surrounds the products of attention on the CPU: the softmax of scores with scale and mask,
-// its gradient, rotary position embeddings, and blocks of keys that are gathered and summed again.
-// Arithmetic is in FP32; a row is one thread's, so that the number of threads changes no bit.
+// Operations around the products of attention on the CPU: softmax with scale and mask, its
+// gradient, rotary embeddings, and gathering and summing of blocks of keys. Arithmetic is in FP32.
+// One thread processes each row, so the number of threads changes no bit.
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -19,9 +19,9 @@ namespace {
 
 using namespace styleforge;
 
-constexpr int64_t kLanes = 16;  // partial results of a row, which fit vector registers
+constexpr int64_t kLanes = 16;  // partial results of a row that fit vector registers
 
-// What `join` makes of all `term(i)`, in an order that depends on the count alone.
+// Reduces all `term(i)` with `join`, in an order that depends only on the count.
 template <typename Join, typename Term>
 inline float joined(int64_t count, float start, const Join& join, const Term& term) {
     float lanes[kLanes];
@@ -38,7 +38,7 @@ inline float joined(int64_t count, float start, const Join& join, const Term& te
 inline float larger(float a, float b) { return a > b ? a : b; }
 inline float sum(float a, float b) { return a + b; }
 
-// A row that is changed, in FP32: where it lies, or in `buffer`, which `put` brings back.
+// Returns a modifiable row in FP32: itself, or a copy in `buffer`, which `put` copies back.
 inline float* changed(float* row, float*, int64_t) { return row; }
 template <typename T>
 inline float* changed(T* row, float* buffer, int64_t count) {
@@ -62,15 +62,15 @@ void softmax_row(float* row, const T* added, const unsigned char* visible, int64
     for (int64_t i = 0; i < width; ++i) {
         const float from_largest = row[i] - origin;
         row[i] = VectorMath::exp(from_largest);
-        if (from_largest != from_largest) row[i] = from_largest;  // NaN stays
+        if (from_largest != from_largest) row[i] = from_largest;  // NaN passes through
     }
     const float total = joined(width, 0.f, sum, [&](int64_t i) { return row[i]; });
     const float inverse = total == 0.f ? 0.f : 1.f / total;
     for (int64_t i = 0; i < width; ++i) row[i] *= inverse;
 }
 
-// Calls `use(row, buffer)` for every row, on `threads` threads, with `size` numbers for each of
-// these. 1 where there was no memory.
+// Calls `use(row, buffer)` for every row, with `size` numbers of buffer per thread. Returns 1 if an
+// allocation failed.
 template <typename Use>
 int each_row(int64_t rows, int64_t size, int64_t threads, const Use& use) {
     std::atomic<int> failed{0};
@@ -85,27 +85,28 @@ int each_row(int64_t rows, int64_t size, int64_t threads, const Use& use) {
     return failed;
 }
 
-constexpr int64_t kTile = 2048;     // elements of a block whose sums stay in the first cache
-constexpr int64_t kTurns = 16;      // chunks of a thread, since some blocks are in more places
-constexpr int kOutside = 2;         // a number of a place or of a block that there is not
+constexpr int64_t kTile = 2048;     // elements of a block whose sums stay in the L1 cache
+constexpr int64_t kTurns = 16;      // chunks per thread, since some blocks are in more places
+constexpr int kOutside = 2;         // an invalid place or block number
 
-// Copies a row, past the caches if it can be streamed.
+// Copies a row, bypassing the caches if it can be streamed.
 void copy_row(void* to, const void* from, int64_t bytes, bool streams) {
     constexpr int64_t kSize = sizeof(float);
     if (!streams) {
         std::memcpy(to, from, static_cast<size_t>(bytes));
         return;
     }
-    const float* const numbers = static_cast<const float*>(from);  // only moved as such
+    // the type serves only to move data
+    const float* const numbers = static_cast<const float*>(from);
     for (int64_t i = 0; i < bytes / kSize; i += kPiece)
         stream(static_cast<float*>(to) + i, numbers + i);
 }
 
 }  // namespace
 
-// scores = softmax(scores * scale + mask) in place, of [planes, heads, queries, width]; `kind` is 0
-// without a mask, 1 for bools that are true for visible keys, 2 for numbers of the scores' type.
-// Strides are those of the mask.
+// scores = softmax(scores * scale + mask) in place, for [planes, heads, queries, width]. `kind` is
+// 0 without a mask, 1 for bools that are true for visible keys, 2 for numbers of the scores' type.
+// The strides belong to the mask.
 STYLEFORGE_EXPORT int styleforge_softmax(long long threads, void* scores, const void* mask,
                                          long long type, long long kind, long long width,
                                          long long queries, long long heads, long long of_plane,
@@ -147,8 +148,8 @@ STYLEFORGE_EXPORT int styleforge_softmax_gradient(long long threads, const void*
     });
 }
 
-// y: [samples, heads, length, 2 pairs], contiguous; x of these strides; cosine and sine: [length,
-// pairs], of every sample its own where `of_tables` is not 0.
+// y: [samples, heads, length, 2 pairs], contiguous; x strided; cosine and sine: [length, pairs],
+// per sample if `of_tables` is not 0.
 STYLEFORGE_EXPORT int styleforge_rope(long long threads, const void* x, const float* cosine,
                                       const float* sine, void* y, long long type,
                                       long long pairs, long long length, long long heads,
@@ -184,7 +185,7 @@ STYLEFORGE_EXPORT int styleforge_rope(long long threads, const void* x, const fl
     });
 }
 
-// out[i] = x[places[i]], of blocks of `bytes` bytes.
+// out[i] = x[places[i]], for blocks of `bytes` bytes.
 STYLEFORGE_EXPORT int styleforge_gather_blocks_cpu(long long threads, const void* x,
                                                    const long long* places, void* out,
                                                    long long bytes, long long count,
@@ -208,7 +209,7 @@ STYLEFORGE_EXPORT int styleforge_gather_blocks_cpu(long long threads, const void
     return failed;
 }
 
-// out[i] = the sum of x[order[j]], j from begins[i] to begins[i + 1], in this order; x: [places,
+// out[i] = the sum of x[order[j]] for j from begins[i] to begins[i + 1], in this order; x: [places,
 // width], out: [blocks, width].
 STYLEFORGE_EXPORT int styleforge_sum_blocks_cpu(long long threads, const void* x,
                                                 const long long* order, const long long* begins,

@@ -1,10 +1,10 @@
 // Elementwise operations on the CPU: one pass over memory for an operation, and one for its
-// gradients, with the sums of these over rows.
+// gradients, including their sums over rows.
 //
-// Elements are taken in blocks that stay in the first cache. A tensor that lies as the result does
-// is read where it is; another, or one of FP16, is brought into a buffer first. Results that would
-// not stay in the caches are stored past them. Arithmetic is in FP32. Every element is computed
-// alike in whatever block it lies, so that the number of threads changes no bit.
+// Elements are processed in blocks that stay in the L1 cache. A tensor with the result's layout is
+// read in place; others, and FP16 tensors, are first copied to a buffer. Results too large for the
+// caches are streamed. Arithmetic is in FP32. An element's result does not depend on its block, so
+// the number of threads changes no bit.
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -36,15 +36,16 @@ inline void bring(R* to, const T* from, int64_t step, int64_t count) {
         else
             widen_row(to, from, count);
     } else if (step == 0) {
-        const float value = static_cast<float>(from[0]);  // copies of a struct make no vectors
+        // loops that copy structs are not vectorized
+        const float value = static_cast<float>(from[0]);
         for (int64_t i = 0; i < count; ++i) to[i] = R(value);
     } else {
         for (int64_t i = 0; i < count; ++i) to[i] = R(static_cast<float>(from[i * step]));
     }
 }
 
-// Elements `at` to `at + count` of an input as loops read them: where they lie, if they lie there
-// one after another, else brought into `buffer`.
+// Returns elements `at` to `at + count` of an input as loops read them: in place if contiguous,
+// else in `buffer`.
 template <typename T, typename R>
 const R* gather(const StyleforgeElements& p, int input, int64_t at, int64_t count, R* buffer) {
     const T* from = static_cast<const T*>(p.inputs[input]);
@@ -73,8 +74,8 @@ const R* gather(const StyleforgeElements& p, int input, int64_t at, int64_t coun
     }
 }
 
-// 0 for the elements that dropout drops, and for the others what it multiplies by; `at` is a
-// multiple of 8. Backward reads `bits`, and forward writes them, if they are not null.
+// Draws the dropout factors: 0 for dropped elements, else the scale. `at` is a multiple of 8.
+// Backward reads `bits`, and forward writes them, if not null.
 void draw(const StyleforgeElements& p, int64_t at, int64_t count, unsigned char* bits,
           float* factors) {
     const float kept = static_cast<float>(p.kept_scale);
@@ -89,8 +90,8 @@ void draw(const StyleforgeElements& p, int64_t at, int64_t count, unsigned char*
     if (bits != nullptr) put_bits(factors, count, bits);
 }
 
-// Computes `count` elements, a whole number of pieces, past the caches: the gradients if `grad` is
-// given. An output may be null, and `bits`, of what is not zero of the result.
+// Computes `count` elements, in whole pieces, and streams them; the gradients if `grad` is given.
+// An output may be null, and so may `bits`, which marks the nonzero results.
 template <typename Op, typename T, typename R, typename Y>
 void stream_block(const R* grad, const R* x, const Y* y, const R* z, T* const (&out)[2],
                   int64_t count, unsigned char* bits) {
@@ -124,7 +125,7 @@ void run_block(const StyleforgeElements& p, int64_t at, int64_t count, unsigned 
     alignas(64) R buffers[4][kBlock], made[2][kBlock];
     alignas(64) float factors[Op::kDrops ? kBlock : 1];
     const R* in[4];
-    const bool one = p.backward && Op::kOfResult;  // the result is read in place of the inputs
+    const bool one = p.backward && Op::kOfResult;  // the result is read instead of the inputs
     const int given = (one ? 1 : Op::kInputs) + (p.backward ? 1 : 0);
     for (int i = 0; i < given; ++i) in[i] = gather<T>(p, i, at, count, buffers[i]);
     const R* const* own = in + (p.backward ? 1 : 0);
@@ -162,11 +163,11 @@ void run_block(const StyleforgeElements& p, int64_t at, int64_t count, unsigned 
     }
 }
 
-// Whether results are stored past the caches: where all that a pass reads and writes is so much
-// that they would be evicted before anybody reads them. What is broadcast stays in the caches.
+// Returns whether to stream results: if a pass moves so much data that they would be evicted before
+// anyone reads them. Broadcast inputs stay in the caches.
 template <typename Op, typename T>
 bool goes_past_caches(const StyleforgeElements& p) {
-    // The gradient takes the factors alone.
+    // The gradient needs only the factors.
     constexpr bool kAlone = std::is_same<Op, AttentionDropout>::value;
     constexpr int kKept = kAlone ? 0 : Op::kOfResult ? 1 : Op::kInputs;
     const int given = p.backward ? 1 + kKept : Op::kInputs;
@@ -206,9 +207,9 @@ int run_type(const StyleforgeElements& p, int64_t threads, unsigned char* bits) 
     return 1;
 }
 
-constexpr int64_t kPrefetched = 4096;  // bytes ahead, of which no instruction waits long
+constexpr int64_t kPrefetched = 4096;  // bytes ahead: far enough that no load waits long
 
-// The gradient of add_relu where it kept bits: past the caches as in `run`.
+// Computes the gradient of add_relu from saved bits; streams as in `run`.
 template <typename T>
 void run_relu_of_bits(const StyleforgeElements& p, int64_t threads, const unsigned char* bits) {
     const T* grad = static_cast<const T*>(p.inputs[0]);
@@ -260,15 +261,16 @@ constexpr int kCount = sizeof(kFunctions) / sizeof(kFunctions[0]);
 
 }  // namespace
 
-// Runs `call` on at most `threads` threads. 1 if there is no such function, or none of its type.
+// Runs `call` on at most `threads` threads. Returns 1 if the function does not exist, or not for
+// this type.
 STYLEFORGE_EXPORT int styleforge_elementwise(long long threads, const StyleforgeElements* call) {
     if (call->function < 0 || call->function >= kCount) return 1;
     return kFunctions[call->function](*call, threads, nullptr);
 }
 
-// The same of tensors that lie alike, without gaps, with a bit of each element, [ceil(count / 8)]:
-// forward writes which elements dropout keeps, or of add_relu which results are not zero; backward
-// reads them in place of random numbers, and of the result.
+// The same for dense tensors of one layout, with one bit per element, [ceil(count / 8)]. Forward
+// writes which elements dropout keeps or which results of add_relu are not zero. Backward reads the
+// bits instead of random numbers or the result.
 STYLEFORGE_EXPORT int styleforge_elementwise_bits(long long threads, const StyleforgeElements* call,
                                                   unsigned char* bits) {
     if (call->function < 0 || call->function >= kCount) return 1;
@@ -277,7 +279,7 @@ STYLEFORGE_EXPORT int styleforge_elementwise_bits(long long threads, const Style
     return (is_relu && call->backward ? &run_relu_of_bits_type : of_function)(*call, threads, bits);
 }
 
-// The same of gradients that are summed over rows, chunk by chunk.
+// The same for gradients that are summed over rows, chunk by chunk.
 STYLEFORGE_EXPORT int styleforge_elementwise_columns(long long threads,
                                                      const StyleforgeColumns* call) {
     const int function = call->call.function;

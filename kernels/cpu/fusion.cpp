@@ -1,8 +1,8 @@
-// Norms joined with what surrounds them, and their gradients, on the CPU: layer and RMS norms of
+// Norms fused with adjacent operations, and their gradients, on the CPU: layer and RMS norms of
 // rows, and the affine step, ReLU and gradient of a batch norm.
 //
-// A row is read from memory once and stays in the first caches. Arithmetic is in FP32. Sums over
-// rows are taken by parts of a fixed size, so that the number of threads changes no bit.
+// A row is read from memory once and stays in the L1 and L2 caches. Arithmetic is in FP32. Sums
+// over rows are computed in parts of a fixed size, so the number of threads changes no bit.
 #include <atomic>
 #include <cstdint>
 #include <type_traits>
@@ -20,7 +20,7 @@
 using namespace styleforge;
 using namespace styleforge::fusion;
 
-// As styleforge_row_norm in fusion.cu; weight and bias are FP32 and never null.
+// Like styleforge_row_norm in fusion.cu; weight and bias are FP32 and never null.
 STYLEFORGE_EXPORT int styleforge_row_norm_cpu(int64_t threads, const void* x, const void* residual,
                                               const float* weight, const float* bias, void* total,
                                               void* y, float* statistics, int64_t type,
@@ -92,14 +92,14 @@ STYLEFORGE_EXPORT int styleforge_row_norm_cpu(int64_t threads, const void* x, co
     return failed;
 }
 
-// As styleforge_row_norm_backward in fusion.cu; partial is [parts, 2, width] and never null.
+// Like styleforge_row_norm_backward in fusion.cu; partial is [parts, 2, width] and never null.
 STYLEFORGE_EXPORT int styleforge_row_norm_backward_cpu(
     int64_t threads, const void* grad, const void* added, const void* x, const float* weight,
     const float* bias, const float* statistics, void* dx, float* partial, int64_t type,
     int64_t activation, int64_t rows, int64_t width, int64_t parts, int centered) {
     std::atomic<int> failed{0};
-    // Apart by other than a power of two: loads do not wait for stores to the same places of other
-    // pages.
+    // The distance is not a power of two, so that loads do not wait for stores to the same offset
+    // in other pages.
     const int64_t apart = width + 48;
     ask_for_large_pages(dx, bytes_of(type, rows * width));
     const auto part_of_rows = [&](int64_t part, auto element, Buffer<float>& buffers) {
@@ -156,7 +156,7 @@ STYLEFORGE_EXPORT int styleforge_row_norm_backward_cpu(
     return failed;
 }
 
-// As styleforge_channels_relu in fusion.cu.
+// Like styleforge_channels_relu in fusion.cu.
 STYLEFORGE_EXPORT int styleforge_channels_relu_cpu(int64_t threads, const void* x,
                                                    const float* mean, const float* inverse,
                                                    const float* weight, const float* bias, void* y,
@@ -186,8 +186,8 @@ STYLEFORGE_EXPORT int styleforge_channels_relu_cpu(int64_t threads, const void* 
     return 0;
 }
 
-// partial: as of styleforge_channels_sums in fusion.cu, [samples, 2, channels], of each sample, or
-// with inner 1 [parts, 2, channels], of each part of the samples.
+// partial: as in styleforge_channels_sums in fusion.cu, [samples, 2, channels], per sample; with
+// inner 1 [parts, 2, channels], per part of the samples.
 STYLEFORGE_EXPORT int styleforge_channels_sums_cpu(int64_t threads, const void* grad, const void* x,
                                                    const float* mean, const float* inverse,
                                                    const float* weight, const float* bias,
@@ -234,7 +234,7 @@ STYLEFORGE_EXPORT int styleforge_channels_sums_cpu(int64_t threads, const void* 
     return 0;
 }
 
-// As styleforge_channels_gradient in fusion.cu.
+// Like styleforge_channels_gradient in fusion.cu.
 STYLEFORGE_EXPORT int styleforge_channels_gradient_cpu(
     int64_t threads, const void* grad, const void* x, const float* mean, const float* inverse,
     const float* weight, const float* bias, const float* sums, void* dx, int64_t type,
@@ -273,8 +273,9 @@ STYLEFORGE_EXPORT int styleforge_channels_gradient_cpu(
     return 0;
 }
 
-// Sums and gradient of channels one after another. Each stays in a core's caches, so that memory is
-// read once. sums: [2, channels], the gradients of weight and bias; inner is above 1.
+// Computes the sums and the gradient of one channel after another. Each stays in a core's caches,
+// so that memory is read once. sums: [2, channels], the gradients of weight and bias; inner is
+// above 1.
 STYLEFORGE_EXPORT int styleforge_channels_backward_cpu(
     int64_t threads, const void* grad, const void* x, const float* mean, const float* inverse,
     const float* weight, const float* bias, float* sums, void* dx, int64_t type, int64_t samples,

@@ -1,9 +1,9 @@
-// Group norm joined with the bias in front of it and ReLU, and its gradients, on the CPU.
+// Group norm fused with a preceding bias and ReLU, and its gradients, on the CPU.
 //
-// Where there are enough groups for all threads, a thread takes one after another: it is read from
-// memory once and stays in a core's caches. Elsewhere threads share out the planes of all groups.
-// Both sum plane by plane in FP32, and over planes in FP64, so that the number of threads changes no
-// bit.
+// If there are enough groups for all threads, a thread processes one group after another: each is
+// read from memory once and stays in a core's caches. Otherwise the threads divide the planes of
+// all groups. Both ways sum each plane in FP32, and over planes in FP64, so the number of threads
+// changes no bit.
 #include <cmath>
 #include <cstdint>
 
@@ -18,9 +18,9 @@ namespace {
 using namespace styleforge;
 using namespace styleforge::fusion;
 
-constexpr int64_t kGroupsOfThread = 4;  // at least, where a thread takes whole groups
+constexpr int64_t kGroupsOfThread = 4;  // minimum for whole groups per thread
 
-// How a tensor lies: [samples, channels, inner], with so many channels in a group.
+// A tensor's layout: [samples, channels, inner], with `of_group` channels per group.
 struct Groups {
     int64_t type, samples, channels, of_group, inner;
 
@@ -28,7 +28,7 @@ struct Groups {
     int64_t bytes() const { return bytes_of(type, planes() * inner); }
 };
 
-// What planes are normed by, and their parameters: [5, planes], as of styleforge_groups_totals.
+// The statistics and parameters of planes: [5, planes], as in styleforge_groups_totals.
 template <typename Number>
 struct Kept {
     Number *mean, *inverse, *weight, *bias, *normed;
@@ -41,8 +41,8 @@ struct Kept {
           normed(of + 4 * planes) {}
 };
 
-// Calls `sum` for the planes of a group and their channels, then `settle` for the first of them, and
-// `write` as `sum`.
+// For each group, calls `sum` for its planes and their channels, `settle` for its first plane, then
+// `write` like `sum`.
 template <typename Sum, typename Settle, typename Write>
 void each_group(const Groups& of, int64_t threads, const Sum& sum, const Settle& settle,
                 const Write& write) {
@@ -84,8 +84,8 @@ STYLEFORGE_APART void normed_relu(const R* __restrict x, Channel of, Out* __rest
         out[k] = Out(elementwise::relu((static_cast<float>(x[k]) - of.mean) * scale + of.bias));
 }
 
-// The gradient of elements of a plane; `means` are over the group, of what comes through ReLU and the
-// weight, and of its products with the norm.
+// The gradient of elements of a plane. `means` are over the group: of the gradient past ReLU and
+// the weight, and of its products with the norm.
 template <typename R, typename Out>
 STYLEFORGE_APART void group_gradient(const R* __restrict grad, const R* __restrict x, Channel of,
                                      Means means, Out* __restrict out, int64_t count) {
@@ -100,8 +100,8 @@ STYLEFORGE_APART void group_gradient(const R* __restrict grad, const R* __restri
 
 }  // namespace
 
-// relu(group_norm(x + shift)), y, and kept, as styleforge_groups_totals in fusion.cu has it. shift,
-// weight and bias are FP32 [channels] or null.
+// Computes y = relu(group_norm(x + shift)), and kept as in styleforge_groups_totals in fusion.cu.
+// shift, weight and bias are FP32 [channels] or null.
 STYLEFORGE_EXPORT int styleforge_groups_relu_cpu(int64_t threads, const void* x,
                                                  const float* shift, const float* weight,
                                                  const float* bias, void* y, float* kept,
@@ -110,7 +110,7 @@ STYLEFORGE_EXPORT int styleforge_groups_relu_cpu(int64_t threads, const void* x,
     const Groups of{type, samples, channels, of_group, inner};
     const int64_t planes = of.planes();
     const Kept<float> to(kept, planes);
-    float* const spread = to.inverse;  // of a plane around its mean, until the group is settled
+    float* const spread = to.inverse;  // of a plane around its mean, until its group is settled
     const bool streams = type == 0 && 2 * of.bytes() > kCached && can_stream(y, inner);
     ask_for_large_pages(y, of.bytes());
     const auto settle = [&](int64_t first, int64_t channel) {
@@ -138,7 +138,7 @@ STYLEFORGE_EXPORT int styleforge_groups_relu_cpu(int64_t threads, const void* x,
         using T = decltype(element);
         const T* const from = static_cast<const T*>(x);
         const auto sum = [&](int64_t plane, int64_t c) {
-            // Squares are summed around an element: a large mean takes no digits.
+            // Squares are summed around one element, so that a large mean costs no digits.
             const T* const row = from + plane * inner;
             const float pivot = static_cast<float>(row[0]), one = 1, none = 0;
             Sums found;
@@ -165,8 +165,8 @@ STYLEFORGE_EXPORT int styleforge_groups_relu_cpu(int64_t threads, const void* x,
     return 0;
 }
 
-// The gradient of x, and of_planes, [3, planes], whose sums over samples are the gradients of weight,
-// bias and shift. means: room for [samples, groups, 2].
+// Computes the gradient of x, and of_planes, [3, planes], whose sums over samples are the gradients
+// of weight, bias and shift. means: workspace for [samples, groups, 2].
 STYLEFORGE_EXPORT int styleforge_groups_backward_cpu(int64_t threads, const void* grad,
                                                      const void* x, const float* kept,
                                                      float* of_planes, float* means, void* dx,

@@ -1,11 +1,10 @@
-// Instance norm, residual, ReLU and padding on the CPU: one pass over memory after the one for the
-// statistics.
+// Instance norm, residual, ReLU and padding on the CPU: one pass over memory after the statistics.
 //
 // Statistics of a chunk that fits the L2 cache take two passes, around its first element and then
-// around its mean; chunks are merged by Chan's formula in a fixed order. Chunks depend on the shape
-// alone, never on the number of threads, so two runs are bit-equal. An output row is made of
-// `PixelSpan`s, pixels that are evenly spaced in memory, so that the interleaved and the plain
-// layout share their code.
+// around its mean. Chunks are merged by Chan's formula in a fixed order. They depend only on the
+// shape, never on the number of threads, so two runs are bit-equal. An output row consists of
+// `PixelSpan`s, evenly spaced pixels, so that the interleaved and the plain layout share their
+// code.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -18,8 +17,8 @@
 #include "../include/cpu/export.h"
 #include "../include/cpu/parallel.h"
 
-// What follows from shapes, strides and options alone, so that a caller keeps it for its next call.
-// kernels/ops/cpu_norm.py has mirrors of both structs.
+// Values that depend only on shapes, strides and options, so that a caller can reuse them.
+// kernels/ops/cpu_norm.py mirrors both structs.
 struct StyleforgeInstanceNorm {
     int64_t n, c, h, w;                              // of the result before padding
     int64_t n_stride, c_stride, h_stride, w_stride;  // of the residual, in elements; w or c is dense
@@ -28,10 +27,10 @@ struct StyleforgeInstanceNorm {
     double eps;
 };
 
-// A call. x and y are dense, channels last or first; weight and bias are [c], or null. The residual
-// may be null.
+// x and y are dense, channels last or first; weight and bias are [c], or null. The residual may be
+// null.
 struct StyleforgeInstanceNormCall {
-    int64_t threads;  // to run on, at most
+    int64_t threads;  // maximum
     const StyleforgeInstanceNorm* norm;
     const void *x, *weight, *bias, *residual;
     void* y;
@@ -44,10 +43,10 @@ using styleforge::Buffer;
 using styleforge::Half;
 using styleforge::parallel_for;
 
-constexpr int64_t kChunkElements = 1 << 15;  // whose statistics are taken together
+constexpr int64_t kChunkElements = 1 << 15;  // elements per statistics chunk
 constexpr int64_t kLanes = 32;               // accumulators kept in registers
-constexpr int64_t kFp32Terms = 64;           // of a sum in FP32 before it goes on in FP64
-constexpr int64_t kSerialElements = 1 << 14;  // below, waking a thread takes longer than its work
+constexpr int64_t kFp32Terms = 64;           // FP32 terms of a sum before it continues in FP64
+constexpr int64_t kSerialElements = 1 << 14;  // below this, waking a thread costs more
 
 // Repeats the border.
 inline int64_t clamp_index(int64_t i, int64_t size) { return std::clamp<int64_t>(i, 0, size - 1); }
@@ -64,12 +63,12 @@ struct Plan {
     bool interleave;
     bool relu;
     double eps;
-    int64_t threads;  // to run on, at most
+    int64_t threads;  // maximum
 
     int64_t padded_h() const { return h + 2 * pad; }
     int64_t padded_w() const { return w + 2 * pad; }
 
-    // The index inside [0, size) that padding copies to `i`, which may lie outside.
+    // Returns the index inside [0, size) that padding copies to `i`, which may be outside.
     int64_t border_index(int64_t i, int64_t size) const {
         return replicate ? clamp_index(i, size) : reflect_index(i, size);
     }
@@ -84,8 +83,8 @@ struct PixelSpan {
     int64_t column_step;   // columns between pixels in the result
 };
 
-// Where the pixels of row `y` of sample `n` lie in a channels-last input. Interleaved, the input
-// is [n, h/2 + 1, w/2 + 1, 4c]: phase (a, b) of pixel (i, j) sits at (i + a, j + b).
+// Returns the pixels of row `y` of sample `n` in a channels-last input. Interleaved, that is [n,
+// h/2 + 1, w/2 + 1, 4c]: phase (a, b) of pixel (i, j) is at (i + a, j + b).
 template <typename T>
 int row_spans(const Plan& plan, const T* input, int64_t n, int64_t y, PixelSpan<T> (&spans)[2]) {
     if (!plan.interleave) {
@@ -101,8 +100,8 @@ int row_spans(const Plan& plan, const T* input, int64_t n, int64_t y, PixelSpan<
     return 2;
 }
 
-// Prefetches pixels that may lie past the end: a prefetch cannot fault. The hardware prefetcher
-// only follows contiguous memory; on an interleaved input this halves the time.
+// Prefetches pixels that may be past the end: a prefetch cannot fault. The hardware prefetcher only
+// follows contiguous memory; on an interleaved input this halves the time.
 template <typename T>
 inline void prefetch(const PixelSpan<T>& span, const T* x, int64_t width) {
 #if defined(__GNUC__)
@@ -113,7 +112,7 @@ inline void prefetch(const PixelSpan<T>& span, const T* x, int64_t width) {
 #endif
 }
 
-// a * b + c, rounded once where the processor can.
+// Returns a * b + c, rounded once if the processor supports it.
 inline double multiply_add(double a, double b, double c) {
 #if defined(__FMA__) || defined(__aarch64__)
     return std::fma(a, b, c);
@@ -122,7 +121,7 @@ inline double multiply_add(double a, double b, double c) {
 #endif
 }
 
-// Chan et al. (1979): the moments of two disjoint sets, from those of each.
+// The moments of a set; `merge` combines two disjoint sets (Chan et al., 1979).
 struct WelfordFp64 {
     double count = 0, mean = 0, m2 = 0;
 
@@ -133,8 +132,8 @@ struct WelfordFp64 {
         count = total;
     }
 
-    // The same, with the mean's product and sum fused where the processor can. In `merge` that is
-    // the compiler's choice; where one set follows another, GCC fuses and Clang does not.
+    // The same, with the mean's product and sum fused if the processor supports it. In `merge`,
+    // fusing is up to the compiler; in a chain of merges, GCC fuses and Clang does not.
     void merge_fused(const WelfordFp64& other) {
         const double start = mean, delta = other.mean - mean;
         merge(other);
@@ -142,15 +141,15 @@ struct WelfordFp64 {
     }
 };
 
-// The moments of a set from the sums of its deviations from `center`, which is near its mean: the
-// correction for the distance between the two is small, so that nothing cancels.
+// Returns moments from sums of deviations from `center`. It is near the mean, so that the
+// correction is small and nothing cancels.
 inline WelfordFp64 moments_from_sums(double center, double count, double sum, double squares) {
     return {count, center + sum / count, std::max(0.0, squares - sum * sum / count)};
 }
 
 // Adds the deviations of `pixels` pixels from `center`, and their squares, to `sum` and `squares`.
-// `lanes` is a compile-time width where it can be, and nothing else points to the arrays, so that
-// compilers keep them in registers.
+// `lanes` is a compile-time width where possible, and nothing else points to the arrays, so that
+// they stay in registers.
 template <typename T, typename A, typename Lanes>
 inline void add_pixels(const PixelSpan<T>& span, const T* x, int64_t pixels, Lanes lanes,
                        const A* center, double* sum, double* squares) {
@@ -208,7 +207,7 @@ void moments_of_rows(const Plan& plan, const T* input, int64_t n, int64_t y0, in
     else both_passes(width);
 }
 
-// What the second pass computes for a channel: (x - mean) * scale + bias.
+// The second pass for a channel: (x - mean) * scale + bias.
 template <typename A>
 struct ChannelAffine {
     A mean, scale, bias;
@@ -218,12 +217,12 @@ template <typename A>
 ChannelAffine<A> affine_of(const WelfordFp64& moments, double eps, double weight, double offset) {
     const double factor = weight / std::sqrt(moments.m2 / moments.count + eps);
     const A mean = static_cast<A>(moments.mean);
-    // The rounding error of the mean matters where the mean is large beside the deviation.
+    // The rounding error of the mean matters if the mean is large relative to the deviation.
     const A bias = static_cast<A>(offset - (moments.mean - mean) * factor);
     return {mean, static_cast<A>(factor), bias};
 }
 
-// The same for all channels, each field in a row of its own.
+// The same for all channels, with one array per field.
 template <typename A>
 struct Affine {
     Buffer<A> mean, scale, bias;
@@ -244,7 +243,7 @@ A parameter_or(const A* parameter, int64_t channel, A otherwise) {
     return parameter ? parameter[channel] : otherwise;
 }
 
-// What is added before the ReLU, if anything is. Only the innermost dimension is dense.
+// The optional tensor added before the ReLU. Only the innermost dimension is dense.
 template <typename T>
 struct Residual {
     const T* data;
@@ -253,7 +252,7 @@ struct Residual {
     explicit operator bool() const { return data != nullptr; }
 };
 
-// Fills `affine`, of n * c channels; false where there was no memory.
+// Fills `affine` for n * c channels; returns false if an allocation failed.
 template <typename T, typename A>
 bool find_affine(const Plan& plan, const T* input, const A* weight, const A* bias,
                  Affine<A>& affine) {
@@ -286,15 +285,15 @@ bool find_affine(const Plan& plan, const T* input, const A* weight, const A* bia
     return true;
 }
 
-// The larger of the two; written so that a NaN passes through, as in PyTorch's clamp_min.
+// Returns the larger value; written so that a NaN passes through, as in PyTorch's clamp_min.
 template <typename A>
 inline A clamp_min(A y, A floor) {
     return y < floor ? floor : y;
 }
 
-// Has Clang load and store 16 bytes at a time, in one stream each. A picture that fits no cache is
-// bound by memory, and with the wider vectors and the four streams that Clang chooses, its norm took
-// up to a fifth longer than with GCC's code; with these it takes as long.
+// Makes Clang load and store 16 bytes at a time, in one stream each. A picture that fits no cache
+// is bound by memory. With Clang's wider vectors and four streams, its norm took up to a fifth
+// longer than with GCC's code; with these it takes as long.
 #if defined(__clang__)
 #define STYLEFORGE_STREAM \
     _Pragma("clang loop vectorize_width(sizeof(T) == 2 ? 8 : 4) interleave_count(1) unroll(disable)")
@@ -302,8 +301,8 @@ inline A clamp_min(A y, A floor) {
 #define STYLEFORGE_STREAM
 #endif
 
-// A pixel's channels. Its parameters do not overlap: of `__restrict` Clang heeds no other kind, and
-// asks at run time, for each pixel, otherwise.
+// Normalizes a pixel's channels. The `__restrict` is on parameters because Clang ignores any other
+// and would check for aliasing at run time, for each pixel.
 template <typename T, typename A>
 inline void normalize_channels(const T* __restrict x, const A* __restrict mean,
                                const A* __restrict scale, const A* __restrict bias, A floor,
@@ -314,7 +313,7 @@ inline void normalize_channels(const T* __restrict x, const A* __restrict mean,
             clamp_min((static_cast<A>(x[k]) - mean[k]) * scale[k] + bias[k], floor));
 }
 
-// The same with what is added before the ReLU.
+// The same with a tensor added before the ReLU.
 template <typename T, typename A>
 inline void normalize_channels(const T* __restrict x, const A* __restrict mean,
                                const A* __restrict scale, const A* __restrict bias,
@@ -393,7 +392,7 @@ WelfordFp64 moments_of_plane(const T* x, int64_t size) {
                 for (int64_t i = block; i < full_lanes; i += kLanes)
                     for (int64_t k = 0; k < kLanes; ++k) accumulate(i + k, k);
                 for (int64_t i = full_lanes; i < end; ++i) accumulate(i, i - full_lanes);
-// Only where this loop is unrolled does Clang keep the lanes in registers.
+// Clang keeps the lanes in registers only if this loop is unrolled.
 #if defined(__clang__)
 #pragma clang loop unroll(full)
 #endif
@@ -445,7 +444,7 @@ void normalize_planes(const Plan& plan, const T* input, const A* weight, const A
     });
 }
 
-// False where there was no memory.
+// Returns false if an allocation failed.
 template <typename T, typename A>
 bool run(const StyleforgeInstanceNormCall& call) {
     const StyleforgeInstanceNorm& norm = *call.norm;
@@ -470,8 +469,8 @@ bool run(const StyleforgeInstanceNormCall& call) {
 
 }  // namespace
 
-// y = pad(relu(norm(x) * weight + bias + residual)), see kernels/ops/normalization.py; one function
-// for each dtype of x, y and the residual. Returns 0, or 1 where there was no memory.
+// y = pad(relu(norm(x) * weight + bias + residual)), see kernels/ops/normalization.py. There is one
+// function per dtype of x, y and the residual. Returns 0, or 1 if an allocation failed.
 #define STYLEFORGE_INSTANCE_NORM(NAME, T, A)                               \
     STYLEFORGE_EXPORT int NAME(const StyleforgeInstanceNormCall* call) {   \
         return run<T, A>(*call) ? 0 : 1;                                   \

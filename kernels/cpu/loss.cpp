@@ -1,7 +1,7 @@
-// Losses on the CPU: cross-entropy of rows of logits by an online softmax, its gradient, and the sum
-// of squared differences and its gradient.
+// Losses on the CPU: cross-entropy of rows of logits with an online softmax, its gradient, and the
+// sum of squared differences and its gradient.
 //
-// A row is taken in blocks that stay in the first cache, and every sum has a fixed order, so that the
+// A row is processed in blocks that stay in the L1 cache, and every sum has a fixed order, so the
 // number of threads changes no bit. Arithmetic is in FP32.
 #include <cmath>
 #include <cstdint>
@@ -20,12 +20,12 @@ namespace {
 
 using namespace styleforge;
 
-constexpr int64_t kBlock = 512;      // elements at a time
-constexpr int kLanes = 16;           // of a sum
-constexpr int64_t kPart = 1 << 16;   // elements of a part of the squared error
-constexpr int64_t kSerial = 1 << 14;  // elements, below which waking a thread takes longer
+constexpr int64_t kBlock = 512;      // elements per step
+constexpr int kLanes = 16;           // per sum
+constexpr int64_t kPart = 1 << 16;   // elements per part of the squared error
+constexpr int64_t kSerial = 1 << 14;  // elements; below this, waking a thread takes longer
 
-// Elements in FP32: where they lie, or brought into `buffer`.
+// Elements in FP32: in place, or copied to `buffer`.
 template <typename T>
 inline const float* widened(const T* from, int64_t count, float* buffer) {
     if constexpr (sizeof(T) == sizeof(float)) return reinterpret_cast<const float*>(from);
@@ -33,7 +33,7 @@ inline const float* widened(const T* from, int64_t count, float* buffer) {
     return buffer;
 }
 
-// The sum of what `term(i)` gives, by lanes.
+// Returns the sum of `term(i)`, accumulated in lanes.
 template <typename F>
 inline float sum_of(int64_t count, const F& term) {
     float lanes[kLanes] = {}, sum = 0.f;
@@ -56,7 +56,7 @@ inline float largest_of(const float* x, int64_t count) {
     return most;
 }
 
-// The logarithm of the sum of exponentials, and the sum of the weighted logits where they are smoothed.
+// Returns the log-sum-exp, and with smoothing sets `linear` to the sum of the weighted logits.
 template <typename T>
 float log_sum(const T* x, const float* weight, int64_t classes, bool smooths, float* linear) {
     alignas(64) float buffer[kBlock];
@@ -70,7 +70,7 @@ float log_sum(const T* x, const float* weight, int64_t classes, bool smooths, fl
             sum *= std::exp(shift - most);
             shift = most;
         }
-        const float base = shift == -INFINITY ? 0.f : shift;  // infinity less infinity is NaN
+        const float base = shift == -INFINITY ? 0.f : shift;  // infinity minus infinity is NaN
         sum += sum_of(count, [&](int64_t i) { return VectorMath::exp(v[i] - base); });
         if (!smooths) continue;
         const float* w = weight + at;
@@ -169,7 +169,7 @@ int squared_error(int64_t threads, const void* x, const void* y, float* parts, i
     return 0;
 }
 
-// dx = factor (x - y), past the caches where all of these would not stay in them.
+// dx = factor (x - y), bypassing the caches if the tensors exceed them.
 template <typename T>
 int squared_error_gradient(int64_t threads, float factor, const void* x, const void* y, void* dx,
                            int64_t count) {
@@ -200,7 +200,7 @@ int squared_error_gradient(int64_t threads, float factor, const void* x, const v
 
 }  // namespace
 
-// Runs `call` on at most `threads` threads; 1 if its type is FP64.
+// Runs `call` on at most `threads` threads; returns 1 if its type is FP64.
 STYLEFORGE_EXPORT int styleforge_cross_entropy(long long threads, const StyleforgeRows* call) {
     if (call->type == 0) return run_rows<float>(*call, threads);
     if (call->type == 1) return run_rows<Half>(*call, threads);
@@ -208,7 +208,7 @@ STYLEFORGE_EXPORT int styleforge_cross_entropy(long long threads, const Stylefor
     return 1;
 }
 
-// parts: by 65536 elements, the sum of (x - y)^2. 1 if the type is FP64.
+// parts: the sum of (x - y)^2 per 65536 elements. Returns 1 if the type is FP64.
 STYLEFORGE_EXPORT int styleforge_squared_error(long long threads, const void* x, const void* y,
                                                float* parts, long long type, long long count) {
     if (type == 0) return squared_error<float>(threads, x, y, parts, count);
@@ -217,7 +217,7 @@ STYLEFORGE_EXPORT int styleforge_squared_error(long long threads, const void* x,
     return 1;
 }
 
-// dx = factor (x - y). 1 if the type is FP64.
+// dx = factor (x - y). Returns 1 if the type is FP64.
 STYLEFORGE_EXPORT int styleforge_squared_error_gradient(long long threads, const void* x,
                                                         const void* y, void* dx, long long type,
                                                         long long count, double factor) {

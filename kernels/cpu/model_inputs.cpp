@@ -1,4 +1,4 @@
-// What turns data into the input of a model, on the CPU: embeddings of tokens with positions and
+// Conversion of data into the input of a model, on the CPU: embeddings of tokens with positions and
 // the gradient of their table, pictures as normalized tensors, and windows over series with their
 // gradient. Arithmetic is in FP32, and the number of threads changes no bit.
 #include <atomic>
@@ -18,15 +18,14 @@ namespace {
 
 using namespace styleforge;
 
-constexpr int64_t kBlock = 1024;  // windows at a time
+constexpr int64_t kBlock = 1024;  // windows per step
 
 enum Reduction { kSum = 0, kMean = 1, kMax = 2, kMin = 3 };
 template <int64_t kReduction>
 using Kind = std::integral_constant<int64_t, kReduction>;
 
-// The pixels of a row or a column that an output pixel is a weighted mean of, as PyTorch's
-// interpolate(antialias=True) has them, or without that. Places are exact, in units of half an
-// output pixel.
+// The pixels of a row or a column whose weighted mean is an output pixel, as in PyTorch's
+// interpolate(antialias=True), or without antialiasing. Positions are exact, in half output pixels.
 struct Taps {
     int64_t first, count;
     float offset, inverse;
@@ -47,14 +46,14 @@ struct Taps {
 };
 
 struct Picture {
-    const unsigned char* pixels;  // the box's first
+    const unsigned char* pixels;  // first pixel of the box
     int64_t row_bytes, box_height, box_width, height, width;
     bool mirrored, antialias;
     const float *color, *normal;
 };
 
-// A row of a picture: planes of `width`, before the color matrix, into `made`; `line` has 3 numbers
-// for each pixel of a row of the box.
+// Resamples a row into `made`: planes of `width`, before the color matrix. `line` holds 3 numbers
+// per pixel of a row of the box.
 void resample_row(const Picture& p, int64_t row, float* line, float* made) {
     const Taps down(row, p.box_height, p.height, p.antialias);
     const int64_t numbers = 3 * p.box_width;
@@ -96,7 +95,7 @@ void colored(const Picture& p, float* planes) {
     }
 }
 
-// to = from * scale + added, where that is not null.
+// to = from * scale + added, if `added` is not null.
 template <typename T>
 void embed_row(const T* from, const T* added, T* to, int64_t width, float scale) {
     if (added == nullptr && scale == 1.f) {
@@ -127,7 +126,7 @@ void embed_row(const float* __restrict from, const float* __restrict added, floa
         std::memcpy(to, from, static_cast<size_t>(width) * sizeof(float));
 }
 
-// The same past the caches, of rows that can be streamed.
+// The same, bypassing the caches, for rows that can be streamed.
 void stream_embedded(const float* from, const float* added, float* to, int64_t width,
                      float scale) {
     alignas(64) float piece[kPiece];
@@ -152,8 +151,8 @@ inline float join(int64_t reduction, float a, float b) {
     return a + b;
 }
 
-// Calls `use` with the size of groups of elements, as a constant where it is a small power of 2: of
-// strides that compilers know they make vector instructions.
+// Calls `use` with the size of groups, as a constant if it is a small power of 2: compilers
+// vectorize loops with known strides.
 template <typename Use>
 inline void with_group(int64_t group, const Use& use) {
     if (group == 2) return use(std::integral_constant<int64_t, 2>());
@@ -162,7 +161,7 @@ inline void with_group(int64_t group, const Use& use) {
     use(group);
 }
 
-// `count` groups of elements, which are always in the same windows, each joined to one number.
+// Reduces `count` groups of elements, which are always in the same windows, to one number each.
 template <int64_t kReduction>
 void join_groups(const float* __restrict x, int64_t count, int64_t group, float* __restrict made) {
     with_group(group, [&](auto size) {
@@ -174,7 +173,7 @@ void join_groups(const float* __restrict x, int64_t count, int64_t group, float*
     });
 }
 
-// The other way: every element of a group becomes its number.
+// The inverse: copies a group's number to all of its elements.
 inline void spread_groups(const float* __restrict from, int64_t count, int64_t group,
                           float* __restrict to) {
     with_group(group, [&](auto size) {
@@ -183,8 +182,8 @@ inline void spread_groups(const float* __restrict from, int64_t count, int64_t g
     });
 }
 
-// `count` windows, of which the first begins at x; the sums of a position of all windows are taken
-// at once, so that compilers make vector instructions of them. A mean is divided by `elements`.
+// Reduces `count` windows, the first beginning at x. Each position is added for all windows at
+// once, so that compilers vectorize it. A mean is divided by `elements`.
 template <int64_t kReduction>
 void reduce_windows(const float* x, int64_t count, int64_t size, int64_t step, float elements,
                     float* made) {
@@ -201,7 +200,7 @@ void reduce_windows(const float* x, int64_t count, int64_t size, int64_t step, f
         for (int64_t w = 0; w < count; ++w) made[w] /= elements;
 }
 
-// The greatest common divisor: so many elements are always in the same windows.
+// Returns the greatest common divisor: this many elements are always in the same windows.
 inline int64_t group_of(int64_t size, int64_t step) {
     while (step != 0) {
         const int64_t rest = size % step;
@@ -210,7 +209,7 @@ inline int64_t group_of(int64_t size, int64_t step) {
     return size;
 }
 
-// A table of embeddings, and what rows are made of it: [rows, width].
+// A table of embeddings, and the output rows: [rows, width].
 struct Table {
     const void *rows, *position;
     void* out;
@@ -218,7 +217,7 @@ struct Table {
     float scale;
 };
 
-// Calls `token_of(row)` for each row, which is negative for zeros or kMissing, and embeds it; gives
+// Embeds `token_of(row)` for each row; the token may be negative for zeros, or kMissing. Returns
 // whether a token is not in the table.
 constexpr int64_t kMissing = INT64_MIN;
 
@@ -261,8 +260,8 @@ bool embed(int64_t threads, const Table& t, int64_t rows, const TokenOf& token_o
 
 }  // namespace
 
-// out: [rows, width]. Row r has token r, and position r % length is added. `missing` becomes 1 if a
-// token is not in the table.
+// out: [rows, width]. Row r uses token r; position r % length is added. `missing` becomes 1 if a
+// token is outside the table.
 STYLEFORGE_EXPORT int styleforge_embed(long long threads, const long long* tokens,
                                        const void* table, const void* position, void* out,
                                        long long type, long long rows, long long length,
@@ -275,9 +274,9 @@ STYLEFORGE_EXPORT int styleforge_embed(long long threads, const long long* token
     return 0;
 }
 
-// out: [count, length, width]: of each sequence the first tokens, and `padding` behind its end, which
-// is negative for zeros. given: [count, length], whether there is a token; `numbers`, of the same
-// shape, which row of the table stands there. `missing` as above.
+// out: [count, length, width]: the first tokens of each sequence, followed by `padding`, which is
+// negative for zeros. given: [count, length], whether a token exists. `numbers`, of the same shape:
+// the row of the table used there. `missing` as above.
 STYLEFORGE_EXPORT int styleforge_embed_sequences(long long threads,
                                                  const long long* const* sequences,
                                                  const long long* sizes, const void* table,
@@ -298,14 +297,13 @@ STYLEFORGE_EXPORT int styleforge_embed_sequences(long long threads,
     return 0;
 }
 
-// out: [entries, width], of each row of a table the sum of the rows of grad, [rows, width], whose
-// tokens have its number, in their order; zeros of `left_out` and of rows without tokens. A token
-// that is not in the table is left out.
+// out: [entries, width]; each row is the sum, in order, of the rows of grad, [rows, width], whose
+// tokens have its number, and zero for `left_out`. Tokens outside the table are ignored.
 STYLEFORGE_EXPORT int styleforge_table_gradient(long long threads, const long long* tokens,
                                                 const void* grad, void* out, long long type,
                                                 long long rows, long long width,
                                                 long long entries, long long left_out) {
-    constexpr int64_t kColumns = 512, kChunks = 16;  // of a sum; for each thread, since rows differ
+    constexpr int64_t kColumns = 512, kChunks = 16;  // of a sum; per thread, since rows differ
     Buffer<int64_t> ends(entries + 1), order(rows);
     if (!ends || !order) return 1;
     const auto is_summed = [&](int64_t token) {
@@ -314,7 +312,7 @@ STYLEFORGE_EXPORT int styleforge_table_gradient(long long threads, const long lo
     for (int64_t row = 0; row < rows; ++row)
         if (is_summed(tokens[row])) ++ends[tokens[row] + 1];
     for (int64_t entry = 0; entry < entries; ++entry) ends[entry + 1] += ends[entry];
-    // Where a number's rows begin becomes where they end.
+    // Turns the begin of each number's rows into their end.
     for (int64_t row = 0; row < rows; ++row)
         if (is_summed(tokens[row])) order[ends[tokens[row]]++] = row;
     const int64_t blocks = (width + kColumns - 1) / kColumns;
@@ -349,10 +347,9 @@ STYLEFORGE_EXPORT int styleforge_table_gradient(long long threads, const long lo
     return 0;
 }
 
-// images: bytes [count, in_height, in_width, 3]; `boxes`: of each the first row, the first column,
-// the height, the width and whether it is mirrored; `colors`: of each a matrix [3, 4] that is
-// applied to red, green, blue and 1, of values from 0 to 1; `normal`: by channel what is subtracted
-// and what is multiplied with.
+// images: bytes [count, in_height, in_width, 3]. `boxes`, per image: first row, first column,
+// height, width, mirrored or not. `colors`, per image: a matrix [3, 4], applied to red, green, blue
+// and 1, with values from 0 to 1. `normal`, by channel: the number to subtract, and the factor.
 STYLEFORGE_EXPORT int styleforge_image_to_tensor(
     long long threads, const unsigned char* images, const int* boxes, const float* colors,
     const float* normal, void* out, long long type, long long count, long long in_height,
@@ -391,7 +388,7 @@ STYLEFORGE_EXPORT int styleforge_image_to_tensor(
     });
 }
 
-// y: [rows, windows] of x: [rows, length].
+// y: [rows, windows] from x: [rows, length].
 STYLEFORGE_EXPORT int styleforge_windows(long long threads, const void* x, void* y, long long type,
                                          long long rows, long long length, long long windows,
                                          long long size, long long step, long long reduction) {
@@ -436,8 +433,8 @@ STYLEFORGE_EXPORT int styleforge_windows(long long threads, const void* x, void*
     });
 }
 
-// out: [rows, length], the gradient of x. Of a largest or smallest value the elements that have it
-// share the gradient.
+// out: [rows, length], the gradient of x. The elements with a window's largest or smallest value
+// share its gradient.
 STYLEFORGE_EXPORT int styleforge_windows_gradient(long long threads, const void* grad,
                                                   const void* x, const void* y, void* out,
                                                   long long type, long long rows, long long length,
@@ -462,7 +459,7 @@ STYLEFORGE_EXPORT int styleforge_windows_gradient(long long threads, const void*
                 if (reduction == kSum || reduction == kMean) {
                     const float factor = reduction == kMean ? 1 / static_cast<float>(size) : 1.f;
                     for (int64_t w = 0; w < windows; ++w) given[w] *= factor;
-                    // The sums of groups, in the place of `values`, and then of their elements.
+                    // The sums of groups, stored in `values`, and then the sums of their elements.
                     float* const of_groups = group == 1 ? sums : values;
                     if (group > 1)
                         for (int64_t i = 0; i < covered; ++i) of_groups[i] = 0;

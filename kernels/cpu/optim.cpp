@@ -1,8 +1,7 @@
 // Updates of many tensors on the CPU: Adam, SGD, the norm of all gradients and their clipping.
 //
-// Chunks of tensors are shared out among the threads; of FP16, elements are taken in blocks that
-// stay in the first cache. FP16 and BF16 are computed in FP32, FP64 in FP64. The number of threads
-// changes no bit.
+// The threads divide the tensors' chunks; FP16 elements are processed in blocks that stay in the L1
+// cache. FP16 and BF16 are computed in FP32, FP64 in FP64. The number of threads changes no bit.
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
@@ -18,11 +17,11 @@ namespace {
 using namespace styleforge;
 using namespace styleforge::optim;
 
-constexpr int64_t kBlock = 512;  // elements at a time
-constexpr int kLanes = 16;       // of a norm
-// A step comes after so much of Python that the other threads may wake late.
+constexpr int64_t kBlock = 512;  // elements per step
+constexpr int kLanes = 16;       // per norm
+// A step follows so much Python code that the other threads may wake late.
 constexpr int64_t kChunksOfThread = 16;
-constexpr int64_t kSerialElements = 1 << 14;  // below, waking a thread takes longer than its work
+constexpr int64_t kSerialElements = 1 << 14;  // below this, waking a thread costs more
 
 template <typename T>
 struct Computed {
@@ -33,8 +32,8 @@ struct Computed<double> {
     using Type = double;
 };
 
-// Calls `use(rows, count)` for a chunk, or of FP16 for blocks of it that are converted, with a row of
-// each list as loops read it, and stores the lists of kWritten as it left them.
+// Calls `use(rows, count)` for a chunk, or for converted blocks of an FP16 chunk, with a row of
+// each list. Stores the modified lists of kWritten.
 template <typename T, int kLists, int kWritten, typename F>
 void each_block(const StyleforgeTensors& t, int tensor, int64_t begin, int64_t end, const F& use) {
     using R = InLoops<T>;
@@ -142,7 +141,7 @@ double norm_of_parts(const StyleforgeTensors& t, long long kind) {
 
 }  // namespace
 
-// Each runs on at most `threads` threads, as the kernel of its name in optim.cu.
+// Each runs on at most `threads` threads, like the kernel of the same name in optim.cu.
 STYLEFORGE_EXPORT int styleforge_adam(long long threads, const StyleforgeTensors* t,
                                       const StyleforgeUpdate* p) {
     return update<Adam>(threads, *t, *p);
@@ -181,7 +180,7 @@ STYLEFORGE_EXPORT int styleforge_norm_float64(long long, const StyleforgeTensors
 STYLEFORGE_EXPORT int styleforge_clip(long long threads, const StyleforgeTensors* t,
                                       const double* norm, double most) {
     const double factor = most / (*norm + 1e-6);
-    if (factor >= 1) return 0;  // NaN goes on
+    if (factor >= 1) return 0;  // NaN continues
     each_chunk(threads, *t, [&](auto element, int tensor, int64_t begin, int64_t end, int64_t) {
         using T = decltype(element);
         using A = typename Computed<T>::Type;

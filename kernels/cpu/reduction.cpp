@@ -1,7 +1,7 @@
-// Sums over dimensions of what a functor makes of each element, and their gradients, on the CPU.
+// Sums of a functor's values over dimensions, and their gradients, on the CPU.
 //
-// Tensors are [outer, reduced, inner]. Sums are taken by splits of a fixed number, in a fixed
-// order, so that the number of threads changes no bit.
+// Tensors are [outer, reduced, inner]. Sums are computed in a fixed number of splits, in a fixed
+// order, so the number of threads changes no bit.
 #include <cstdint>
 #include <type_traits>
 
@@ -18,8 +18,8 @@ namespace {
 using namespace styleforge;
 using namespace styleforge::fusion;
 
-constexpr int64_t kSerialElements = 1 << 14;  // below, waking a thread takes longer than its work
-constexpr int64_t kBlock = 1024;              // elements at a time
+constexpr int64_t kSerialElements = 1 << 14;  // below this, waking a thread costs more
+constexpr int64_t kBlock = 1024;              // elements per step
 
 int64_t threads_for(int64_t elements, int64_t threads) {
     return elements < kSerialElements ? 1 : threads;
@@ -40,7 +40,7 @@ STYLEFORGE_EXPORT int styleforge_reduce_cpu(int64_t threads, const void* x, floa
         float* const to = partial + number * inner;
         float wide[kBlock];
         if (inner == 1) {
-            // What loops read where it lies fills no buffer, and lanes are joined as seldom as may be.
+            // Rows read in place need no buffer, and lanes are joined as rarely as possible.
             using R = InLoops<T>;
             constexpr int64_t kStep = std::is_same<T, R>::value ? kSumTerms : kBlock;
             double sum = 0;
@@ -75,8 +75,8 @@ STYLEFORGE_EXPORT int styleforge_reduce_cpu(int64_t threads, const void* x, floa
     return 0;
 }
 
-// dx = grad[outer, inner] * scale * the derivative at x. In FP32 it is stored past the caches where
-// it and x would not stay in them.
+// dx = grad[outer, inner] * scale * the derivative at x. FP32 results bypass the caches if they and
+// x exceed them.
 STYLEFORGE_EXPORT int styleforge_reduce_backward_cpu(int64_t threads, const void* x,
                                                      const float* grad, void* dx, int64_t type,
                                                      int64_t term, int64_t outer, int64_t reduced,

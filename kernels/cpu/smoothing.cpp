@@ -1,5 +1,5 @@
-// Smooths a stream of frames on the CPU: the arithmetic of include/frame/smooth.h, bit for bit that of
-// kernels/smooth.cu, by rows. What is kept of a stream is one piece of memory, which Python owns.
+// Smooths a stream of frames on the CPU, by rows, bit for bit like kernels/smooth.cu (arithmetic in
+// include/frame/smooth.h). A stream's state is one block of memory, which Python owns.
 #include <cstring>
 
 #include "../include/common/exact.h"
@@ -12,9 +12,9 @@ namespace {
 constexpr int kMostLevels = 32;
 constexpr int kCell = 2;  // pixels on a side
 
-// What one frame leaves to the next beside pictures.
+// The state carried between frames, besides pictures.
 struct Left {
-    int side;    // which of two accumulated results is the newest
+    int side;    // which of two accumulated results is newest
     int missed;  // whether the last frame showed another scene
 };
 
@@ -65,7 +65,7 @@ void prepare(const Stream& s, int width) {
         s.levels[at].taps.fill(s.levels[at].now.columns, s.levels[at + 1].now.columns);
 }
 
-// What the frame is to the stream, once motion and shares are known.
+// Measures motion and shares, and returns the frame's role in the stream.
 Role measure(const Stream& s, float amount, int64_t threads) {
     const Level& level = s.levels[0];
     const int rows = level.now.rows, columns = level.now.columns;
@@ -98,13 +98,13 @@ Role measure(const Stream& s, float amount, int64_t threads) {
 
 using namespace styleforge;
 
-// How much memory a stream of pictures of [height, width] takes.
+// Returns the memory, in bytes, that a stream of pictures of [height, width] needs.
 STYLEFORGE_EXPORT int64_t styleforge_smoothing_bytes(int64_t height, int64_t width) {
     return Stream(nullptr, static_cast<int>(height), static_cast<int>(width)).bytes;
 }
 
-// Filters the next frame of a stream, of which `memory` keeps what is needed; the first one fills it.
-// Pictures are [height, width, 3], amounts 0 for none to 1 for the most smoothing.
+// Filters the next frame of a stream. `memory` holds its state, which the first frame initializes.
+// Pictures are [height, width, 3]; amounts range from 0 for no smoothing to 1 for the most.
 STYLEFORGE_EXPORT int styleforge_smooth(int64_t threads, void* memory, const uint8_t* source,
                                         const uint8_t* result, uint8_t* smoothed, int64_t height,
                                         int64_t width, int first, double amount) {
@@ -137,8 +137,8 @@ STYLEFORGE_EXPORT int styleforge_smooth(int64_t threads, void* memory, const uin
     return 0;
 }
 
-// Copies the motion that the newest frame but the first had, [rows, columns, 2], in cells to the right
-// and down.
+// Copies the motion of the newest frame, which must not be the first: [rows, columns, 2], in cells
+// to the right and down.
 STYLEFORGE_EXPORT int styleforge_smoothing_motion(int64_t, void* memory, float* flow, int64_t height,
                                                   int64_t width) {
     const Stream s(memory, static_cast<int>(height), static_cast<int>(width));

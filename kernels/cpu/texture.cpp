@@ -1,6 +1,6 @@
-// Noise where a frame is flat, on the CPU: what the kernels of frame.cu do, by the arithmetic of
-// include/frame/ or, where rows of pixels are computed at once, in another order of sums. The number
-// of threads changes no bit.
+// Noise where a frame is flat, on the CPU: the counterpart of frame.cu's kernels, with the
+// arithmetic of include/frame/ or, where whole rows are computed at once, another order of sums.
+// The number of threads changes no bit.
 #include <atomic>
 #include <cstdint>
 
@@ -13,7 +13,7 @@ namespace {
 
 using namespace styleforge;
 
-// A team of one thread, which sums rows of pixels at once.
+// A team of one thread, which sums whole rows of pixels.
 struct Alone {
     static constexpr int rank = 0, size = 1;
 
@@ -22,7 +22,7 @@ struct Alone {
     void least(unsigned& least, unsigned value) const {
         if (value < least) least = value;
     }
-    // Columns are summed first, since these are independent of one another.
+    // Sums columns first, since they are independent of one another.
     template <int kNumber, typename Add>
     void sum(int rows, int columns, float (&sums)[kNumber], const Add& add) const {
         float of_columns[kNumber][kTracked] = {};
@@ -37,8 +37,8 @@ struct Alone {
     }
 };
 
-// For each of `few` areas along an axis of `many` pixels: the first pixel that it covers, and how much
-// of each it covers.
+// For each of `few` areas along an axis of `many` pixels: the first pixel that it covers, and the
+// covered share of each pixel.
 class Areas {
  public:
     Areas(int many, int few) : first_(few), begin_(few + 1), shares_(many + 2ll * few) {
@@ -68,7 +68,7 @@ class Areas {
     Buffer<float> shares_;
 };
 
-// The means over a row of areas, and those of the squares where kSquares, as gray_area has them.
+// Means over a row of areas, and with kSquares of the squares, as in gray_area.
 template <bool kSquares, typename Use>
 void each_area(const uint8_t* gray, int width, const Areas& down, const Areas& across, int row,
                int columns, float* sums, const Use& use) {
@@ -97,7 +97,7 @@ void each_area(const uint8_t* gray, int width, const Areas& down, const Areas& a
     }
 }
 
-// A blur of a row of cells, down and then across; `line` holds kWide cells more on both sides.
+// Blurs a row of cells, down and then across; `line` holds kWide extra cells on both sides.
 void blur_row(const TextureParams& p, int row, const float* taps, int reach, float* line,
               float* blurred) {
     const int values = 2 * p.columns;
@@ -123,7 +123,7 @@ void blur_row(const TextureParams& p, int row, const float* taps, int reach, flo
     }
 }
 
-// How flat the cells of a row are. `work` holds blurred_floats(columns).
+// Measures the flatness of the cells of a row. `work` holds blurred_floats(columns).
 void flat_row(const TextureParams& p, int row, float* work) {
     const int values = 2 * p.columns;
     float *const line = work, *const close = line + values + 4 * kWide, *const wide = close + values;
@@ -139,7 +139,7 @@ void flat_row(const TextureParams& p, int row, float* work) {
 
 int64_t blurred_floats(int columns) { return 6ll * columns + 4 * kWide; }
 
-// Adds a row of a tile of noise to `noise`, from `left` on, between its pixels.
+// Adds an interpolated row of a tile of noise to `noise`, starting at `left`.
 template <int kSide>
 void add_noise(const float* tile, int row, int left, float right, float down, int width,
                float* noise) {
@@ -159,7 +159,7 @@ void add_noise(const float* tile, int row, int left, float right, float down, in
     }
 }
 
-// Adds levels to a row of colors; `each` holds one for every channel.
+// Adds levels to a row of colors; `each` holds one level per channel.
 void lighten_row(const uint8_t* picture, const float* by, int width, short* each,
                  uint8_t* textured) {
     for (int j = 0; j < width; ++j) {
@@ -172,7 +172,8 @@ void lighten_row(const uint8_t* picture, const float* by, int width, short* each
     }
 }
 
-// Calls `run(row, floats, shorts)` for every row, with memory of its thread. False without memory.
+// Calls `run(row, floats, shorts)` for every row, with buffers per thread. Returns false without
+// memory.
 template <typename Run>
 bool each_row(int64_t rows, int64_t threads, int64_t floats, int64_t shorts, const Run& run) {
     std::atomic<bool> enough{true};
@@ -189,7 +190,7 @@ bool each_row(int64_t rows, int64_t threads, int64_t floats, int64_t shorts, con
     return enough;
 }
 
-// The gray picture, its cells, and the copy on which motion is measured.
+// Computes the gray picture, its cells, and the copy for measuring motion.
 bool measure(int64_t threads, const TextureParams& p, uint8_t* gray_pixels) {
     parallel_for(p.height, threads, [&](int64_t begin, int64_t end) {
         const uint8_t* const from = p.picture + begin * p.width * 3;
@@ -219,7 +220,7 @@ bool measure(int64_t threads, const TextureParams& p, uint8_t* gray_pixels) {
     });
 }
 
-// One thread measures motion, then helps the others, which measure how flat the cells are.
+// One thread measures motion and then helps the others, which measure the flatness of the cells.
 bool follow_and_measure_flatness(int64_t threads, const TextureParams& p) {
     std::atomic<bool> enough{true};
     std::atomic<int> next{0};
@@ -275,8 +276,8 @@ bool add_texture(int64_t threads, const TextureParams& p) {
 
 }  // namespace
 
-// What the host has to know: the bytes of both structs, of a cell and of what a frame leaves to the
-// next, the cells that blurs reach, the sides of the tiles of noise, and the most of a tracked side.
+// Writes the sizes that the host needs: bytes of both structs, of a cell and of the state between
+// frames, reach of the blurs in cells, sides of the tiles of noise, and the maximum tracked side.
 STYLEFORGE_EXPORT int texture_sizes(int* sizes) {
     const int all[] = {static_cast<int>(sizeof(TextureParams)),
                        static_cast<int>(sizeof(EnlargeTextureParams)),
@@ -287,20 +288,20 @@ STYLEFORGE_EXPORT int texture_sizes(int* sizes) {
     return 0;
 }
 
-// Add texture to the next picture of a stream; `gray` holds a byte for each of its pixels. Returns 1
-// where there was not enough memory.
+// Adds texture to the next picture of a stream; `gray` holds one byte per pixel. Returns 1 if an
+// allocation failed.
 STYLEFORGE_EXPORT int texture_add(long long threads, const TextureParams* p, uint8_t* gray) {
     return !(measure(threads, *p, gray) && follow_and_measure_flatness(threads, *p) &&
              add_texture(threads, *p));
 }
 
-// Add the same texture to a larger copy, as `textured` does; returns 1 without memory.
+// Adds the same texture to a larger copy, like `textured`; returns 1 if an allocation failed.
 STYLEFORGE_EXPORT int texture_enlarge(long long threads, const EnlargeTextureParams* p) {
     Buffer<CubicTaps> across(p->width);
     if (!across) return 1;
     for (int column = 0; column < p->width; ++column)
         across[column] = cubic_taps(source_of(column, p->width, p->small_width));
-    // The edge of a row is repeated, so that taps need not be held within it.
+    // The edge of a row is repeated, so that taps need no clamping.
     constexpr int kEdge = 4;
     const int64_t floats = p->width + p->small_width + 2 * kEdge;
     return !each_row(p->height, threads, floats, 3ll * p->width,

@@ -1,7 +1,7 @@
-// The gradients of attention by mma.sync (sm_80 and up), FP16 and BF16, from the saved logarithms
-// of the sums of exponentials (Dao et al., 2022, algorithm 4). Weights are computed again, tile by
-// tile: once for the gradients of keys and values, and once for those of queries, so that every sum
-// has a fixed order and needs no atomics.
+// The gradients of attention with mma.sync (sm_80 and up), FP16 and BF16, from the saved
+// log-sum-exps (Dao et al., 2022, algorithm 4). Weights are recomputed tile by tile, once for the
+// gradients of keys and values and once for the queries', so that every sum has a fixed order and
+// needs no atomics.
 #pragma once
 
 #include "masks.cuh"
@@ -11,7 +11,7 @@
 
 namespace styleforge::attention {
 
-// Sums of out * grad_out, a warp for each query.
+// The sums of out * grad_out, one warp per query.
 template <typename T>
 __global__ void __launch_bounds__(128) attention_delta(const StyleforgeAttentionBackward p) {
     const StyleforgeAttention& f = p.forward;
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(128) attention_delta(const StyleforgeAttention
     if (inside && threadIdx.x % 32 == 0) p.delta[number] = sum;
 }
 
-// Stores 16 rows of a warp's sums as rows of [N, L, H, kDim].
+// Stores 16 rows of a warp's accumulators as rows of [N, L, H, kDim].
 template <typename T, int kDim>
 __device__ __forceinline__ void store_gradient(void* to, const float (&acc)[1][kDim / 8][4],
                                                float scale, int sample, int head, int heads,
@@ -48,7 +48,7 @@ __device__ __forceinline__ void store_gradient(void* to, const float (&acc)[1][k
     }
 }
 
-// Gradients of 64 keys and their values: rows of a product are keys, columns are queries.
+// Gradients of 64 keys and their values. Rows of a product are keys, columns are queries.
 template <typename T, int kDim>
 __global__ void __launch_bounds__(BackwardShape<kDim>::kThreads)
     attention_backward_keys(const StyleforgeAttentionBackward p) {
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(BackwardShape<kDim>::kThreads)
     extern __shared__ __align__(128) unsigned char shared[];
     const uint32_t k_tile = smem_address(shared), v_tile = k_tile + Own::kBytes;
     const uint32_t q_tiles = v_tile + Own::kBytes, g_tiles = q_tiles + 2 * Other::kBytes;
-    float* const statistics =  // two times lse and delta of a tile of queries
+    float* const statistics =  // two buffers of lse and delta of a tile of queries
         reinterpret_cast<float*>(shared + 2 * Own::kBytes + 4 * Other::kBytes);
 
     const int head = blockIdx.y, sample = blockIdx.z;
@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(BackwardShape<kDim>::kThreads)
     store_gradient<T, kDim>(p.grad_v, grad_v, 1.f, sample, head, f.heads, row, f.keys);
 }
 
-// Gradients of 64 queries: rows of a product are queries, columns are keys.
+// Gradients of 64 queries. Rows of a product are queries, columns are keys.
 template <typename T, int kDim>
 __global__ void __launch_bounds__(BackwardShape<kDim>::kThreads)
     attention_backward_queries(const StyleforgeAttentionBackward p) {

@@ -1,16 +1,16 @@
-// Blocks of numbers copied to places, which is the gradient of summing them over places.
+// Copies blocks of numbers to places: the gradient of summing blocks over places.
 #pragma once
 
 #include "../common/dtypes.cuh"
 
 namespace styleforge {
 
-constexpr int kCopyPlaces = 4;   // that a warp copies to, one after another in their order
-constexpr int kCopyVectors = 2;  // of a place that a thread has, 32 vectors apart
+constexpr int kCopyPlaces = 4;   // consecutive places in the order, per warp
+constexpr int kCopyVectors = 2;  // of a place per thread, 32 vectors apart
 
-// out[place] = x[places[place]], by warps that have `part` of the places of run `run` of the order.
-// Places of one block follow each other there, so that it is read from memory once, and from a cache
-// for the others: no load waits for another's numbers.
+// out[place] = x[places[place]]. A warp copies `part` of the places of run `run` of the order.
+// There, the places of a block are adjacent, so the block is read from memory once and then from a
+// cache. No load waits for the data of another.
 template <typename Vector>
 __device__ __forceinline__ void copy_to_places(const void* x, const long long* places,
                                                const long long* order, void* out, long long count,
@@ -30,7 +30,7 @@ __device__ __forceinline__ void copy_to_places(const void* x, const long long* p
     }
 #pragma unroll
     for (int i = 0; i < kCopyPlaces; ++i) is_outside |= from[i] < 0 || from[i] >= blocks;
-    if (is_outside) {  // PyTorch's indexing ends then, too
+    if (is_outside) {  // PyTorch's indexing also fails here
         __trap();
         return;
     }

@@ -1,40 +1,40 @@
-// Attention in FP16 and BF16 where blocks of queries see some blocks of keys alone: a warp has 16
-// queries of one block, looks through the mask of that, and reads the keys and values that it sees
-// into registers; no score and no chosen key is in memory. The softmax is online (Dao et al., 2022).
-// BF16 from sm_80 on.
+// Block-sparse attention in FP16 and BF16: blocks of queries see only some blocks of keys. A warp
+// has 16 queries of one block, scans that block's mask, and reads the visible keys and values into
+// registers; no scores or key lists are stored in memory. The softmax is online (Dao et al., 2022).
+// BF16 requires sm_80.
 //
-// Weights lie as scores_mma.cuh has scores: of every 32 keys a thread has eight that follow one
-// another, four of each product of weights and values. It loads eight numbers that follow one another
-// of each of four values, one for each of eight products, so that column c of product j is number
-// 8 c + j of a head of 64; of one of 128 there are two times eight products.
+// Weights have the layout of scores in scores_mma.cuh: of every 32 keys a thread has eight
+// consecutive ones, four for each product of weights and values. It loads eight consecutive numbers
+// of each of four values, one for each of eight products. Column c of product j is therefore number
+// 8 c + j of a head of 64; a head of 128 has two times eight products.
 #pragma once
 
 #include "scores_mma.cuh"
 
 namespace styleforge::attention {
 
-constexpr int kSparseWarps = 4;  // of a block
+constexpr int kSparseWarps = 4;  // per block
 
-// Two numbers of 16 bits, element `at` of two pieces.
+// Packs element `at` of two pieces into a pair of 16-bit numbers.
 __device__ __forceinline__ uint32_t pair_of(const Piece& first, const Piece& second, int at) {
     return __byte_perm(first.word[at / 2], second.word[at / 2], at % 2 ? 0x7632 : 0x5410);
 }
 
-// What is known of a warp's 16 queries: scores count in powers of two.
+// The running results of a warp's 16 queries; scores are exponents of two.
 template <int kDim>
 struct Attended {
     float out[kDim / 8][4] = {};
-    float largest[2] = {-INFINITY, -INFINITY}, sum[2] = {};  // of this thread's keys alone
+    float largest[2] = {-INFINITY, -INFINITY}, sum[2] = {};  // over this thread's keys only
 };
 
-// Adds the keys first .. first + 31 to what is known.
+// Adds keys first .. first + 31 to the running results.
 template <typename T, int kDim>
 __device__ __forceinline__ void attend_group(Attended<kDim>& known,
                                              const Piece (&queries)[2][kDim / kStep],
                                              const T* k, const T* v, unsigned k_row,
                                              unsigned v_row, int first, int keys,
                                              float scale_log2) {
-    constexpr int kPieces = kDim / 64;  // of a row of values that a thread loads
+    constexpr int kPieces = kDim / 64;  // of a row of values, per thread
     const int group = threadIdx.x % 32 / 4, lane = threadIdx.x % 4;
     float scores[4][4];
     multiply_group<T>(scores, queries, k, k_row, first, keys);
@@ -67,7 +67,7 @@ __device__ __forceinline__ void attend_group(Attended<kDim>& known,
             for (int e = 0; e < 2; ++e) known.out[j][2 * r + e] *= shrink;
     }
 #pragma unroll
-    for (int half = 0; half < 4; half += 2) {  // 16 keys, of which a thread has four
+    for (int half = 0; half < 4; half += 2) {  // 16 keys, four per thread
         const uint32_t weights[4] = {Pair<T>::pack(scores[half][0], scores[half][1]),
                                      Pair<T>::pack(scores[half][2], scores[half][3]),
                                      Pair<T>::pack(scores[half + 1][0], scores[half + 1][1]),
@@ -87,7 +87,7 @@ __device__ __forceinline__ void attend_group(Attended<kDim>& known,
     }
 }
 
-// The results of 16 queries from `query` on, which are of one block.
+// Computes the results of 16 queries of one block, starting at `query`.
 template <typename T, int kDim>
 __device__ __forceinline__ void attend_blocks(const T* q, const T* k, const T* v, T* out,
                                               const bool* seen, long long of_column,
@@ -135,7 +135,7 @@ __device__ __forceinline__ void attend_blocks(const T* q, const T* k, const T* v
     }
 }
 
-// As the kernels styleforge_block_sparse_...
+// Body of the kernels styleforge_block_sparse_...
 template <int kDim>
 __device__ __forceinline__ void sparse_of_block(
     const void* q, const void* k, const void* v, void* out,

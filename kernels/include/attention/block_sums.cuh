@@ -1,16 +1,16 @@
-// Sums over the places that blocks of numbers were gathered to: the gradient of gathering them.
+// Sums over the places to which blocks of numbers were gathered: the gradient of gathering them.
 #pragma once
 
 #include "../common/dtypes.cuh"
 
 namespace styleforge {
 
-constexpr int kSumWarps = 8;    // of a block of threads, and blocks of numbers that it sums
-constexpr int kSumVectors = 2;  // of a place that a thread has, 32 vectors apart
-constexpr int kSumAhead = 4;    // places whose numbers are on their way together
-constexpr int kSumAlone = 16;   // places of a block that one warp sums; more are shared by all
+constexpr int kSumWarps = 8;    // per thread block, and blocks of numbers that it sums
+constexpr int kSumVectors = 2;  // of a place per thread, 32 vectors apart
+constexpr int kSumAhead = 4;    // places whose loads are in flight together
+constexpr int kSumAlone = 16;   // places of a block that one warp sums; all warps share more
 
-// So many bytes as they are loaded and stored: as 16-bit elements each would take a register.
+// A type of kBytes bytes for loads and stores; as 16-bit elements, each would take a register.
 template <int kBytes>
 struct Bytes;
 template <>
@@ -26,20 +26,20 @@ struct Bytes<2> {
     using Type = unsigned short;
 };
 
-// The numbers that a thread has of every place of a block, in vectors of kCount, and their sums.
+// The sums over a block's places of a thread's numbers, in vectors of kCount.
 template <int kCount, typename T>
 struct PlaceSums {
     using Vector = typename Bytes<kCount * static_cast<int>(sizeof(T))>::Type;
     float sum[kSumVectors][kCount];
 
-    // Adds the places of the order from `first` on, one of `step`, and none from `count` on. x is
-    // where the thread's numbers of place 0 lie; `left` and `width` count vectors.
+    // Adds every `step`-th place of the order from `first` up to `count`. x is the address of the
+    // thread's numbers of place 0; `left` and `width` count vectors.
     __device__ __forceinline__ void add(const Vector* x, const long long* order, int first,
                                         int count, int step, long long left, long long width) {
 #pragma unroll 1
         for (int i = first; i < count; i += step * kSumAhead) {
-            // Where the numbers lie is read at once, of the last place where there is none, so that
-            // no load waits for another's address.
+            // All addresses are read at once (beyond the end, the last place's), so that no load
+            // waits for another's address.
             const Vector* from[kSumAhead];
 #pragma unroll
             for (int u = 0; u < kSumAhead; ++u)
@@ -67,17 +67,17 @@ struct PlaceSums {
         *to = made;
     }
 
-    // Where the sums of a warp lie in shared memory.
+    // Returns the address of a warp's sums in shared memory.
     __device__ __forceinline__ static float* shared_by(float* shared, int warp, int vector) {
         return shared + (warp * kSumVectors + vector) * kCount * 32 + threadIdx.x % 32;
     }
 };
 
-// out[block] = the sum of x[order[i]] for i from begins[block] to begins[block + 1], in FP32 and in an
-// order that depends on nothing else, of the kSumWarps blocks of a group. A thread has kSumVectors
-// vectors of each. Every warp learns how many places each of the blocks has: one that has few is
-// summed by its own warp, so that all have loads on their way and none waits for another, and one
-// that has many by all warps, one after another.
+// out[block] = the sum of x[order[i]] for i from begins[block] to begins[block + 1], for the
+// kSumWarps blocks of a group, in FP32 and in an order that depends on nothing else. A thread has
+// kSumVectors vectors of each block. Every warp reads all blocks' numbers of places. A block with
+// few is summed by its own warp, so that all warps have loads in flight and none waits for another.
+// All warps together sum the others, one after another.
 template <int kCount, typename T>
 __device__ __forceinline__ void sum_places(const void* x, const long long* order,
                                            const long long* begins, void* out, unsigned group,
@@ -123,11 +123,10 @@ __device__ __forceinline__ void sum_places(const void* x, const long long* order
                     total[k] += Sums::shared_by(shared, by, warp)[32 * k];
             Sums::store(to + (first + of) * width + warp * 32, total);
         }
-        __syncthreads();  // before the next block's sums lie there
+        __syncthreads();  // before the next block's sums overwrite these
     }
 }
 
-// What a block of threads sums, of vectors of 16 bytes or of single numbers.
 template <typename T>
 __device__ __forceinline__ void sums_of_block(const void* x, const long long* order,
                                               const long long* begins, void* out, long long blocks,

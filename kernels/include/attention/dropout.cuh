@@ -1,6 +1,6 @@
-// The random numbers of dropout: Philox4x32-10 (Salmon et al., 2011), of a seed and an offset that
-// are saved, so that backward drops the weights that forward dropped.
-// kernels/ops/transformer_reference/philox.py computes the same.
+// The random numbers of dropout: Philox4x32-10 (Salmon et al., 2011), from a saved seed and offset,
+// so that backward drops the same weights as forward. kernels/ops/transformer_reference/philox.py
+// computes the same.
 #pragma once
 
 #include <stdint.h>
@@ -18,11 +18,11 @@ __device__ __forceinline__ uint4 philox(uint4 counter, uint2 key) {
     return counter;
 }
 
-// Which weights of 16 queries are kept, as results of mma lie in a warp. Eight weights take 16 bits
-// each of one counter: those of queries i and i + 8, keys k, k + 1, k + 8 and k + 9, for i and k of
-// the first eight in every sixteen and even k. Of its words x and y are keys k and k + 1, z and w
-// the other two; x and z are query i; the lower half is the first key of a word. `plane` numbers
-// sample and head.
+// Selects the kept weights of 16 queries, in the accumulator layout of mma. One counter yields 16
+// bits for each of eight weights: queries i and i + 8, keys k, k + 1, k + 8 and k + 9, where i and
+// k are among the first eight of every sixteen and k is even. Words x and y belong to keys k and k
+// + 1, words z and w to the other two; x and z belong to query i. The lower half of a word is its
+// first key. `plane` numbers sample and head.
 struct Dropout {
     uint2 key;
     uint32_t offset, plane, dropped;
@@ -38,11 +38,10 @@ struct Dropout {
         return philox(make_uint4(pair, row, plane, offset), key);
     }
 
-    // Whether the number in the lower half of a word keeps a weight.
+    // Returns whether the number in the lower half of a word keeps a weight.
     __device__ __forceinline__ uint32_t keeps(uint32_t word) const {
         return (word & 0xffffu) >= dropped;
     }
-    // Whether one weight is kept.
     __device__ __forceinline__ uint32_t keeps(int query, int at) const {
         const uint4 words = block(query, at);
         const uint32_t near = query / 8 % 2 ? words.y : words.x;
@@ -50,14 +49,14 @@ struct Dropout {
         return keeps((at / 8 % 2 ? far : near) >> at % 2 * 16);
     }
 
-    // Bit 4 j + i: whether element i of acc[j] is kept, where rows are queries: this thread's
-    // first, of the first eight in its sixteen, is `query`, its first column, of the first eight
-    // in its sixteen, is `first_key`.
+    // Returns a mask whose bit 4 j + i tells whether element i of acc[j] is kept; rows are queries.
+    // `query` is this thread's first row and `first_key` its first column, each among the first
+    // eight of its sixteen.
     template <int kColumns>
     __device__ __forceinline__ uint32_t kept_of_queries(int query, int first_key) const {
         static_assert(kColumns % 16 == 0, "a counter is of two columns of acc");
         uint32_t bits = 0;
-#pragma unroll 1  // or the generator's code would be there for every column
+#pragma unroll 1  // otherwise the generator's code would be repeated for every column
         for (int j = 0; j < kColumns / 8; j += 2) {
             const uint4 words = block(query, first_key + j * 8);
             const uint32_t each[4] = {words.x, words.y, words.z, words.w};
@@ -68,7 +67,7 @@ struct Dropout {
         return bits;
     }
 
-    // The same where rows are keys and columns are queries: a counter has four weights of a thread.
+    // The same if rows are keys and columns are queries: a counter yields four weights of a thread.
     template <int kColumns>
     __device__ __forceinline__ uint32_t kept_of_keys(int first_query, int row) const {
         static_assert(kColumns % 16 == 0, "a counter is of two columns of acc");

@@ -1,4 +1,4 @@
-// Attention in FP32 without tensor cores: 64 queries of a block and tiles of 64 keys lie in shared
+// Attention in FP32 without tensor cores: 64 queries of a block and tiles of 64 keys are in shared
 // memory, a thread computes 4 x 4 scores, and the softmax is online, as in forward_mma.cuh.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace styleforge::attention {
 
-// Rows first, first + 1, ... into shared memory; those from `rows` on become zeros.
+// Loads rows first, first + 1, ... into shared memory; rows from `rows` on become zeros.
 template <int kDim>
 __device__ __forceinline__ void load_rows(float* to, const float* from, long long stride, int first,
                                           int rows) {
@@ -23,7 +23,7 @@ __device__ __forceinline__ void load_rows(float* to, const float* from, long lon
     }
 }
 
-// Over the sixteen threads that share a row.
+// Reduces over the sixteen threads that share a row.
 template <typename Join>
 __device__ __forceinline__ float join_row(float v, Join join) {
 #pragma unroll
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(FmaShape<kDim>::kThreads, 1)
                 most = fmaxf(most, s[i][j]);
             }
             most = join_row(most, [](float a, float b) { return fmaxf(a, b); });
-            // A row without a visible key stays at zero weights instead of NaN.
+            // A row without a visible key keeps zero weights instead of NaN.
             const float origin = most == -INFINITY ? 0.f : most;
             const float shrink = expf(largest[i] - origin);
             largest[i] = most;
@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(FmaShape<kDim>::kThreads, 1)
         const float total = join_row(sum[i], [](float a, float b) { return a + b; });
         const int query = first_query + y + 16 * i;
         if (query >= p.queries) continue;
-        const float inverse = total > 0.f ? 1.f / total : total;  // NaN stays
+        const float inverse = total > 0.f ? 1.f / total : total;  // NaN passes through
         float* const to = static_cast<float*>(p.out) + sample * p.out_strides[0] +
                           head * p.out_strides[1] + query * p.out_strides[2];
 #pragma unroll

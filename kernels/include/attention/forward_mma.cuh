@@ -1,6 +1,6 @@
-// Attention by mma.sync (sm_80 and up), FP16 and BF16: a warp holds 16 or 32 queries, tiles of keys
-// and values come by cp.async while the tiles before them are multiplied, and the softmax is
-// online: no score leaves the registers (Dao et al., 2022).
+// Attention with mma.sync (sm_80 and up), FP16 and BF16. A warp holds 16 or 32 queries, cp.async
+// loads tiles of keys and values while the previous tiles are multiplied, and the softmax is
+// online: scores never leave the registers (Dao et al., 2022).
 #pragma once
 
 #include "../transformer.h"
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(MmaShape<kDim, kGeneral>::kThreads)
     const T* const mask =
         kGeneral && p.mask != nullptr ? plane_of<T>(p.mask, p.mask_strides, sample, head) : nullptr;
 
-    // The last tiles of queries see the most keys of a causal mask: they begin first.
+    // With a causal mask, the last tiles of queries see the most keys, so they start first.
     const int first_query = (p.causal ? gridDim.x - 1 - blockIdx.x : blockIdx.x) * Shape::kQueries;
     const int last_query = min(first_query + Shape::kQueries, p.queries) - 1;
     const int keys = p.causal ? min(p.keys, last_query + 1) : p.keys;
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(MmaShape<kDim, kGeneral>::kThreads)
             const float sum = row_sum(rows[t][r].sum);
             const int query = first_row + t * 16 + r * 8;
             if (query >= p.queries) continue;
-            const float inverse = sum > 0.f ? 1.f / sum : sum;  // NaN stays
+            const float inverse = sum > 0.f ? 1.f / sum : sum;  // NaN passes through
             T* const to = static_cast<T*>(p.out) + sample * p.out_strides[0] +
                           head * p.out_strides[1] + query * p.out_strides[2] + threadIdx.x % 4 * 2;
 #pragma unroll

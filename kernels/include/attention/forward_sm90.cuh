@@ -1,7 +1,6 @@
-// Attention on Hopper (sm_90a): one warp asks for tiles of keys and values by TMA, and two
-// warpgroups multiply by wgmma and keep an online softmax in registers, as FlashAttention-3 does
-// (Shah et al., 2024). While one warpgroup computes exponentials, the tensor cores work for the
-// other.
+// Attention on Hopper (sm_90a): one warp loads tiles of keys and values with TMA. Two warpgroups
+// multiply with wgmma and hold an online softmax in registers, like FlashAttention-3 (Shah et al.,
+// 2024). While one warpgroup computes exponentials, the tensor cores work for the other.
 #pragma once
 
 #include "../common/convert.cuh"
@@ -17,12 +16,13 @@
 
 namespace styleforge::attention {
 
-// Named barriers beside sm90::kMmaTurnBarrier: sums were left for the other warpgroup, and taken.
+// Named barriers besides sm90::kMmaTurnBarrier: sums are ready for the other warpgroup, or
+// consumed.
 constexpr int kToMergeBarrier = 1, kMergedBarrier = 2;
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-// scores = q k^T for 64 queries and a tile of keys; committed as a group.
+// scores = q k^T for 64 queries and a tile of keys, committed as a wgmma group.
 template <typename T, int kDim, typename Shape>
 __device__ __forceinline__ void multiply_keys(float (&scores)[Shape::kKeys / 2], uint32_t q,
                                               uint32_t k) {
@@ -39,7 +39,7 @@ __device__ __forceinline__ void multiply_keys(float (&scores)[Shape::kKeys / 2],
     sm90::wgmma_commit();
 }
 
-// out += weights v; committed as a group.
+// out += weights v, committed as a wgmma group.
 template <typename T, int kDim, typename Shape>
 __device__ __forceinline__ void multiply_values(float (&out)[kDim / 2],
                                                 uint32_t (&weights)[Shape::kKeys / 16][4],
@@ -55,14 +55,14 @@ __device__ __forceinline__ void multiply_values(float (&out)[kDim / 2],
     sm90::wgmma_commit();
 }
 
-// Which queries of which plane a block computes next.
+// The queries and the plane that a block computes next.
 struct Work {
     int first_query, head, sample, tiles;  // tiles of keys
 
     template <int kQueries, int kKeys>
     static __device__ __forceinline__ Work at(int number, const StyleforgeAttention& p) {
         const int across = (p.queries + kQueries - 1) / kQueries, planes = p.heads * p.samples;
-        // The last queries see the most keys of a causal mask: their tiles begin first.
+        // With a causal mask, the last queries see the most keys, so their tiles start first.
         const int tile = p.causal ? across - 1 - number / planes : number % across;
         const int plane = p.causal ? number % planes : number / across;
         const int last_query = min((tile + 1) * kQueries, p.queries) - 1;
@@ -71,7 +71,7 @@ struct Work {
     }
 };
 
-// Waits for every product. Two that differ, or the compiler would make one of them.
+// Waits for all products. The two instances differ, since the compiler would otherwise merge them.
 template <int kWhich>
 __device__ __forceinline__ void wait_for_values() {
     if constexpr (kWhich)
@@ -80,7 +80,7 @@ __device__ __forceinline__ void wait_for_values() {
         asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
 
-// Hides the keys of a tile that do not exist, or that a query must not see.
+// Masks the keys of a tile that do not exist or that a query must not see.
 template <int kCount>
 __device__ __forceinline__ void hide_keys(float (&scores)[kCount], int first_key, int keys,
                                           int row, bool causal) {
@@ -93,7 +93,7 @@ __device__ __forceinline__ void hide_keys(float (&scores)[kCount], int first_key
     }
 }
 
-// The results of a product as the first operand of the next one.
+// Packs the accumulators of a product as the A operand of the next one.
 template <typename T, int kCount>
 __device__ __forceinline__ void pack_weights(uint32_t (&to)[kCount / 8][4],
                                              const float (&from)[kCount]) {
@@ -103,8 +103,8 @@ __device__ __forceinline__ void pack_weights(uint32_t (&to)[kCount / 8][4],
 
 #endif
 
-// A block for each multiprocessor, or fewer: the first tiles of the next work arrive while the last
-// sums of this one are stored.
+// Runs at most one block per multiprocessor. The first tiles of the next work item arrive while the
+// last sums of the current one are stored.
 template <typename T, int kDim, bool kSplitKeys>
 __global__ void __launch_bounds__(Sm90Shape<kDim, kSplitKeys>::kThreads, 1)
     attention_sm90(const __grid_constant__ TensorMaps maps, const StyleforgeAttention p) {
@@ -116,7 +116,8 @@ __global__ void __launch_bounds__(Sm90Shape<kDim, kSplitKeys>::kThreads, 1)
 
     extern __shared__ uint8_t unaligned[];
     uint8_t* const shared =
-        unaligned + (1024 - smem_address(unaligned) % 1024) % 1024;  // boxes are turned by address
+        // swizzling depends on the address
+        unaligned + (1024 - smem_address(unaligned) % 1024) % 1024;
     uint8_t* const q_tile = shared;
     uint8_t* const k_tiles = q_tile + Shape::kQueryBytes;
     uint8_t* const v_tiles = k_tiles + Shape::kStages * Shape::kTileBytes;
@@ -140,7 +141,7 @@ __global__ void __launch_bounds__(Sm90Shape<kDim, kSplitKeys>::kThreads, 1)
     __syncthreads();
 
     const int works = (p.queries + Shape::kQueries - 1) / Shape::kQueries * p.heads * p.samples;
-    // The same in every thread of a warp, as the compiler learns from the shuffle.
+    // Uniform across a warp; the shuffle tells the compiler so.
     const int group = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0) - 1;
 
     if (group < 0) {
@@ -191,7 +192,7 @@ __global__ void __launch_bounds__(Sm90Shape<kDim, kSplitKeys>::kThreads, 1)
         return smem_address(v_tiles) + index * Shape::kTileBytes;
     };
 
-    // The warpgroups take turns to issue products (ping-pong).
+    // The warpgroups alternate in issuing products (ping-pong).
     if (kTakesTurns && group == Shape::kGroups - 1) named_barrier_arrive<256>(kMmaTurnBarrier);
     PipelineState<Shape::kStages> first_stage;
     int turn = 0;
@@ -240,7 +241,7 @@ __global__ void __launch_bounds__(Sm90Shape<kDim, kSplitKeys>::kThreads, 1)
                 keep(scores);
                 mbarrier_arrive_warp(k_empty + next.index);
                 hide(tile);
-                // A wait in front of the branch would be moved in front of the softmax.
+                // The compiler would move a wait from before the branch to before the softmax.
                 if (online_softmax(scores, rows, shrink, scale_log2)) {
                     wait_for_values<1>();
                     keep(out);
@@ -266,7 +267,6 @@ __global__ void __launch_bounds__(Sm90Shape<kDim, kSplitKeys>::kThreads, 1)
 
         float sums[2] = {row_sum(rows[0].sum), row_sum(rows[1].sum)};
         if constexpr (kSplitKeys) {
-            // The second warpgroup hands its sums to the first.
             if (group == 1) {
                 if (number != blockIdx.x) named_barrier_sync<256>(kMergedBarrier);
 #pragma unroll
@@ -303,7 +303,7 @@ __global__ void __launch_bounds__(Sm90Shape<kDim, kSplitKeys>::kThreads, 1)
         for (int r = 0; r < 2; ++r) {
             const int query = row + 8 * r;
             if (query >= p.queries) continue;
-            const float inverse = sums[r] > 0.f ? 1.f / sums[r] : sums[r];  // NaN stays
+            const float inverse = sums[r] > 0.f ? 1.f / sums[r] : sums[r];  // NaN passes through
             T* const to = static_cast<T*>(p.out) + work.sample * p.out_strides[0] +
                           work.head * p.out_strides[1] + query * p.out_strides[2] +
                           thread % 4 * 2;

@@ -1,7 +1,7 @@
-// Attention, first rung: 16 queries of a block, tiles of scores in shared memory, two passes. The
-// first pass finds the largest score and the sum of exponentials of each row, the second computes
-// the scores again and sums values. Every element is loaded by itself, and nothing is kept but the
-// scores.
+// Attention, first rung: 16 queries per block, tiles of scores in shared memory, two passes. The
+// first pass finds the largest score and the sum of exponentials of each row. The second pass
+// recomputes the scores and sums values. Every element is loaded separately, and only the scores
+// are kept.
 #pragma once
 
 #include <math.h>

@@ -1,6 +1,7 @@
-// Attention, second rung: tiles of keys and values come into shared memory 16 bytes at a time, once
-// for the 32 queries of a block, with rows padded against bank conflicts. A warp has four queries,
-// a lane a key, and rows are reduced by shuffles. Two passes, as in the first rung.
+// Attention, second rung: tiles of keys and values are loaded into shared memory 16 bytes at a
+// time, once for the 32 queries of a block, with rows padded against bank conflicts. A warp has
+// four queries, a lane one key, and rows are reduced with shuffles. Two passes, as in the first
+// rung.
 #pragma once
 
 #include <math.h>
@@ -10,7 +11,7 @@
 
 namespace styleforge::attention {
 
-// Rows into shared memory as FP32, 16 bytes at a time; those from `rows` on become zeros.
+// Loads rows into shared memory as FP32, 16 bytes at a time; rows from `rows` on become zeros.
 template <typename T, int kDim, int kRows>
 __device__ __forceinline__ void load_padded(float* to, const T* from, long long stride, int first,
                                             int rows) {
@@ -52,7 +53,7 @@ __global__ void __launch_bounds__(V2Shape<kDim>::kThreads, 1)
 
     load_padded<T, kDim, Shape::kQueries>(q_tile, q, p.q_strides[2], first_query, p.queries);
 
-    // The scores of this lane's key with the warp's queries.
+    // Computes the scores of this lane's key with the warp's queries.
     const auto compute_scores = [&](float(&s)[kOwn], int first_key) {
 #pragma unroll
         for (int i = 0; i < kOwn; ++i) s[i] = 0.f;

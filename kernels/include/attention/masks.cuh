@@ -1,5 +1,5 @@
-// What happens to the scores and weights of 16 queries, as results of mma lie in a warp: the mask,
-// keys that are hidden, dropout.
+// Masks, hidden keys and dropout for the scores and weights of 16 queries in the accumulator layout
+// of mma.
 #pragma once
 
 #include <math.h>
@@ -16,7 +16,7 @@ __device__ __forceinline__ const T* plane_of(const void* base, const long long (
     return static_cast<const T*>(base) + sample * strides[0] + head * strides[1];
 }
 
-// Scales the scores of 16 queries, adds the mask and hides keys that do not exist or lie ahead.
+// Scales the scores of 16 queries, adds the mask and hides keys that do not exist or come later.
 template <typename T, int kKeys, bool kGeneral>
 __device__ __forceinline__ void mask_scores(float (&s)[kKeys / 8][4], const StyleforgeAttention& p,
                                             const T* mask, int row, int first_key) {
@@ -27,7 +27,7 @@ __device__ __forceinline__ void mask_scores(float (&s)[kKeys / 8][4], const Styl
 #pragma unroll
             for (int i = 0; i < 4; ++i) s[j][i] *= p.scale;
         if (mask != nullptr) {
-            // Whether two keys can be loaded at a time, and all of the tile's exist.
+            // `pairs`: two keys can be loaded at once; `whole`: all of the tile's keys exist.
             const bool pairs =
                 (reinterpret_cast<uintptr_t>(mask) / sizeof(T) | p.mask_strides[2]) % 2 == 0;
             const bool whole = first_key + kKeys <= p.keys;
@@ -61,7 +61,6 @@ __device__ __forceinline__ void mask_scores(float (&s)[kKeys / 8][4], const Styl
         }
 }
 
-// Drops weights, and scales those that are kept.
 template <int kKeys>
 __device__ __forceinline__ void drop_weights(float (&w)[kKeys / 8][4], const StyleforgeAttention& p,
                                              int plane, int row, int first_key) {
@@ -74,7 +73,7 @@ __device__ __forceinline__ void drop_weights(float (&w)[kKeys / 8][4], const Sty
             w[j][i] = kept >> (j * 4 + i) & 1 ? w[j][i] * p.kept_scale : 0.f;
 }
 
-// A weight computed again from its score: 0 where the key is hidden, or the query sees none.
+// Recomputes a weight from its score: 0 if the key is hidden or the query sees no key.
 template <typename T>
 __device__ __forceinline__ float weight_of(float score, const StyleforgeAttention& p, const T* mask,
                                            int query, int key, float lse) {

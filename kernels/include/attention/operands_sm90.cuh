@@ -1,5 +1,5 @@
-// Operands of wgmma (sm_90a) in shared memory as TMA leaves them, rows turned by their number, and
-// in registers.
+// Operands of wgmma (sm_90a): in shared memory in TMA's layout, with rows swizzled by their number,
+// and in registers.
 #pragma once
 
 #include <stdint.h>
@@ -8,8 +8,8 @@ namespace styleforge::attention {
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-// A matrix of turned rows in shared memory. `along_columns` is from one box to the next where
-// the columns are those of a product.
+// Returns the descriptor of a matrix of swizzled rows in shared memory. `along_columns` is the
+// stride from one box to the next, used if the columns are a product's columns.
 template <typename Shape>
 __device__ __forceinline__ uint64_t descriptor(uint32_t address, int along_columns) {
     return static_cast<uint64_t>((address & 0x3FFFF) >> 4) |
@@ -17,7 +17,7 @@ __device__ __forceinline__ uint64_t descriptor(uint32_t address, int along_colum
            static_cast<uint64_t>(Shape::kEightRows >> 4) << 32 | Shape::kSwizzle << 62;
 }
 
-// Holds values in registers where wgmma writes them, or reads them, behind the compiler's back.
+// Pins values in registers where wgmma reads or writes them without the compiler's knowledge.
 template <int kCount>
 __device__ __forceinline__ void keep(float (&values)[kCount]) {
 #pragma unroll

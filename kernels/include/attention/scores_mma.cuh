@@ -1,10 +1,10 @@
-// The scores of 16 queries and 32 keys in FP16 and BF16, by tensor cores and without a number in
-// shared memory. BF16 from sm_80 on; products are empty there before.
+// The scores of 16 queries and 32 keys in FP16 and BF16 on tensor cores, without shared memory.
+// BF16 requires sm_80; before that, its products are empty.
 //
-// An operand of mma has two times two numbers of a row that are eight apart; a thread loads eight that
-// follow one another instead, of queries and of keys, which is another order of the depth for both. In
-// the same way column c of product j is key 8 (c / 2) + 2 j + c % 2 of a group, so that a thread has
-// eight scores that follow one another.
+// An operand of mma has two pairs of numbers of a row, eight apart. A thread loads eight
+// consecutive numbers instead, for both queries and keys, which permutes the depth of both in the
+// same way. Likewise, column c of product j is key 8 (c / 2) + 2 j + c % 2 of a group, so that a
+// thread has eight consecutive scores.
 #pragma once
 
 #include <math.h>
@@ -17,8 +17,8 @@
 
 namespace styleforge::attention {
 
-constexpr int kGroup = 32;  // keys that a warp takes at once
-constexpr int kStep = 32;   // of the depth, of which a thread loads a quarter
+constexpr int kGroup = 32;  // keys that a warp processes at once
+constexpr int kStep = 32;   // of the depth; a thread loads a quarter
 
 struct alignas(16) Piece {
     uint32_t word[4];
@@ -29,7 +29,7 @@ __device__ __forceinline__ Piece piece_at(const T* from) {
     return *reinterpret_cast<const Piece*>(from);
 }
 
-// 2^v with 22 good bits.
+// 2^v, accurate to 22 bits.
 __device__ __forceinline__ float power_of_two(float v) {
 #ifdef __CUDA_ARCH__
     float result;
@@ -40,12 +40,12 @@ __device__ __forceinline__ float power_of_two(float v) {
 #endif
 }
 
-// From where exponents of scores up to this one count: 0 for a row of nothing.
+// Returns the reference point of the exponents for scores up to `largest`: 0 for an empty row.
 __device__ __forceinline__ float origin(float largest) {
     return largest == -INFINITY ? 0.f : largest;
 }
 
-// The queries from `query` on; of rows beyond the last one, that one.
+// Loads the queries from `query` on; rows beyond the end repeat the last one.
 template <typename T, int kSteps>
 __device__ __forceinline__ void load_queries(Piece (&to)[2][kSteps], const T* q, unsigned stride,
                                              int query, int queries) {
@@ -58,8 +58,8 @@ __device__ __forceinline__ void load_queries(Piece (&to)[2][kSteps], const T* q,
     }
 }
 
-// acc = the scores of a warp's queries for the keys first .. first + 31; where there are fewer, the
-// last key's again.
+// acc = the scores of a warp's queries for keys first .. first + 31; keys beyond the end repeat the
+// last one.
 template <typename T, int kSteps>
 __device__ __forceinline__ void multiply_group(float (&acc)[4][4], const Piece (&queries)[2][kSteps],
                                                const T* k, unsigned stride, int first, int keys) {

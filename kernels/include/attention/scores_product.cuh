@@ -1,24 +1,24 @@
 // The product of queries and keys in FP32 on tensor cores, from sm_80 on.
 //
-// A number is the sum of two of TF32, and of the four products of two such sums three count. Those
-// of 16 of the depth are summed by the tensor cores, small ones first, since these cut off at every
-// step what the sum does not hold; sums are then added in FP32 (Ootomo and Yokota, 2022).
+// A number is the sum of two TF32 numbers, and three of the four products of two such sums are
+// computed. The tensor cores sum over a depth of 16, small products first, because they truncate at
+// every step. The sums are then added in FP32 (Ootomo and Yokota, 2022).
 #pragma once
 
 #include "../common/tf32.cuh"
 
 namespace styleforge::attention {
 
-// A block makes kQueries x kKeys scores, each of its 4 x 2 warps 32 x 32 of them.
+// A block computes kQueries x kKeys scores; each of its 4 x 2 warps computes 32 x 32 of them.
 constexpr int kQueries = 128, kKeys = 64, kDepth = 64, kScoreThreads = 256;
 constexpr int kVectors = kDepth / 4;  // of a row in shared memory
 
-// Where vector `at` of a row lies: two rows that are read at once are in different banks.
+// Returns the index of vector `at` of a row. Two rows that are read at once are in different banks.
 __device__ __forceinline__ int place(int row, int at) {
     return row * kVectors + (at ^ (row & 1) << 2);
 }
 
-// The first kDepth numbers of kRows rows; zeros where fewer are left.
+// Loads the first kDepth numbers of kRows rows, padded with zeros.
 template <int kRows>
 __device__ __forceinline__ void load_rows(float4* to, const float* from, long long stride,
                                           long long rows_left, long long depth_left) {
@@ -36,7 +36,6 @@ __device__ __forceinline__ void load_rows(float4* to, const float* from, long lo
     }
 }
 
-// Four numbers as two times four.
 __device__ __forceinline__ void split(const float4& x, float (&high)[4], float (&low)[4]) {
     const float each[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
@@ -46,20 +45,20 @@ __device__ __forceinline__ void split(const float4& x, float (&high)[4], float (
     }
 }
 
-// The fragments of 16 rows of queries over 16 of the depth: two of eight.
+// The fragments of 16 rows of queries over a depth of 16, as two of eight.
 struct Fragments {
     float high[2][4], low[2][4];
 };
 
-// acc += the products of the rows of a warp, over kDepth. A thread reads four numbers of a row that
-// follow one another, where an instruction has two that are four apart: the order of the depth is
-// another one, of both factors.
+// acc += the products of a warp's rows over kDepth. A thread reads four consecutive numbers of a
+// row, whereas an instruction takes two that are four apart. This permutes the depth of both
+// factors in the same way.
 __device__ __forceinline__ void multiply_rows(float (&acc)[2][4][4], const float4* queries,
                                               const float4* keys) {
     const int group = threadIdx.x % 32 / 4, lane = threadIdx.x % 4;
-#pragma unroll 1  // more would need more registers than two blocks of a multiprocessor have
+#pragma unroll 1  // unrolling needs more registers than two blocks per multiprocessor allow
     for (int step = 0; step < kDepth / 16; ++step) {
-        const int at = place(group, step * 4 + lane);  // the rows of a thread are 8 apart
+        const int at = place(group, step * 4 + lane);  // a thread's rows are 8 apart
         Fragments of[2];
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
@@ -98,7 +97,7 @@ __device__ __forceinline__ void multiply_rows(float (&acc)[2][4][4], const float
     }
 }
 
-// Writes the scores of a warp; `queries` and `keys` are how many there are from its first ones on.
+// Stores the scores of a warp; `queries` and `keys` count the valid ones.
 __device__ __forceinline__ void store_scores(const float (&acc)[2][4][4], float* to,
                                              long long stride, long long queries, long long keys) {
     const int group = threadIdx.x % 32 / 4, lane = threadIdx.x % 4;

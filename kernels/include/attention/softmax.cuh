@@ -1,5 +1,6 @@
-// The online softmax of a tile of scores in the registers of a warp (Milakov and Gimelshein, 2018):
-// a thread holds two rows, eight apart, and of every eight columns two, as results of mma lie.
+// The online softmax of a tile of scores in the registers of a warp (Milakov and Gimelshein, 2018).
+// A thread holds two rows, eight apart, and two of every eight columns: the accumulator layout of
+// mma.
 #pragma once
 
 #include <math.h>
@@ -7,7 +8,7 @@
 
 namespace styleforge::attention {
 
-// Over the four threads that share a row.
+// Reduces over the four threads that share a row.
 __device__ __forceinline__ float row_max(float v) {
     v = fmaxf(v, __shfl_xor_sync(0xffffffffu, v, 1));
     return fmaxf(v, __shfl_xor_sync(0xffffffffu, v, 2));
@@ -18,19 +19,20 @@ __device__ __forceinline__ float row_sum(float v) {
     return v + __shfl_xor_sync(0xffffffffu, v, 2);
 }
 
-// What a row has seen: from what its exponents count, and this thread's share of their sum.
+// The running state of a row: the reference point of its exponents, and this thread's share of
+// their sum.
 struct RowState {
     float origin = -INFINITY;  // log2
     float sum = 0.f;
 };
 
-// Weights may exceed those relative to the largest score by this many powers of two before what was
-// summed is scaled again, which larger scores of most tiles then do not cause.
+// Weights may exceed 1 by this many powers of two before earlier sums are rescaled, so that larger
+// scores in most tiles do not cause a rescale.
 constexpr float kSlack = 8.f;
 
-// Turns the scores of a tile into weights, in powers of two from each row's origin. `shrink` is by
-// how much what was summed before shrinks, for both rows; the result is whether any row of the warp
-// does. `scale_log2` is positive.
+// Turns the scores of a tile into weights, as powers of two relative to each row's origin. `shrink`
+// receives the factors by which earlier sums of both rows must be scaled. Returns whether any row
+// of the warp must be. `scale_log2` is positive.
 template <int kCount>
 __device__ __forceinline__ bool online_softmax(float (&s)[kCount], RowState (&rows)[2],
                                                float (&shrink)[2], float scale_log2) {
@@ -47,7 +49,7 @@ __device__ __forceinline__ bool online_softmax(float (&s)[kCount], RowState (&ro
         shrink[r] = moves ? exp2_fast(rows[r].origin - origin) : 1.f;
         rows[r].origin = origin;
         same = same && !moves;
-        // A row without a visible key stays at zero weights instead of NaN.
+        // A row without a visible key keeps zero weights instead of NaN.
         const float minus = origin == -INFINITY ? 0.f : -origin;
         float sums[2] = {};
 #pragma unroll
@@ -63,10 +65,10 @@ __device__ __forceinline__ bool online_softmax(float (&s)[kCount], RowState (&ro
     return !__all_sync(0xffffffffu, same);
 }
 
-// The natural logarithm of a row's sum of exponentials; -inf where it has no visible key.
+// Returns the log-sum-exp of a row; -inf if it has no visible key.
 __device__ __forceinline__ float log_sum_exp(float origin, float sum) {
     if (sum > 0.f) return (origin + log2f(sum)) * 0.6931471805599453f;
-    return sum == 0.f ? -INFINITY : sum;  // NaN stays
+    return sum == 0.f ? -INFINITY : sum;  // NaN passes through
 }
 
 }  // namespace styleforge::attention

@@ -1,5 +1,5 @@
-// Rows of scores as rows of weights, and the gradient of that: a block for each row, whose threads
-// hold it in registers.
+// Softmax of rows of scores and its gradient: one block per row, whose threads hold the row in
+// registers.
 #pragma once
 
 #include <math.h>
@@ -8,15 +8,15 @@
 
 namespace styleforge {
 
-// Vectors of kCount elements of a row that a thread holds: four of 16 bytes, which are on their way
-// together, or 16 elements, where a mask takes registers as well.
+// Vectors of kCount elements of a row per thread: four of 16 bytes, all in flight together, or 16
+// elements if a mask also needs registers.
 template <int kCount, bool kMasked>
 constexpr int kHeld = kCount == 1 || kMasked ? 16 / kCount : 4;
-constexpr int kWarpsOfRow = 16;  // at most: a block is one row
+constexpr int kWarpsOfRow = 16;  // maximum; a block is one row
 
 enum MaskKind { kNoMask = 0, kVisible = 1, kAdded = 2 };
 
-// The largest value, or the sum, over the threads of a block, in a fixed order.
+// Returns the maximum or the sum over the threads of a block, in a fixed order.
 template <bool kLargest>
 __device__ __forceinline__ float combined(float value, float* shared) {
     const auto join = [](float a, float b) { return kLargest ? fmaxf(a, b) : a + b; };
@@ -24,7 +24,7 @@ __device__ __forceinline__ float combined(float value, float* shared) {
     for (int step = 16; step > 0; step /= 2)
         value = join(value, __shfl_xor_sync(0xffffffffu, value, step));
     if (blockDim.x == 32) return value;
-    __syncthreads();  // what was combined before has been read
+    __syncthreads();  // the previously combined values have been read
     if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
     __syncthreads();
     value = shared[0];
@@ -32,12 +32,12 @@ __device__ __forceinline__ float combined(float value, float* shared) {
     return value;
 }
 
-// The part of a row that a thread holds: kVectors vectors of kCount elements, each as many further
-// as the threads of the block have together.
+// A thread's part of a row: kVectors vectors of kCount elements, with the block's threads
+// interleaved.
 template <typename T, int kCount, int kVectors>
 struct Part {
     using Vector = AlignedVector<T, kCount>;
-    Vector vectors[kVectors] = {};  // of zeros where the row has ended
+    Vector vectors[kVectors] = {};  // zeros beyond the end of the row
 
     static __device__ __forceinline__ int place(int i) {
         return (i * blockDim.x + threadIdx.x) * kCount;
@@ -50,7 +50,7 @@ struct Part {
     __device__ __forceinline__ float get(int i, int k) const {
         return to_float(vectors[i].element[k]);
     }
-    // `use(i, k)` for each element that there is room for: its vector, and which it is of that.
+    // Calls `use(i, k)` for each element slot: element k of vector i.
     template <typename Use>
     static __device__ __forceinline__ void each(const Use& use) {
 #pragma unroll
@@ -60,7 +60,6 @@ struct Part {
     }
 };
 
-// A number as a type.
 template <int kValue>
 struct Count {
     static constexpr int value = kValue;
@@ -68,8 +67,8 @@ struct Count {
 
 constexpr float kLog2E = 1.4426950408889634f;
 
-// row = softmax(row * scale + mask) in place; zeros where the mask hides every key. Scores count in
-// powers of two.
+// row = softmax(row * scale + mask) in place; zeros if the mask hides every key. Scores are
+// exponents of two.
 template <int kCount, bool kMasked, typename T>
 __device__ __forceinline__ void softmax_row(T* row, const void* mask, long long kind,
                                             long long first, long long step, int width,
@@ -106,7 +105,7 @@ __device__ __forceinline__ void softmax_row(T* row, const void* mask, long long 
         if (Own::place(i) < width) store<kCount>(row + Own::place(i), held[i]);
 }
 
-// out = weights * (grad - the sum of grad * weights), of a row.
+// out = weights * (grad - the sum of grad * weights), for one row.
 template <int kCount, typename T>
 __device__ __forceinline__ void softmax_gradient_row(const T* grad, const T* weights, T* out,
                                                      int width, float* shared) {
@@ -126,7 +125,8 @@ __device__ __forceinline__ void softmax_gradient_row(const T* grad, const T* wei
     }
 }
 
-// Row blockIdx.x of scores: [planes, heads, queries, width]; strides are those of the mask.
+// Processes row blockIdx.x of scores: [planes, heads, queries, width]; the strides belong to the
+// mask.
 template <typename T>
 __device__ __forceinline__ void softmax_of_block(void* scores, const void* mask, long long kind,
                                                  long long width, long long queries,
@@ -150,7 +150,7 @@ __device__ __forceinline__ void softmax_of_block(void* scores, const void* mask,
         vector ? run(Count<kVectorSize<T>>{}, Count<1>{}) : run(Count<1>{}, Count<1>{});
 }
 
-// Row blockIdx.x of the gradient.
+// Processes row blockIdx.x of the gradient.
 template <typename T>
 __device__ __forceinline__ void softmax_gradient_of_block(const void* grad, const void* weights,
                                                           void* out, long long width, int vector) {

@@ -1,5 +1,6 @@
 // Tiles of rows of 16-bit elements in shared memory, for mma.sync (sm_80): copied asynchronously,
-// with the 16-byte pieces of a row turned by its number, so that eight rows lie on different banks.
+// with the 16-byte pieces of a row swizzled by the row number, so that eight rows fall on different
+// banks.
 #pragma once
 
 #include "../common/convert.cuh"
@@ -10,7 +11,7 @@ namespace styleforge::attention {
 // kRows rows of kDim elements.
 template <typename T, int kDim, int kRows>
 struct Tile {
-    static constexpr int kPieces = kDim / 8;  // of 16 bytes, in a row
+    static constexpr int kPieces = kDim / 8;  // 16-byte pieces per row
     static constexpr int kBytes = kRows * kDim * 2;
 
     static __device__ __forceinline__ uint32_t offset(int row, int piece) {
@@ -18,7 +19,7 @@ struct Tile {
         return (row * kPieces + (piece ^ turn)) * 16;
     }
 
-    // Begins to copy rows first, first + 1, ...; those from `rows` on become zeros.
+    // Starts copying rows first, first + 1, ...; rows from `rows` on become zeros.
     template <int kThreads>
     static __device__ __forceinline__ void copy(uint32_t to, const T* from, long long stride,
                                                 int first, int rows) {
@@ -31,21 +32,22 @@ struct Tile {
         }
     }
 
-    // Rows row .. row + 15 and elements 16 step .. 16 step + 15 as the first operand of mma.
+    // Loads rows row .. row + 15 and elements 16 step .. 16 step + 15 as the A operand of mma.
     static __device__ __forceinline__ void first_operand(uint32_t (&a)[4], uint32_t tile, int row,
                                                          int step) {
         const int lane = threadIdx.x % 32;
         ldmatrix_x4(a, tile + offset(row + lane % 16, step * 2 + lane / 16));
     }
 
-    // The same as two second operands whose columns are the rows: b[0], b[1] for the first eight.
+    // Loads the same as two B operands whose columns are the rows: b[0], b[1] for the first eight.
     static __device__ __forceinline__ void rows_as_columns(uint32_t (&b)[4], uint32_t tile, int row,
                                                            int step) {
         const int lane = threadIdx.x % 32;
         ldmatrix_x4(b, tile + offset(row + lane / 16 * 8 + lane % 8, step * 2 + lane / 8 % 2));
     }
 
-    // Rows row .. row + 15 are the depth, elements 16 block .. 16 block + 15 the columns.
+    // Loads B operands whose depth is rows row .. row + 15 and whose columns are elements 16 block
+    // .. 16 block + 15.
     static __device__ __forceinline__ void rows_as_depth(uint32_t (&b)[4], uint32_t tile, int row,
                                                          int block) {
         const int lane = threadIdx.x % 32;
@@ -53,8 +55,8 @@ struct Tile {
     }
 };
 
-// acc[16 x kRows] = a b^T for each of kTiles times 16 rows of a, whose operands are in registers,
-// and every row of b.
+// acc[16 x kRows] = a b^T for each of kTiles sets of 16 rows of a, with operands in registers, and
+// every row of b.
 template <typename T, int kDim, int kRows, int kTiles>
 __device__ __forceinline__ void multiply_rows(float (&acc)[kTiles][kRows / 8][4],
                                               const uint32_t (&a)[kTiles][kDim / 16][4],
@@ -79,7 +81,8 @@ __device__ __forceinline__ void multiply_rows(float (&acc)[kTiles][kRows / 8][4]
         }
 }
 
-// acc[16 x kDim] += a[16 x kRows] b for each of kTiles times 16 rows of a, as a product left them.
+// acc[16 x kDim] += a[16 x kRows] b for each of kTiles sets of 16 rows of a, in the accumulator
+// layout of a product.
 template <typename T, int kDim, int kRows, int kTiles>
 __device__ __forceinline__ void accumulate_rows(float (&acc)[kTiles][kDim / 8][4],
                                                 const float (&a)[kTiles][kRows / 8][4],

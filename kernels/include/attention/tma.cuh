@@ -1,5 +1,5 @@
-// Tiles of a tensor by the tensor memory accelerator (sm_90): one thread asks for a box of rows,
-// and an mbarrier counts the bytes that arrive. What lies outside of the tensor arrives as zeros.
+// Loads tiles with the tensor memory accelerator (sm_90): one thread requests a box of rows, and an
+// mbarrier counts the arriving bytes. Elements outside the tensor arrive as zeros.
 #pragma once
 
 #include <stdint.h>
@@ -10,7 +10,7 @@ namespace styleforge::attention {
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-// The box of `map` whose first element is (column, row, head, sample).
+// Loads the box of `map` whose first element is (column, row, head, sample).
 __device__ __forceinline__ void tma_load(void* to, const TensorMap& map, int column, int row,
                                          int head, int sample, uint64_t* barrier) {
     asm volatile(

@@ -1,7 +1,7 @@
 // wgmma (sm_90a) for attention: acc[64 x N] += a[64 x 16] b[16 x N], accumulated in FP32. Scores
-// take both operands from shared memory, rows of queries and of keys. The sum over values takes its
-// weights from registers, and the values as they lie, rows of keys: the columns of b are
-// contiguous. With `accumulate` zero, acc is overwritten.
+// take both operands from shared memory: rows of queries and rows of keys. The sum over values
+// takes weights from registers, and values in their memory layout, rows of keys, so the columns of
+// b are contiguous. With `accumulate` zero, acc is overwritten.
 #pragma once
 
 #include <cuda_bf16.h>

@@ -1,5 +1,4 @@
-// Conversions between FP32 and the types that lie in memory, one element or a packed pair at a
-// time.
+// Conversions between FP32 and the storage types, one element or a packed pair at a time.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -33,7 +32,7 @@ __device__ __forceinline__ __nv_bfloat16 from_float<__nv_bfloat16>(float v) {
     return __float2bfloat16_rn(v);
 }
 
-// Zero if v is negative; NaN stays.
+// Returns zero if v is negative; NaN passes through.
 __device__ __forceinline__ float relu(float v) {
 #if __CUDA_ARCH__ >= 800
     asm("max.NaN.f32 %0, %0, 0f00000000;" : "+f"(v));
@@ -88,7 +87,7 @@ struct Pair<__nv_bfloat16> {
     }
 };
 
-// What the rounding of two numbers to FP16 took away, as a pair of FP16.
+// Returns the rounding errors of two numbers converted to FP16, as a pair of FP16.
 __device__ __forceinline__ uint32_t pack_rounding_error(uint32_t pair, float a, float b) {
     const float2 rounded = Pair<__half>::unpack(pair);
     return Pair<__half>::pack(a - rounded.x, b - rounded.y);

@@ -1,10 +1,10 @@
-// Copies to shared memory that a thread asks for and goes on (cp.async, sm_80 and up). Where there are
-// none they happen at once.
+// Asynchronous copies to shared memory (cp.async, sm_80 and up). Older architectures copy
+// immediately.
 #pragma once
 
 namespace styleforge {
 
-// 16 bytes, aligned.
+// Copies 16 aligned bytes.
 __device__ __forceinline__ void copy_ahead(uint4* to, const void* from) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
@@ -16,14 +16,14 @@ __device__ __forceinline__ void copy_ahead(uint4* to, const void* from) {
 #endif
 }
 
-// Ends a group of the thread's copies, also where it has none.
+// Commits the thread's copies as a group, which may be empty.
 __device__ __forceinline__ void end_copies() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
 
-// Until the thread's copies are there but for those of its last kPending groups.
+// Waits until all but the thread's last kPending groups have arrived.
 template <int kPending>
 __device__ __forceinline__ void wait_for_copies() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800

@@ -1,4 +1,4 @@
-// Writes what a library says of itself as JSON, in plain C++.
+// Writes a library's description as JSON, in plain C++.
 #pragma once
 
 #include <stddef.h>
@@ -15,7 +15,7 @@ inline std::string number(long long value) { return std::to_string(value); }
 
 inline std::string quoted(const char* text) { return "\"" + std::string(text) + "\""; }
 
-// Members without a value are left out.
+// Omits members without a value.
 inline std::string object(Members members) {
     std::string text;
     for (const auto& [name, value] : members)
@@ -27,7 +27,7 @@ inline std::string layout(size_t size, Members offsets) {
     return object({{"size", number(size)}, {"offsets", object(offsets)}});
 }
 
-// The kernel that is template `name` for these arguments, as C++ names it.
+// Returns the C++ name of kernel template `name` instantiated with these arguments.
 inline std::string kernel(const std::string& name, std::initializer_list<std::string> arguments) {
     std::string text;
     for (const std::string& each : arguments) text += (text.empty() ? "" : ", ") + each;

@@ -15,7 +15,7 @@ struct alignas(kCount * sizeof(T)) AlignedVector {
 template <typename T>
 constexpr int kVectorSize = 16 / static_cast<int>(sizeof(T));
 
-// The elements of a vector in FP32.
+// Converts the elements of a vector to FP32.
 template <typename T, int kCount>
 __device__ __forceinline__ void widen(float* to, const AlignedVector<T, kCount>& vector) {
 #pragma unroll
@@ -23,7 +23,8 @@ __device__ __forceinline__ void widen(float* to, const AlignedVector<T, kCount>&
 }
 
 #ifdef __CUDA_ARCH__
-// Of a word of two BF16 the upper one is there already: element by element it takes three instructions.
+// The upper BF16 of a word is already in place; converting element by element takes three
+// instructions.
 template <int kCount>
 __device__ __forceinline__ void widen(float* to, const AlignedVector<__nv_bfloat16, kCount>& vector) {
     if constexpr (kCount % 2 == 0) {
@@ -59,7 +60,7 @@ __device__ __forceinline__ void store(T* to, const float* from) {
     *reinterpret_cast<AlignedVector<T, kCount>*>(to) = narrowed<kCount, T>(from);
 }
 
-// As `store`, in global memory, for the L2 cache to drop before what it holds of other tensors.
+// Stores to global memory like `store`, but as data that the L2 cache evicts first.
 template <int kCount, typename T>
 __device__ __forceinline__ void store_streaming(T* to, const float* from) {
 #ifdef __CUDA_ARCH__
@@ -75,8 +76,8 @@ __device__ __forceinline__ void store_streaming(T* to, const float* from) {
     store<kCount>(to, from);
 }
 
-// Element `index` of an array whose DataType is known only at run time; `otherwise` if the array
-// is null.
+// Returns element `index` of an array whose DataType is known only at run time, or `otherwise` if
+// the array is null.
 __device__ __forceinline__ float load_parameter(const void* from, int type, int index,
                                                 float otherwise) {
     if (from == nullptr) return otherwise;

@@ -1,7 +1,7 @@
-// Arithmetic of which every bit is the same wherever it runs, so that what it decides is decided alike
-// on every processor and GPU. A source that includes this file itself is compiled without
-// contraction: no product is joined with a sum (kernels/jit/libraries.py). What is left, sums,
-// products, quotients, roots and roundings, is that of IEEE 754. The order of sums is the source's.
+// Bit-exact arithmetic: results, and decisions based on them, are the same on every processor and
+// GPU. Sources that include this file directly are compiled without contraction, so no product is
+// fused with a sum (kernels/jit/libraries.py). All other operations follow IEEE 754, and the source
+// fixes the order of sums.
 #pragma once
 
 #include "../frame/portable.h"
@@ -14,7 +14,8 @@
 
 namespace styleforge {
 
-// Of two numbers; where the host's fminf would be a call for the sake of NaN, it is an instruction.
+// Returns the minimum of two numbers. On the host this is one instruction; fminf may be a call
+// because of NaN.
 STYLEFORGE_PORTABLE float least(float a, float b) {
 #ifdef __CUDACC__
     return fminf(a, b);

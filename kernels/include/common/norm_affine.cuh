@@ -1,12 +1,12 @@
-// The norm of what a layer of the network loads, from the statistics that the layer before left.
+// The norm of a network layer's input, computed from the previous layer's statistics.
 #pragma once
 
 #include "welford.cuh"
 
 namespace styleforge {
 
-// Scale and bias of channel c < kChannels, norm(x) = x * scale + bias. All loads are in
-// flight together; the common mean first, then squared deviations from it.
+// Returns scale and bias of channel c < kChannels, norm(x) = x * scale + bias. All loads are in
+// flight together. Computes the common mean first, then squared deviations from it.
 template <int kChannels>
 __device__ __forceinline__ float2 norm_affine(const NormParams& norm, int sample, int c) {
     const float4* from = norm.groups + static_cast<size_t>(sample) * norm.count * kChannels + c;

@@ -1,5 +1,5 @@
-// Programmatic dependent launch (sm_90 and up): the blocks of the next kernel start, and fetch
-// their weights, before this kernel has ended. On older architectures both functions do nothing.
+// Programmatic dependent launch (sm_90 and up): the blocks of the next kernel start, and load their
+// weights, before this kernel has ended. On older architectures both functions do nothing.
 #pragma once
 
 namespace styleforge {
@@ -11,7 +11,7 @@ __device__ __forceinline__ void pdl_wait() {
 #endif
 }
 
-// Lets the next kernel start as soon as every block of this one has called this.
+// Lets the next kernel start as soon as every block of this one has called it.
 __device__ __forceinline__ void pdl_launch_dependents() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");

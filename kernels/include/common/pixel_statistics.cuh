@@ -1,4 +1,4 @@
-// Statistics of pictures whose channels come last, by a block for a chunk of pixels.
+// Statistics of channels-last pictures, one block per chunk of pixels.
 #pragma once
 
 #include <math.h>
@@ -8,18 +8,18 @@
 namespace styleforge {
 
 constexpr int kMostColumns = 32;  // of threads
-constexpr int kAtOnce = 4;        // pixels that a thread loads before it needs the first
+constexpr int kAtOnce = 4;        // pixels that a thread loads before it uses the first
 
-// What a block shares. All rows of threads take deviations from the same center, so that their sums
-// only have to be added up.
+// A block's shared memory. All rows of threads use deviations from the same center, so that their
+// sums can simply be added.
 template <int kWidth>
 struct PixelSums {
     float2 sums[kPixelThreads * kWidth];  // of deviations, of their squares
     float centers[kMostColumns * kWidth];
 };
 
-// The statistics of chunk blockIdx.x of sample blockIdx.z, of the channels blockIdx.y, to
-// parts[n][chunk][c].
+// Writes the statistics of chunk blockIdx.x of sample blockIdx.z, for the channels of blockIdx.y,
+// to parts[n][chunk][c].
 template <typename T, int kWidth>
 __device__ __forceinline__ void measure_pixels(const T* x, PartialMoments* parts, const Cut& cut,
                                                PixelSums<kWidth>& shared) {
@@ -31,7 +31,8 @@ __device__ __forceinline__ void measure_pixels(const T* x, PartialMoments* parts
     const long long sample = blockIdx.z, channels = cut.channels;
     float sum[kWidth] = {}, squares[kWidth] = {};
     if (row < cut.rows && channel < cut.channels) {
-        // The median of three pixels: a single outlier must not be the center.
+        // The center is the median of three pixels, so that a single outlier cannot become the
+        // center.
         const T* from = x + sample * cut.pixels * channels + channel;
         float center[kWidth], second[kWidth], third[kWidth];
         load<kWidth>(center, from + begin * channels);
@@ -43,8 +44,8 @@ __device__ __forceinline__ void measure_pixels(const T* x, PartialMoments* parts
                 fmaxf(fminf(center[i], second[i]), fminf(fmaxf(center[i], second[i]), third[i]));
             if (row == 0) shared.centers[column * kWidth + i] = center[i];
         }
-        // Behind the last pixel that one is read again and counts nothing, so that the loads of
-        // kAtOnce pixels are behind no branch, and all on their way at once.
+        // Beyond the end, the last pixel is read again and ignored. The loads of kAtOnce pixels are
+        // thus unconditional and all in flight at once.
         for (int first = begin + row; first < end; first += kAtOnce * cut.rows) {
             AlignedVector<T, kWidth> given[kAtOnce];
 #pragma unroll
@@ -63,7 +64,7 @@ __device__ __forceinline__ void measure_pixels(const T* x, PartialMoments* parts
             }
         }
     }
-    // The rows within a warp are added up first, where the columns divide it.
+    // The rows within a warp are summed first if the number of columns divides 32.
     const bool divides = 32 % cut.columns == 0;
     const int entries = divides ? kPixelThreads / 32 : cut.rows;
     if (divides)

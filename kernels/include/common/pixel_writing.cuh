@@ -1,5 +1,5 @@
-// Normalizes pictures whose channels come last, a block for a chunk of pixels, and writes a margin
-// around them.
+// Normalizes channels-last pictures, one block per chunk of pixels, and writes a margin around
+// them.
 #pragma once
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 namespace styleforge {
 
-// The pixel of a picture that is pixel `at` of the picture with its margin.
+// Maps pixel `at` of the picture with its margin to a pixel of the picture.
 __device__ __forceinline__ int inside(int at, const Margin& margin) {
     if (margin.pad == 0) return at;
     const int wide = margin.width + 2 * margin.pad;
@@ -21,7 +21,7 @@ __device__ __forceinline__ int inside(int at, const Margin& margin) {
     return clamp_index(row, margin.height) * margin.width + clamp_index(column, margin.width);
 }
 
-// The first of the kWidth channels of a thread, and whether it has some.
+// Returns the first of a thread's kWidth channels; is_at_work returns whether it has any.
 template <int kWidth>
 __device__ __forceinline__ int first_channel(const Cut& cut) {
     return (blockIdx.y * cut.columns + threadIdx.x % cut.columns) * kWidth;
@@ -31,9 +31,9 @@ __device__ __forceinline__ bool is_at_work(const Cut& cut, int channel) {
     return threadIdx.x / cut.columns < cut.rows && channel < cut.channels;
 }
 
-// y with its margin, of which `cut` tells the pixels, by the affine of the thread's channels. As y
-// may be x, the compiler moves no load up over a store: those of kAtOnce pixels are issued before the
-// first of these is written.
+// Writes y with its margin, using the affine of the thread's channels; `cut` describes the pixels
+// of y. y may alias x, so the compiler moves no load above a store. The loads of kAtOnce pixels are
+// therefore issued before the first of them is stored.
 template <typename T, int kWidth>
 __device__ __forceinline__ void write_chunk(const Planes& p, const Affine (&own)[kWidth],
                                             const Cut& cut, const Margin& margin, int channel) {
@@ -49,8 +49,8 @@ __device__ __forceinline__ void write_chunk(const Planes& p, const Affine (&own)
     for (int first = begin + threadIdx.x / cut.columns; first < end; first += kAtOnce * cut.rows) {
         int from[kAtOnce];
         Vector values[kAtOnce], added[kAtOnce];
-        // Behind the last pixel that one is read instead, so that no load is behind a branch; what
-        // becomes of it is not stored.
+        // Beyond the end, the last pixel is read instead, so that the loads are unconditional; the
+        // results are not stored.
 #pragma unroll
         for (int k = 0; k < kAtOnce; ++k)
             from[k] = inside(min(first + k * cut.rows, end - 1), margin);

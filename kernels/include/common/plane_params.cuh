@@ -1,33 +1,33 @@
-// What the kernels of instance_norm.cu are called with, and the sizes that their launches depend
-// on. Stated here once: operations_abi.cu tells Python.
+// Launch parameters of the kernels in instance_norm.cu, and the sizes that their launches depend
+// on. This is the only definition: operations_abi.cu passes it to Python.
 #pragma once
 
 #include <cuda_runtime.h>
 
 namespace styleforge {
 
-constexpr int kMostParts = 8;  // blocks in a cluster that every GPU with clusters can run
+constexpr int kMostParts = 8;  // blocks in a cluster; every GPU with clusters supports it
 constexpr int kPlaneThreads = 1024, kPlaneElements = 32;
-constexpr int kPartSize = 16384;  // elements of a plane whose statistics are taken together
+constexpr int kPartSize = 16384;  // elements of a plane per statistics part
 constexpr int kPartThreads = 512;
-constexpr int kWriteSize = 8192;  // elements of a plane that a block writes
+constexpr int kWriteSize = 8192;  // elements of a plane per writing block
 constexpr int kWriteThreads = 256;
-constexpr int kPixelThreads = 256;  // where channels come last
+constexpr int kPixelThreads = 256;  // for channels-last pictures
 constexpr int kMergeThreads = 256;
-constexpr int kMergedPlanes = 2;  // by a block: what it reads of a part is a sector of memory
+constexpr int kMergedPlanes = 2;  // per block: its entries of a part fill a memory sector
 
-// The moments of a part of a plane: (count, mean rounded, rounding error of the mean, M2). An empty
+// The moments of a part of a plane: (count, rounded mean, rounding error of the mean, M2). An empty
 // part is all zeros.
 using PartialMoments = float4;
 
 // The `count` parts of plane (n, c), as strides over an array.
 struct PartialMomentsView {
     const PartialMoments* parts;
-    long long of_sample, of_channel, of_part;  // distances between neighbors
+    long long of_sample, of_channel, of_part;  // strides
     int count;
 };
 
-// norm(x) = (x - x) * y + z, with the affine included.
+// norm(v) = (v - x) * y + z, with the affine parameters included.
 using Affine = float4;
 
 struct AffineParameters {
@@ -46,14 +46,14 @@ struct Planes {
     int channels, parts, relu;
 };
 
-// How a channels-last picture [P, C] is partitioned: adjacent threads take adjacent channels, rows
-// of threads take every cut.rows-th pixel.
+// The partition of a channels-last picture [P, C]: adjacent threads process adjacent channels, and
+// rows of threads process every cut.rows-th pixel.
 struct Cut {
     long long pixels;
-    int channels, columns, rows, chunk, chunks;  // columns and rows of threads; pixels of a chunk
+    int channels, columns, rows, chunk, chunks;  // columns and rows of threads; pixels per chunk
 };
 
-// What is written around a picture that is normalized; nothing where pad is 0.
+// The margin written around a normalized picture; none if pad is 0.
 struct Margin {
     int height, width;  // of the picture
     int pad, border;    // pixels on each side; 0 reflects and 1 repeats, as in operations.h

@@ -1,6 +1,6 @@
-// Mean and variance of planes, computed in parts and merged in a fixed order: two runs are
-// bit-equal. A mean is kept as the sum of two floats, so that a mean a thousand times the deviation
-// costs no accuracy.
+// Mean and variance of planes, computed in parts and merged in a fixed order, so two runs are
+// bit-equal. A mean is stored as the sum of two floats, so that a mean a thousand times the
+// deviation costs no accuracy.
 #pragma once
 
 #include "dtypes.cuh"
@@ -15,7 +15,7 @@ __device__ __forceinline__ T warp_sum(T v) {
     return v;
 }
 
-// From a rounded mean and the sums of (x - mean) and its square.
+// Computes moments from a rounded mean and the sums of (x - mean) and its square.
 __device__ __forceinline__ PartialMoments moments_from_sums(float count, float center, float sum,
                                                             float squares) {
     const float rest = sum / count;
@@ -32,8 +32,8 @@ __device__ __forceinline__ float normalize(float x, const Affine& a) {
     return fmaf(x - a.x, a.y, a.z);
 }
 
-// Merges parts in FP64 (once per part, not per element) in two passes, first the mean and then the
-// squared deviations from it, which avoids the chain of dependent divisions of Welford's update.
+// Merges parts in FP64 (once per part, not per element) in two passes: first the mean, then the
+// squared deviations from it. This avoids the dependent divisions of Welford's update.
 struct TwoPassMoments {
     double count = 0, sum = 0, mean = 0, squares = 0;
 
@@ -53,7 +53,7 @@ struct TwoPassMoments {
     }
 };
 
-// Merges the parts of a plane. Called by a whole warp; every lane gets the result.
+// Merges the parts of a plane. Call it with a whole warp; every lane gets the result.
 __device__ __forceinline__ PartialMoments merge_partial_moments(const PartialMomentsView& p,
                                                                 long long sample, int channel) {
     const PartialMoments* from = p.parts + sample * p.of_sample + channel * p.of_channel;
@@ -66,12 +66,12 @@ __device__ __forceinline__ PartialMoments merge_partial_moments(const PartialMom
     return total.part();
 }
 
-// What a block shares that merges parts: count, sum and squares of each plane, by warp.
+// Shared memory of a block that merges parts: count, sum and squares of each plane, per warp.
 struct MergeSums {
     double sums[3][kMergeThreads / 32][kMergedPlanes];
 };
 
-// The sum over the threads of a plane, in a fixed order; all of them get it.
+// Returns the sum over the threads of a plane, in a fixed order, to all of them.
 __device__ __forceinline__ double sum_over_block(
     double value, double (&slots)[kMergeThreads / 32][kMergedPlanes]) {
     const int lane = threadIdx.x % 32;
@@ -87,13 +87,13 @@ __device__ __forceinline__ double sum_over_block(
     return value;
 }
 
-// Merges the parts of plane (sample, channel), called by a whole block: kMergedPlanes planes at a
-// time, each by every kMergedPlanes-th thread. Where `exists` is false, there is no such plane.
+// Merges the parts of plane (sample, channel). A whole block calls it and merges kMergedPlanes
+// planes, each with every kMergedPlanes-th thread. `exists` is false if the plane does not exist.
 __device__ __forceinline__ PartialMoments merge_by_block(const PartialMomentsView& p,
                                                          long long sample, int channel, bool exists,
                                                          MergeSums& shared) {
     constexpr int kRows = kMergeThreads / kMergedPlanes;
-    constexpr int kKept = 8;  // parts that a thread holds: all of them are loaded at once
+    constexpr int kKept = 8;  // parts per thread, all loaded at once
     const PartialMoments* from = p.parts + sample * p.of_sample + channel * p.of_channel;
     const int row = threadIdx.x / kMergedPlanes, count = exists ? p.count : 0;
     PartialMoments kept[kKept];

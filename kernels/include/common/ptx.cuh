@@ -1,6 +1,6 @@
 // Tensor-core building blocks: asynchronous copies, matrix loads and products. On sm_75, copies are
-// immediate and products half as deep, of FP16 alone; kernels for BF16 compile there, but are never
-// launched: see kernels/network/dispatch.py.
+// immediate, and products are half as deep and FP16 only. Kernels for BF16 compile there but are
+// never launched; see kernels/network/dispatch.py.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -13,8 +13,8 @@ __device__ __forceinline__ uint32_t smem_address(const void* pointer) {
     return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-// 16 bytes of global memory, bypassing the L1 cache. The load stays where it is written, so that
-// what stands between it and the first use of its result hides its latency.
+// Loads 16 bytes from global memory, bypassing the L1 cache. The compiler does not move the load,
+// so the code between it and the first use of its result hides its latency.
 __device__ __forceinline__ uint4 load_16B(const void* from) {
     uint4 v;
     asm volatile("ld.global.cg.v4.u32 {%0,%1,%2,%3}, [%4];"
@@ -23,15 +23,15 @@ __device__ __forceinline__ uint4 load_16B(const void* from) {
     return v;
 }
 
-// 16 bytes to shared memory.
+// Stores 16 bytes to shared memory.
 __device__ __forceinline__ void store_shared_16B(uint32_t to, const uint4& v) {
     asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(to), "r"(v.x), "r"(v.y), "r"(v.z),
                  "r"(v.w)
                  : "memory");
 }
 
-// Copies 16 bytes from global to shared memory, bypassing the L1 cache: by the time that the thread
-// has waited for it, and at once before sm_80. Either way what it overwrites has to be free.
+// Copies 16 bytes from global to shared memory, bypassing the L1 cache. The copy completes when the
+// thread waits for it, or immediately before sm_80. Either way, the destination must be free.
 __device__ __forceinline__ void cp_async_16B(uint32_t to, const void* from) {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(from)
@@ -54,8 +54,8 @@ __device__ __forceinline__ void cp_async_wait() {
 #endif
 }
 
-// Loads four 8x8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l
-// / 8.
+// Loads four 8x8 matrices of 16-bit elements. Lane l passes the address of row l % 8 of matrix l /
+// 8.
 __device__ __forceinline__ void ldmatrix_x4(uint32_t (&to)[4], uint32_t from) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -106,8 +106,8 @@ constexpr bool kIsHalf = false;
 template <>
 constexpr bool kIsHalf<__half> = true;
 
-// acc[16x8] += a[16x16] b[16x8] + c[16x16] d[16x8], of which the 32 products are summed in FP16,
-// and added to `acc` in FP32.
+// acc[16x8] += a[16x16] b[16x8] + c[16x16] d[16x8]. The 32 products are summed in FP16 and then
+// added to `acc` in FP32.
 __device__ __forceinline__ void mma_m16n8k32_fp16_sums(float (&acc)[4], const uint32_t (&a)[4],
                                                        uint32_t b0, uint32_t b1,
                                                        const uint32_t (&c)[4], uint32_t d0,
@@ -138,8 +138,8 @@ __device__ __forceinline__ void mma_m16n8k32_fp16_sums(float (&acc)[4], const ui
     acc[0] += upper.x, acc[1] += upper.y, acc[2] += lower.x, acc[3] += lower.y;
 }
 
-// acc[16x8] += a[16x32] b[32x8] of integers of eight bits; those of `a` are signed or not, those of
-// `b` are.
+// acc[16x8] += a[16x32] b[32x8] for 8-bit integers. `a` is signed if kSigned, otherwise unsigned;
+// `b` is signed.
 template <bool kSigned>
 __device__ __forceinline__ void mma_m16n8k32_integers(int (&acc)[4], const uint32_t (&a)[4],
                                                       uint32_t b0, uint32_t b1) {

@@ -1,4 +1,5 @@
-// The range of the network's output before it is rounded: tells a broken picture from a good one.
+// The range of the network's output before rounding, which distinguishes a broken picture from a
+// good one.
 #pragma once
 
 #include <math.h>
@@ -14,7 +15,7 @@ struct OutputRange {
         finite = finite && fabsf(v) < INFINITY;
     }
 
-    // A float as an integer that compares as the float does.
+    // Maps a float to an integer with the same ordering.
     static __device__ __forceinline__ int ordered_int(float v) {
         const int i = __float_as_int(v);
         return i < 0 ? i ^ 0x7fffffff : i;
@@ -24,8 +25,8 @@ struct OutputRange {
         range[0] = 0x7fffffff, range[1] = static_cast<int>(0x80000000), range[2] = 0;
     }
 
-    // Merges into `range`: minimum and maximum as ordered_int, and 1 if a value is not finite.
-    // Called by every thread of a warp. Integer atomics commute, so the result does not depend on
+    // Merges minimum and maximum (as ordered_int), and 1 if a value is not finite, into `range`.
+    // Every thread of a warp calls it. Integer atomics commute, so the result does not depend on
     // the order of blocks.
     __device__ __forceinline__ void merge_into(int* range) const {
         int least = ordered_int(low), most = ordered_int(high);

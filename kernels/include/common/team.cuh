@@ -1,19 +1,19 @@
-// Sums over the threads of a block that work on one row, in a fixed order.
+// Sums, in a fixed order, over the threads of a block that work on one row.
 #pragma once
 
 namespace styleforge {
 
-// `size` threads that lie together, a power of two from 32 on. Every thread of the block has to take
-// part in a sum, also where its team has no row.
+// `size` adjacent threads, a power of two of at least 32. Every thread of the block must take part
+// in a sum, even if its team has no row.
 struct Team {
-    static constexpr int kMostWarps = 16;  // of a block
-    static constexpr int kShared = 4 * kMostWarps;  // numbers: two times two for each warp
+    static constexpr int kMostWarps = 16;  // per block
+    static constexpr int kShared = 4 * kMostWarps;  // floats: two times two per warp
     int size, lane;
-    float* shared;          // kShared numbers
-    mutable int turn = 0;  // of two, which half of `shared` the last sum was taken in
+    float* shared;          // kShared floats
+    mutable int turn = 0;  // the half of `shared` that the last sum used
 
-    // Of `size` threads; `number` is which of a block's teams it is. No division: a size is a power of
-    // two.
+    // Returns this thread's team of `size` threads and sets `number` to the team's index in the
+    // block. No division is needed, since a size is a power of two.
     static __device__ __forceinline__ Team of_thread(int size, float* shared, int& number) {
         number = static_cast<int>(threadIdx.x) >> log2_of(size);
         return {size, static_cast<int>(threadIdx.x) & (size - 1), shared};
@@ -26,7 +26,7 @@ struct Team {
 #endif
     }
 
-    // Replaces each of the values by its sum over the team.
+    // Replaces each value by its sum over the team.
     template <int kCount>
     __device__ __forceinline__ void sum(float (&values)[kCount]) const {
         over_lanes<16>(values);
@@ -34,7 +34,8 @@ struct Team {
         exchange(values);
         over_lanes<kMostWarps / 2>(values);
     }
-    // Of two, the lower lanes of a warp sum one and the upper lanes the other: half of the instructions.
+    // For two values, the lower half of a warp's lanes sums one and the upper half the other: half
+    // the instructions.
     __device__ __forceinline__ void sum(float (&values)[2]) const {
         static_assert(kMostWarps == 16, "half of a warp's lanes take what the warps left");
         const int half = threadIdx.x % 32 / 16, other = lane % 16, warp = threadIdx.x / 32;
@@ -53,27 +54,28 @@ struct Team {
         values[0] = __shfl_sync(0xffffffffu, own[0], 0);
         values[1] = __shfl_sync(0xffffffffu, own[0], 16);
     }
-    // Has in lane i what the values are in warp i % kMostWarps of the team, or 0 where there is none.
-    // Within a warp all lanes have the same.
+    // Gives lane i the values of warp i % kMostWarps of the team, or 0 if there is no such warp.
+    // All lanes of a warp hold the same values on entry.
     template <int kCount>
     __device__ __forceinline__ void exchange(float (&values)[kCount]) const {
         const int warp = threadIdx.x / 32, first = (threadIdx.x - lane) / 32;
-        // The other half may still be read. Of this one all threads have read the sum before the
-        // last: they have waited for each other since.
+        // Other threads may still be reading the other half. All threads have finished with this
+        // half, which the sum before the last used: a barrier has passed since.
         turn ^= kShared / 2;
         float* const sums = shared + turn;
 #pragma unroll
         for (int k = 0; k < kCount; ++k)
             if (lane % 32 == 0) sums[2 * warp + k] = values[k];
         __syncthreads();
-        // A lane takes what one warp left, of the first 16 and again of the last 16: a loop over all
-        // of them in each thread takes more instructions than what is summed.
+        // A lane reads the sum of one warp; the first 16 and the last 16 lanes read the same ones.
+        // A loop over all warps in each thread would take more instructions than the sums
+        // themselves.
         const int other = lane % kMostWarps;
 #pragma unroll
         for (int k = 0; k < kCount; ++k)
             values[k] = other < size / 32 ? sums[2 * (first + other) + k] : 0;
     }
-    // Replaces each of the values by its sum over 2 * kFirst lanes that lie together.
+    // Replaces each value by its sum over 2 * kFirst adjacent lanes.
     template <int kFirst, int kCount>
     static __device__ __forceinline__ void over_lanes(float (&values)[kCount]) {
 #pragma unroll

@@ -1,17 +1,17 @@
-// Products of FP32 on tensor cores: a number is the sum of two of TF32, high and low.
+// FP32 products on tensor cores: a number is the sum of two TF32 numbers, high and low.
 #pragma once
 
 #include <stdint.h>
 
 namespace styleforge {
 
-// The nearest number of TF32; what is halfway between two goes away from 0.
+// Rounds to the nearest TF32 number, ties away from 0.
 __device__ __forceinline__ float nearest_tf32(float x) {
     return __int_as_float(static_cast<int>((__float_as_uint(x) + 0x1000u) & 0xffffe000u));
 }
 
 #ifdef __CUDACC__
-// acc[16x8] += a[16x8] b[8x8]. What TF32 does not hold of a and b is cut off. Empty before sm_80.
+// acc[16x8] += a[16x8] b[8x8]. a and b are truncated to TF32. Empty before sm_80.
 __device__ __forceinline__ void mma_m16n8k8_tf32(float (&acc)[4], const float (&a)[4], float b0,
                                                  float b1) {
 #if __CUDA_ARCH__ >= 800

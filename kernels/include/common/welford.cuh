@@ -1,13 +1,13 @@
-// Count, mean and M2 (sum of squared deviations) of a set of values, how two sets are merged, and
-// where the network's layers leave them for one another.
+// Count, mean and M2 (sum of squared deviations) of a set of values, the merging of two sets, and
+// the arrays through which the network's layers pass them on.
 #pragma once
 
 #include <cuda_runtime.h>
 
 namespace styleforge {
 
-// The norm that a layer applies to its input: statistics of groups of tiles or blocks, left by the
-// layer before and merged by this one, and the affine parameters.
+// The norm that a layer applies to its input: the previous layer's statistics of groups of tiles or
+// blocks, which this layer merges, and the affine parameters.
 struct NormParams {
     const float4* groups;  // [N, count, C] count, mean, M2, -
     const float* gamma;    // [C]
@@ -16,16 +16,16 @@ struct NormParams {
     float eps;
 };
 
-// Where a layer leaves its statistics, for one sample after another. Each block writes entries when
-// it ends; the last block of a group merges the group's.
+// A layer's output of statistics, one sample after another. Each block writes entries when it ends;
+// the last block of a group merges the group's entries.
 struct StatisticsParams {
-    float4* entries;    // [N, blocks, entries of a block, C] count, mean, M2, -
-    float4* groups;     // [N, groups, C] the same of each group of blocks
+    float4* entries;    // [N, blocks, entries per block, C] count, mean, M2, -
+    float4* groups;     // [N, groups, C], the same per group of blocks
     unsigned* tickets;  // [N, groups], zero before and after every launch
-    int group;          // blocks in a group
+    int group;          // blocks per group
 };
 
-constexpr int kMaxGroups = 12;     // of blocks, whose statistics the next layer merges
+constexpr int kMaxGroups = 12;     // groups of blocks, whose statistics the next layer merges
 constexpr int kLoadsInFlight = 8;  // while merging
 
 struct WelfordFp32 {

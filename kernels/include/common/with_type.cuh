@@ -1,4 +1,4 @@
-// Turns the type of tensors, which is known at run time, into one that a template takes.
+// Dispatches the run-time type of tensors to a template argument.
 #pragma once
 
 #include <type_traits>
@@ -7,7 +7,8 @@
 
 namespace styleforge {
 
-// `use(element)` for the type of this number; FP64, which few kernels compute in, only with kWide.
+// Calls `use(element)` for the type with this number. FP64, which few kernels support, requires
+// kWide.
 template <bool kWide = false, typename Use>
 __device__ __forceinline__ void by_type(long long type, const Use& use) {
     if (type == kHalf)
@@ -20,7 +21,7 @@ __device__ __forceinline__ void by_type(long long type, const Use& use) {
         use(0.);
 }
 
-// `use(element, count)` for the type of this number, with as many elements as 16 bytes have, or 1.
+// Calls `use(element, count)` for this type, with the elements in 16 bytes or 1.
 template <typename Use>
 __device__ __forceinline__ void with_type(long long type, int vector, const Use& use) {
     by_type(type, [&](auto element) {

@@ -1,4 +1,4 @@
-// The left operand of the implicit GEMM: gathered from x, reflected or repeated at the border,
+// The A operand of the implicit GEMM: gathered from x, reflected or repeated at the border,
 // normalized and activated, and written to shared memory.
 #pragma once
 
@@ -14,8 +14,8 @@ __device__ __forceinline__ int border_index(int i, int size, int border) {
     return size - 1 - abs(size - 1 - i);
 }
 
-// A thread's share of the left operand in one step: kItems pixels, or pairs of neighboring ones,
-// kEach of the slice's depth.
+// A thread's share of the A operand in one step: kItems pixels, or pairs of neighboring pixels,
+// with kEach elements of the slice's depth.
 template <typename Tile>
 struct GatherOperand {
     using T = typename Tile::Element;
@@ -40,7 +40,7 @@ struct GatherOperand {
 #pragma unroll
             for (int k = 0; k < kPixels; ++k) {
                 int at = first + slot(i) * kPixels + k;
-                if (at >= p.out_height * p.out_width) at = 0;  // computed, but not stored
+                if (at >= p.out_height * p.out_width) at = 0;  // computed but not stored
                 y[i][k] = at / p.out_width * p.stride_h - p.pad + shift_y;
                 x[i][k] = at % p.out_width * p.stride_w - p.pad + shift_x;
             }

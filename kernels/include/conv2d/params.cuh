@@ -1,11 +1,11 @@
-// What the kernels of conv2d.cu are called with.
+// Launch parameters of the kernels in conv2d.cu.
 #pragma once
 
 #include "../operations.h"
 
 namespace styleforge {
 
-constexpr int kPackThreads = 256;  // of a block that packs a weight
+constexpr int kPackThreads = 256;  // per block that packs a weight
 
 struct Convolution {
     StyleforgeConvolution p;

@@ -1,11 +1,11 @@
-// Tiles of a matrix product whose operands lie in shared memory, depth outermost: computed with FMA
-// or on tensor cores.
+// Tiles of a matrix product with operands in shared memory, depth outermost: computed with FMA or
+// on tensor cores.
 #pragma once
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#ifdef __CUDACC__  // operations_abi.cu, as plain C++, reads the sizes alone
+#ifdef __CUDACC__  // operations_abi.cu, as plain C++, reads only the sizes
 #include "../common/dtypes.cuh"
 #include "../common/ptx.cuh"
 #endif
@@ -33,8 +33,8 @@ struct FmaTile {
     static constexpr int kRows = kRows_, kColumns = kColumns_, kDepth = 8, kAlign = 4;
     static constexpr int kThreads = (kRows / kM) * (kColumns / kN);
     static constexpr int kRowPitch = kRows, kColumnPitch = kColumns;
-    // Few outputs mean many terms (2,592 for 9x9 of 32 channels): summed in two levels where the
-    // registers allow, as one long sum errs four times as much.
+    // Few outputs mean many terms (2,592 for 9x9 with 32 channels). They are summed in two levels
+    // if the registers allow it, since a single long sum has four times the error.
     static constexpr bool kTwoLevels = kM * kN <= 16;
     static constexpr int kStepsOfSum = 16;
 #ifdef __CUDACC__
@@ -74,7 +74,7 @@ struct FmaTile {
                 for (int j = 0; j < kN; ++j) acc[i][j] = fmaf(a[i], b[j], acc[i][j]);
         }
     }
-    // Columns [first, first + count) of the accumulators to out[column - first][row].
+    // Stores columns [first, first + count) of the accumulators to out[column - first][row].
     __device__ void store_columns(float* out, int pitch, int first, int count) {
 #pragma unroll
         for (int j = 0; j < kN; ++j) {
@@ -96,7 +96,7 @@ struct TensorCoreTile {
     static constexpr int kRows = 128, kColumns = kColumns_, kDepth = kPairs ? 32 : 16, kAlign = 8;
     static constexpr int kThreads = 256, kWarpsN = 8 / kWarpsM;
     static constexpr int kTilesM = kRows / kWarpsM / 16, kTilesN = kColumns / kWarpsN / 8;
-    // Eight more elements: rows of neighboring depth fall on different banks.
+    // Pad with eight elements: rows of neighboring depth fall on different banks.
     static constexpr int kRowPitch = kRows + 8, kColumnPitch = kColumns + 8;
 #ifdef __CUDACC__
     float acc[kTilesM][kTilesN][4] = {};
@@ -114,7 +114,7 @@ struct TensorCoreTile {
     __device__ void multiply_slice(const T* rows, const T* columns) {
         const int lane = threadIdx.x % 32;
         if constexpr (kPairs) {
-            // Both operands lie with depth outermost, so the loads transpose.
+            // Both operands are stored with depth outermost, so the loads transpose.
             const T* a_from =
                 rows + (lane / 16 * 8 + lane % 8) * kRowPitch + first_row() + lane / 8 % 2 * 8;
             const T* b_from = columns + lane % 16 * kColumnPitch + first_column() + lane / 16 * 8;

@@ -1,4 +1,5 @@
-// Memory without exceptions, so that a library needs no C++ runtime of the machine that it runs on.
+// Memory allocation without exceptions, so that a library needs no C++ runtime on the target
+// machine.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,7 @@
 
 namespace styleforge {
 
-// `size` elements of zero bytes, freed with the buffer. False where there was no memory.
+// `size` zeroed elements, freed with the buffer. Converts to false if the allocation failed.
 template <typename T>
 class Buffer {
     static_assert(std::is_trivially_copyable<T>::value, "elements are neither made nor destroyed");

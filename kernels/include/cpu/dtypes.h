@@ -1,4 +1,4 @@
-// FP16 and BF16 on the CPU, converted as PyTorch converts them: rounded to nearest even.
+// FP16 and BF16 on the CPU, converted like PyTorch: rounded to nearest even.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct Half {
         const uint32_t sign = (u >> 16) & 0x8000u, magnitude = u & 0x7FFFFFFFu;
         if (magnitude > 0x7F800000u) {  // NaN
             bits = static_cast<uint16_t>(sign | 0x7E00u);
-        } else if (magnitude >= 0x477FF000u) {  // 65520 and more: infinite
+        } else if (magnitude >= 0x477FF000u) {  // 65520 and above: infinite
             bits = static_cast<uint16_t>(sign | 0x7C00u);
         } else if (magnitude < 0x38800000u) {  // below 2^-14: subnormal, in units of 2^-24
             const float units = bit_cast<float>(magnitude) + 0.5f;  // the sum rounds to 2^-24
@@ -63,16 +63,17 @@ struct BFloat16 {
     explicit BFloat16(float x) : bits(static_cast<uint16_t>(rounded(x) >> 16)) {}
     explicit operator float() const { return bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 
-    // With the number in the upper half.
+    // Returns the rounded number in the upper half of the word.
     static STYLEFORGE_INLINE uint32_t rounded(float x) {
-        // A mask, since of a choice a compiler may make two ways, and no vectors, of what gave x.
+        // A mask: for a conditional expression, a compiler may create two paths through the code
+        // that computed x, which are not vectorized.
         const auto u = bit_cast<uint32_t>(x), nan = 0u - static_cast<uint32_t>(x != x);
         return ((u + 0x7FFFu + ((u >> 16) & 1u)) & ~nan) | (0x7FC00000u & nan);
     }
 };
 
-// Two numbers of BF16 that lie together, as a word of a machine whose low bytes come first. Loops
-// over pairs take half the instructions that those over numbers take to convert.
+// Two adjacent BF16 numbers as a word of a little-endian machine. Loops over pairs convert with
+// half the instructions of loops over single numbers.
 struct BFloat16Pair {
     uint32_t bits;
 

@@ -1,5 +1,5 @@
-// A bit for each element of a row, the first one the lowest: which are not zero, factors of them, and
-// the elements that they keep.
+// One bit per element of a row, the first element in the lowest bit: computes which elements are
+// not zero, and derives factors or masked elements from the bits.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@
 namespace styleforge {
 namespace elementwise {
 
-constexpr int64_t kBits = 8;  // of a byte
+constexpr int64_t kBits = 8;  // per byte
 
-// Whether a number is not zero: what it has below its sign. NaN is not zero.
+// Returns whether a number is not zero, based on the bits below its sign. NaN is not zero.
 inline bool is_not_zero(float v) { return (bit_cast<uint32_t>(v) & 0x7FFFFFFFu) != 0; }
 template <typename T>
 inline bool is_not_zero(T v) {
     return (bit_cast<uint16_t>(v) & 0x7FFFu) != 0;
 }
 
-// bits: [ceil(count / 8)], those behind the row 0.
+// bits: [ceil(count / 8)]; bits beyond the row are 0.
 template <typename T>
 inline void put_bits(const T* from, int64_t count, unsigned char* bits) {
     int64_t i = 0;
@@ -49,7 +49,7 @@ inline void put_bits(const T* from, int64_t count, unsigned char* bits) {
     }
 }
 
-// factors: `kept` where there is a bit, else 0.
+// factors: `kept` for each set bit, else 0.
 inline void factors_of_bits(const unsigned char* bits, int64_t count, float kept, float* factors) {
     int64_t i = 0;
 #if defined(__AVX512BW__)
@@ -69,8 +69,8 @@ inline void factors_of_bits(const unsigned char* bits, int64_t count, float kept
         factors[i] = (bits[i / kBits] >> (i % kBits)) & 1 ? kept : 0.f;
 }
 
-// to: the elements of `from` where there is a bit, else 0. The bits become a vector, since a compiler
-// makes a mask that of the load, which then waits for the bits.
+// to: the elements of `from` with a set bit, else 0. The bits are expanded to a vector, since a
+// compiler would use a mask for the load, which then waits for the bits.
 template <typename T>
 inline void keep_by_bits(const T* __restrict from, const unsigned char* __restrict bits,
                          int64_t count, T* __restrict to) {

@@ -1,5 +1,5 @@
-// The gradients of an elementwise operation whose other inputs are broadcast over rows, and the sums
-// of these over rows, in one pass over memory on the CPU. The order of all sums is fixed.
+// The gradients of an elementwise operation whose other inputs are broadcast over rows, and their
+// sums over rows, in one pass over memory on the CPU. The order of all sums is fixed.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 namespace styleforge {
 namespace elementwise {
 
-// Whether a function's gradients may be sums over rows.
+// Whether an operation's gradients may be summed over rows.
 template <typename Op>
 constexpr bool kSumsColumns = Op::kInputs > 1 && !Op::kDrops;
 
-constexpr int64_t kTile = 4096;  // columns whose sums stay in the first caches
+constexpr int64_t kTile = 4096;  // columns whose sums stay in the L1 and L2 caches
 
-// A piece of a gradient, made in FP32: added to `sums`, and brought to `to`; either may be null.
+// Adds a piece of an FP32 gradient to `sums` and stores it to `to`; either may be null.
 template <typename T>
 static void keep_piece(const float* __restrict made, float* __restrict sums, T* to, int64_t count,
                        bool streams) {
@@ -32,13 +32,13 @@ static void keep_piece(const float* __restrict made, float* __restrict sums, T* 
     narrow_row(to, made, count);
 }
 
-// Columns [first, first + width) of a chunk of rows.
+// Processes columns [first, first + width) of a chunk of rows.
 template <typename Op, typename T>
 static void run_tile(const StyleforgeColumns& c, int64_t chunk, int64_t first, int64_t width,
               bool streams) {
     const StyleforgeElements& p = c.call;
     constexpr int kGiven = 1 + (Op::kOfResult ? 1 : Op::kInputs), kMade = Op::kGradients;
-    constexpr int kWhole = 2;  // inputs that lie in rows: the gradient and the first
+    constexpr int kWhole = 2;  // inputs stored as rows: the gradient and the first input
     using R = InLoops<T>;
     const int64_t columns = p.sizes[0], begin = chunk * c.chunk;
     const int64_t end = begin + c.chunk < p.sizes[1] ? begin + c.chunk : p.sizes[1];

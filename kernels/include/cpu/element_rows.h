@@ -1,4 +1,4 @@
-// Rows of elements through an elementwise operation and back, in FP32 on the CPU.
+// Applies an elementwise operation, forward and backward, to rows of elements in FP32 on the CPU.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 namespace styleforge {
 namespace elementwise {
 
-constexpr int64_t kBlock = 512;               // elements at a time
-constexpr int64_t kSerialElements = 1 << 14;  // below, waking a thread takes longer than its work
+constexpr int64_t kBlock = 512;               // elements per step
+constexpr int64_t kSerialElements = 1 << 14;  // below this, waking a thread costs more
 
-// Rows of FP32, or of BF16 that are converted on the way; Y, since the factors of dropout are FP32.
-// `static`, so that a compiler makes them part of the loops that call them, for the count that these
-// pass, and keeps what does not change from piece to piece in registers.
+// Rows are FP32, or BF16 converted on the fly. Y is a separate type, since the factors of dropout
+// are FP32. The functions are `static`, so that a compiler inlines them into the calling loops,
+// specialized for their count, and keeps loop invariants in registers.
 template <typename Op, typename T, typename Y>
 static void forward_each(const T* __restrict x, const Y* __restrict y, const T* __restrict z,
                     T* __restrict out, int64_t count) {
@@ -42,7 +42,7 @@ static void backward_each(const T* __restrict grad, const T* __restrict x, const
     }
 }
 
-// Two numbers of a row from `i` on: of BF16 those of a word, or factors of dropout.
+// Two numbers of a row from index `i`: the BF16 numbers of a word, or factors of dropout.
 struct Two {
     float of[2];
 };
@@ -92,8 +92,8 @@ static void backward(const T* __restrict grad, const T* __restrict x, const Y* _
                       count - done);
 }
 
-// Whether a comparison lets the gradient through: GCC makes it the mask of the load, which then
-// begins late.
+// Whether a comparison gates the gradient. GCC would use it as the mask of the load, which then
+// starts late.
 template <typename Op>
 constexpr bool kMasked = std::is_same<Op, AddRelu>::value || std::is_same<Op, MultiplyRelu>::value;
 

@@ -1,4 +1,4 @@
-// What a library for the CPU shows to the outside: C names, and nothing of the C++ behind them.
+// The exported symbols of a CPU library: C names, and none of the C++ behind them.
 #pragma once
 
 #if defined(_WIN32)

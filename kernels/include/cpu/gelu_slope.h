@@ -1,4 +1,4 @@
-// The slope of GELU in FP32, as arithmetic that a compiler makes vector instructions of.
+// The slope of GELU in FP32, as arithmetic that compilers vectorize.
 #pragma once
 
 #include "../elementwise/functors.h"
@@ -7,16 +7,15 @@
 namespace styleforge {
 namespace elementwise {
 
-// What the slope is below 0 is the gaussian exp(-t^2 / 2) times a polynomial of t = |v|, and above 0
-// it is 1 less that: neither a division nor a share of the normal distribution of its own. Off by
-// less than 2e-7; the coefficients were fitted for this file, with the largest error of the product
-// as the measure. From |v| = 13.25 on it is 0 or 1: the bound
-// is an argument whose power of 2 has the bits of 0. It is NaN of infinity, as PyTorch's, which
-// multiplies infinity by a density of 0.
+// Below 0 the slope is the Gaussian exp(-t^2 / 2) times a polynomial of t = |v|; above 0 it is 1
+// minus that, without a division or a separate normal CDF. The error is below 2e-7; the
+// coefficients were fitted for this file to minimize the maximum error of the product. From |v| =
+// 13.25 on, the slope is 0 or 1: the bound is the argument whose power of 2 has the bits of 0. The
+// slope of infinity is NaN, like PyTorch's, which multiplies infinity by a density of 0.
 template <>
 STYLEFORGE_ELEMENT float gelu_slope<VectorMath, float>(float v) {
     const float size = bit_cast<float>(bit_cast<uint32_t>(v) & 0x7FFFFFFFu);
-    const float t = VectorMath::chosen(size > 13.27f, 13.27f, size);  // NaN stays
+    const float t = VectorMath::chosen(size > 13.27f, 13.27f, size);  // NaN passes through
     const float power = t * t * -0.721347520f;                  // of 2
     const float shifted = power + 12582912.f, rest = power - (shifted - 12582912.f);
     float g = 1.53458189e-4f;

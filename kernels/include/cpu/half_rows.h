@@ -1,5 +1,5 @@
-// Rows of FP16, BF16 and FP32 to and from FP32. Compilers make vector instructions of BF16's loops by
-// themselves; of FP16's on x86-64 they do not.
+// Converts rows of FP16, BF16 and FP32 to and from FP32. Compilers vectorize BF16 loops by
+// themselves, but not FP16 loops on x86-64.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace styleforge {
 
-// What a loop over rows of T reads and writes: T, which it converts as it goes, or of FP16 rows in
-// FP32 that were brought there before.
+// The element type that a loop over rows of T reads and writes: T, converted on the fly, or float
+// for FP16 rows, which are converted beforehand.
 template <typename T>
 using InLoops = std::conditional_t<std::is_same<T, Half>::value, float, T>;
 

@@ -1,6 +1,6 @@
-// Functions that always become part of what calls them, and some that never do. Compilers limit by
-// how much a file grows: a loop that still calls something has no vector instructions, and a call
-// that only prefetches is left out as one without a result.
+// Functions that are always inlined, and functions that never are. Compilers limit inlining by the
+// growth of a file. A loop with a remaining call is not vectorized, and a call that only prefetches
+// is removed because it has no result.
 #pragma once
 
 #if defined(_MSC_VER)
@@ -10,8 +10,8 @@
 #else
 #define STYLEFORGE_INLINE inline __attribute__((always_inline))
 #define STYLEFORGE_APART static __attribute__((noinline))
-// A function of one machine code: in a copy for some arguments, other products and sums may be
-// contracted, and its results have other bits.
+// A function compiled to a single machine code. A copy specialized for some arguments may contract
+// other products and sums, and its results then differ in their bits.
 #if defined(__clang__)
 #define STYLEFORGE_ONCE STYLEFORGE_APART
 #else

@@ -1,4 +1,4 @@
-// Channels that are normed on the CPU: their sums, and the gradients of planes.
+// Channel norms on the CPU: the sums of channels, and the gradients of planes.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 namespace styleforge {
 namespace fusion {
 
-// What channels are normed by, and their parameters.
+// The statistics and parameters of channels.
 struct Channels {
     const float *mean, *inverse, *weight, *bias;
 };
 
-// Adds to the sums of channels that lie together: as styleforge_channels_sums in fusion.cu.
+// Adds to the sums of adjacent channels, like styleforge_channels_sums in fusion.cu.
 template <bool kOfGradients, typename R>
 void add_to_channels(const R* __restrict grad, const R* __restrict x,
                      const float* __restrict mean, const float* __restrict inverse,
@@ -34,7 +34,7 @@ void add_to_channels(const R* __restrict grad, const R* __restrict x,
     }
 }
 
-// Calls `use(at, count, c, last)` for runs of elements from `at` on: one channel each, or with
+// Calls `use(at, count, c, last)` for runs of elements starting at `at`: one channel each, or with
 // inner 1 all channels, one after another.
 template <typename Use>
 void each_run(int64_t samples, int64_t channels, int64_t inner, int64_t threads, const Use& use) {
@@ -47,9 +47,10 @@ void each_run(int64_t samples, int64_t channels, int64_t inner, int64_t threads,
     });
 }
 
-constexpr int64_t kBlock = 1024;  // elements of a run at a time
+constexpr int64_t kBlock = 1024;  // elements of a run per step
 
-// `use(k, c)` for elements k of a block; apart, so that a channel's numbers stay in registers.
+// Calls `use(k, c)` for the elements k of a block. Separate loops keep a channel's numbers in
+// registers.
 template <typename Use>
 void each_element(int64_t count, int64_t c, bool last, const Use& use) {
     if (last)
@@ -63,7 +64,7 @@ void each_block(int64_t count, const Use& use) {
     for (int64_t i = 0; i < count; i += kBlock) use(i, count - i < kBlock ? count - i : kBlock);
 }
 
-// What a channel's elements are normed by, and its parameters.
+// The statistics and parameters of one channel.
 struct Channel {
     float mean, inverse, weight, bias;
 
@@ -71,7 +72,7 @@ struct Channel {
         : mean(of.mean[c]), inverse(of.inverse[c]), weight(of.weight[c]), bias(of.bias[c]) {}
 };
 
-// Calls `use` with how many accumulators planes of `inner` elements are summed by: few in a small
+// Calls `use` with the number of accumulators for planes of `inner` elements: few for a small
 // plane, where joining them takes longer than the sums.
 template <typename Use>
 void with_lanes(int64_t inner, const Use& use) {
@@ -79,13 +80,13 @@ void with_lanes(int64_t inner, const Use& use) {
     use(std::integral_constant<int64_t, kSumLanes>());
 }
 
-// Sums of terms and of their products with the norm.
+// Sums of terms, and of their products with the norm.
 struct Sums {
     double product = 0, sum = 0;
 };
 
-// Adds those of elements of a channel, at most kSumTerms: of what comes through ReLU, or of the
-// norm. Begins to load as many from `next_grad` and `next_x` on.
+// Adds the terms of at most kSumTerms elements of a channel: the gradient past ReLU, or the normed
+// input. Prefetches as many elements from `next_grad` and `next_x`.
 template <bool kOfGradients, int64_t kLanes, typename R>
 STYLEFORGE_APART void add_plane(const R* __restrict grad, const R* __restrict x, Channel of,
                                 int64_t count, const R* next_grad, const R* next_x, Sums& to) {
@@ -107,15 +108,15 @@ STYLEFORGE_APART void add_plane(const R* __restrict grad, const R* __restrict x,
         }
         for (int64_t k = 0; k < kLanes; ++k) element(i + k, sums[k], products[k]);
     }
-    // In numbers of their own, so that lanes stay in registers.
+    // Separate accumulators, so that the lanes stay in registers.
     float sum = 0, product = 0;
     for (; i < count; ++i) element(i, sum, product);
     to.sum += joined(sums) + sum;
     to.product += joined(products) + product;
 }
 
-// The sums of a plane of a channel, of the norm where `grad` is null; the plane that is taken after it
-// lies `next` elements further.
+// Adds the sums of a channel's plane, or the sums of its norm if `grad` is null. The next plane to
+// process starts `next` elements further on.
 template <typename T>
 void add_planes(const T* grad, const T* x, Channel of, int64_t inner, int64_t next, Sums& to) {
     using R = InLoops<T>;
@@ -135,8 +136,8 @@ void add_planes(const T* grad, const T* x, Channel of, int64_t inner, int64_t ne
     }
 }
 
-// Makes a plane block by block: `compute(begin, out, count)` makes elements from `begin` on, past the
-// caches if `streams`, which is for FP32 planes of whole pieces.
+// Computes a plane block by block. `compute(begin, out, count)` computes elements from `begin` on.
+// If `streams`, which requires FP32 planes of whole pieces, the stores bypass the caches.
 template <typename T, typename Compute>
 void make_plane(T* to, int64_t inner, bool streams, const Compute& compute) {
     alignas(64) float made[kBlock];
@@ -154,8 +155,8 @@ void make_plane(T* to, int64_t inner, bool streams, const Compute& compute) {
     });
 }
 
-// The gradient of elements of a channel; `means` are over the batch, of what comes through ReLU and
-// of its products with the norm.
+// The gradient of elements of a channel; `means` are batch means of the gradient past ReLU and of
+// its products with the norm.
 template <typename R, typename Out>
 STYLEFORGE_APART void plane_gradient(const R* __restrict grad, const R* __restrict x, Channel of,
                                      Means means, Out* __restrict out, int64_t count) {

@@ -1,4 +1,5 @@
-// What norms on the CPU have in common: how they share out their work, and rows that come next.
+// Shared parts of the norms on the CPU: how they divide their work, and prefetching of the next
+// rows.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 namespace styleforge {
 namespace fusion {
 
-constexpr int64_t kSerialElements = 1 << 14;  // below, waking a thread takes longer than its work
+constexpr int64_t kSerialElements = 1 << 14;  // below this, waking a thread costs more
 
 inline int64_t threads_for(int64_t elements, int64_t threads) {
     return elements < kSerialElements ? 1 : threads;
@@ -19,16 +20,16 @@ inline int64_t bytes_of(int64_t type, int64_t elements) {
     return elements * static_cast<int64_t>(type == 0 ? sizeof(float) : sizeof(Half));
 }
 
-// A row is read at once and then taken several times, so that loads of the next one would begin late:
-// they are begun while this one is computed, of one tensor after another, as memory takes them.
+// Prefetches a row. A row is read once and then reused, so loads of the next row would start late.
+// They start while this row is computed, one tensor after another.
 template <typename T>
 STYLEFORGE_INLINE void prefetch_row(const T* from, int64_t count) {
     constexpr int64_t kStep = kPiece * static_cast<int64_t>(sizeof(float) / sizeof(T));
     for (int64_t i = 0; i < count; i += kStep) prefetch(from + i);
 }
 
-// What the gradient of a row or a channel subtracts: the means of `inner` and of its products with the
-// norm.
+// The terms that the gradient of a row or a channel subtracts: the means of `inner` and of its
+// products with the norm.
 struct Means {
     float inner, product;
 };

@@ -1,4 +1,4 @@
-// Rows that are normed on the CPU: their moments, what is made of them, and their gradients.
+// Row norms on the CPU: the moments of rows, their outputs, and their gradients.
 #pragma once
 
 #include <cmath>
@@ -17,7 +17,7 @@ struct Moments {
     void store(float* to) const { to[0] = mean, to[1] = inverse; }
 };
 
-// Of a row whose sum is known.
+// Returns the moments of a row whose sum is known.
 inline Moments moments_from(double sum, const float* x, int64_t width, bool centered, double eps) {
     const double count = static_cast<double>(width);
     const float mean = centered ? static_cast<float>(sum / count) : 0.f;
@@ -39,7 +39,7 @@ void normalize(const float* __restrict x, Moments of, const float* __restrict we
     }
 }
 
-// x + y, rounded, into `total`; gives these in FP32, where they lie or in `sum`.
+// Stores x + y, rounded, to `total`, and returns it in FP32: `total` itself or `sum`.
 template <typename T>
 const float* add_rows(const T* __restrict x, const T* __restrict y, T* __restrict total,
                       float* __restrict sum, float* __restrict other, int64_t width) {
@@ -62,7 +62,7 @@ const float* add_rows(const T* __restrict x, const T* __restrict y, T* __restric
     }
 }
 
-// The same past the caches, of rows that can be streamed; begins to load `next_x`.
+// Like `normalize`, but bypasses the caches, for rows that can be streamed; prefetches `next_x`.
 template <typename Activation>
 void stream_normalized(const float* x, Moments of, const float* weight, const float* bias,
                        float* y, int64_t width, const float* next_x) {
@@ -74,8 +74,8 @@ void stream_normalized(const float* x, Moments of, const float* weight, const fl
     }
 }
 
-// x + y into `total`, past the caches, and into `sum`; gives the sum of these, in the order of
-// `sum_of`. Begins to load `next_y`.
+// Stores x + y to `total`, bypassing the caches, and to `sum`. Returns the sum of the elements, in
+// the order of `sum_of`. Prefetches `next_y`.
 inline STYLEFORGE_APART double stream_sum(const float* __restrict x, const float* __restrict y,
                                    float* __restrict sum, float* __restrict total, int64_t width,
                                    const float* next_y) {
@@ -99,9 +99,9 @@ inline STYLEFORGE_APART double stream_sum(const float* __restrict x, const float
     return found;
 }
 
-// The products of what comes through the activation and the weight, and their means; adds to the
-// sums of both parameters, and begins to load `next_x`. Apart, since of pointers that are inlined
-// compilers forget that they lie apart, and compare all of them for every few elements.
+// Computes the products of the gradient past the activation and the weight, and returns their
+// means. Adds to the sums of both parameters and prefetches `next_x`. Not inlined, since compilers
+// lose the no-alias information of inlined pointers and compare all of them every few elements.
 template <typename Activation, typename R, typename T>
 STYLEFORGE_APART Means parameters_gradient(const R* __restrict grad, const float* __restrict x,
                                            Moments of, const float* __restrict weight,
@@ -151,8 +151,8 @@ void row_gradient(const float* __restrict inner, const float* __restrict x, Mome
         for (int64_t i = 0; i < width; ++i) out[i] = R(own(i));
 }
 
-// The same past the caches, of rows that can be streamed; begins to load `next_grad`, and the row
-// behind `added`.
+// Like `row_gradient`, but bypasses the caches, for rows that can be streamed; prefetches
+// `next_grad`, and the row after `added`.
 template <typename T>
 void stream_gradient(const float* inner, const float* x, Moments of, Means means,
                      const float* added, float* out, int64_t width, const T* next_grad) {

@@ -1,5 +1,5 @@
-// Large pages for new results. The first store to each page of new memory has the system find and
-// clear it, which for pages of 4 KiB takes longer than any pass over the numbers.
+// Huge pages for new results. At the first store to each page of new memory, the system finds and
+// clears the page. For 4 KiB pages this takes longer than any pass over the numbers.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace styleforge {
 
-constexpr int64_t kLargeResult = 8 << 20;  // bytes: smaller ones come from memory that was used before
+constexpr int64_t kLargeResult = 8 << 20;  // bytes: smaller results reuse memory
 
-// Asks for pages of 2 MiB where a result of `bytes` bytes that is written whole lies in memory that
-// has none yet. It is advice: a system without such pages goes on with its own.
+// Requests 2 MiB pages for a result that will be written completely, in memory without pages yet.
+// This is advice: a system without such pages continues with its own.
 inline void ask_for_large_pages(void* to, int64_t bytes) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     constexpr uintptr_t kPage = 2 << 20;

@@ -1,7 +1,8 @@
-// Loops on the threads of the OpenMP that PyTorch brought, so that a process has one pool of them.
+// Parallel loops on the threads of the OpenMP runtime that PyTorch loaded, so that a process has
+// one thread pool.
 //
-// A library is not linked with any OpenMP. Who loads it hands in the entry point that starts a
-// region of the one in use: GNU's `GOMP_parallel`, or `__kmpc_fork_call` of LLVM's and Intel's.
+// A library links no OpenMP. Its loader passes in the entry point that starts a parallel region:
+// GNU's `GOMP_parallel`, or LLVM's and Intel's `__kmpc_fork_call`.
 #pragma once
 
 #include <atomic>
@@ -20,13 +21,14 @@ using KmpcForkCall = void (*)(void*, int32_t, KmpcRegion, ...);
 inline GompParallel gomp_parallel = nullptr;
 inline KmpcForkCall kmpc_fork_call = nullptr;
 
-// LLVM's `ident_t`: where in a program a region begins, for its tools.
+// LLVM's `ident_t`: the source location of a region, for LLVM's tools.
 struct Place {
     int32_t reserved1 = 0, flags = 2, reserved2 = 0, reserved3 = 0;
     const char* source = ";styleforge;parallel_for;0;0;;";
 };
 
-// A loop in equal chunks. Threads take chunks until none is left, so that a team may have any size.
+// A loop in equal chunks. Threads take chunks until none are left, so that a team may have any
+// size.
 template <typename F>
 struct Loop {
     const F* body;
@@ -41,9 +43,9 @@ struct Loop {
     static void run_kmpc(int32_t*, int32_t*, void* self) { run(self); }
 };
 
-// Calls `body(begin, end)` for chunks that make up [0, size), on at most `threads` threads. With
-// several chunks for each thread, one that wakes late leaves some of its own to the others. The body
-// must not throw: there is no way out of a region.
+// Calls `body(begin, end)` for chunks that cover [0, size), on at most `threads` threads. With
+// several chunks per thread, a thread that wakes late leaves some to the others. The body must not
+// throw, since an exception cannot leave a region.
 template <typename F>
 void parallel_for(int64_t size, int64_t threads, const F& body, int64_t chunks_of_thread = 1) {
     if (size <= 0) return;
@@ -64,7 +66,7 @@ void parallel_for(int64_t size, int64_t threads, const F& body, int64_t chunks_o
 
 }  // namespace styleforge
 
-// Called once, before anything else of the library; one address is null.
+// Must be called once, before all other functions of the library; one address is null.
 STYLEFORGE_EXPORT inline void styleforge_use_openmp(void* gomp_parallel, void* kmpc_fork_call) {
     styleforge::gomp_parallel = reinterpret_cast<styleforge::GompParallel>(gomp_parallel);
     styleforge::kmpc_fork_call = reinterpret_cast<styleforge::KmpcForkCall>(kmpc_fork_call);

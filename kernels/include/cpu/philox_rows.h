@@ -1,5 +1,5 @@
-// Rows of the random numbers of elementwise/philox.h, several counters at a time in vectors: a lane
-// of 64 bits holds one word of 32, since products of these take 64.
+// Rows of the random numbers of elementwise/philox.h, for several counters at once in vectors. A
+// 64-bit lane holds one 32-bit word, since products of words take 64 bits.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,13 @@ struct Lanes {
     static inline Vector from(uint64_t first) {
         return _mm512_add_epi64(all(first), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
     }
-    // Of the lower halves of lanes.
+    // Lower halves of lanes.
     static inline Vector product(Vector x, Vector y) { return _mm512_mul_epu32(x, y); }
     static inline Vector high(Vector x) { return _mm512_srli_epi64(x, 32); }
     static inline Vector either(Vector x, Vector y, Vector z) {
         return _mm512_ternarylogic_epi64(x, y, z, 0x96);
     }
-    // Of each lane the numbers of the words a, b, c and d in turn: `kept` where they are not
-    // dropped, else 0.
+    // Per lane, stores the factors of the words a, b, c and d: `kept` if not dropped, else 0.
     static inline void put(Vector a, Vector b, Vector c, Vector d, Word dropped, float kept,
                            float* to) {
         const Vector ab = _mm512_mask_blend_epi32(0xAAAA, a, _mm512_slli_epi64(b, 32));
@@ -56,14 +55,13 @@ struct Lanes {
     static inline Vector from(uint64_t first) {
         return _mm256_add_epi64(all(first), _mm256_set_epi64x(3, 2, 1, 0));
     }
-    // Of the lower halves of lanes.
+    // Lower halves of lanes.
     static inline Vector product(Vector x, Vector y) { return _mm256_mul_epu32(x, y); }
     static inline Vector high(Vector x) { return _mm256_srli_epi64(x, 32); }
     static inline Vector either(Vector x, Vector y, Vector z) {
         return _mm256_xor_si256(_mm256_xor_si256(x, y), z);
     }
-    // Of each lane the numbers of the words a, b, c and d in turn: `kept` where they are not
-    // dropped, else 0.
+    // Per lane, stores the factors of the words a, b, c and d: `kept` if not dropped, else 0.
     static inline void put(Vector a, Vector b, Vector c, Vector d, Word dropped, float kept,
                            float* to) {
         const Vector ab = _mm256_blend_epi32(a, _mm256_slli_epi64(b, 32), 0xAA);
@@ -87,8 +85,8 @@ struct Lanes {
 };
 #endif
 
-// factors: [kDrawn counters], of those from `first` on 0 where a number is below `dropped`, and
-// `kept` elsewhere; where `dropped` is more than any number, `kept` is 0.
+// factors: [kDrawn counters], starting at counter `first`: 0 if the number is below `dropped`, else
+// `kept`. If `dropped` exceeds every number, `kept` is 0.
 inline void dropout_row(uint64_t first, int64_t counters, const long long* state, Word dropped,
                         float kept, float* factors) {
     int64_t i = 0;
@@ -103,7 +101,7 @@ inline void dropout_row(uint64_t first, int64_t counters, const long long* state
         seconds[round] = L::all(static_cast<Word>(static_cast<uint64_t>(state[0]) >> 32) +
                                 number * 0xBB67AE85u);
     }
-    // Several vectors in turns, since each instruction of one waits for the one before.
+    // Several vectors interleaved, since each instruction of one waits for the previous one.
     constexpr int kWays = 4;
     for (; i + kWays * L::kCount <= counters; i += kWays * L::kCount) {
         L::Vector a[kWays], b[kWays], c[kWays], d[kWays];

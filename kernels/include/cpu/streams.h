@@ -1,5 +1,5 @@
-// Stores of rows past the caches. A store to memory that is in no cache reads its line first, which
-// is in vain where a whole line is written and evicted before anybody reads it.
+// Streaming (non-temporal) stores of rows. A store to uncached memory first reads its line, which
+// is wasted if the whole line is written and evicted before anyone reads it.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@ constexpr bool kStreams = true;
 constexpr bool kStreams = false;
 #endif
 
-constexpr int64_t kCached = 20 << 20;  // bytes: a last cache of 32 MiB holds more than these
-constexpr int64_t kLine = 16;   // elements of FP32 of a line of memory
-constexpr int64_t kPiece = 64;  // elements that are stored at once
+constexpr int64_t kCached = 20 << 20;  // bytes: a last-level cache of 32 MiB holds more than this
+constexpr int64_t kLine = 16;   // FP32 elements per cache line
+constexpr int64_t kPiece = 64;  // elements stored at once
 
 template <typename T>
 constexpr int64_t kPieceOf = kPiece * static_cast<int64_t>(sizeof(float) / sizeof(T));
 
-// A piece of a row, which begins at a line, becomes `made`: past the caches where there are such
-// stores. Other threads see it after `streamed`.
+// Stores `made` to a piece of a row that begins at a cache line, bypassing the caches if the
+// machine can. Other threads see it after `streamed`.
 inline void stream(void* place, const void* made) {
     [[maybe_unused]] float* const to = static_cast<float*>(place);
     [[maybe_unused]] const float* const from = static_cast<const float*>(made);
@@ -45,7 +45,7 @@ inline void stream(void* place, const void* made) {
 #endif
 }
 
-// Begins to load as many bytes as a piece has, which may lie behind the end of a row.
+// Prefetches as many bytes as a piece has, possibly beyond the end of a row.
 STYLEFORGE_INLINE void prefetch(const void* from) {
 #if STYLEFORGE_STREAMS
     constexpr int64_t kBytes = sizeof(float);
@@ -56,14 +56,14 @@ STYLEFORGE_INLINE void prefetch(const void* from) {
 #endif
 }
 
-// Whether rows of `width` at `to` are whole pieces, each of which begins at a line.
+// Returns whether rows of `width` at `to` consist of whole pieces, each beginning at a cache line.
 template <typename T = float>
 inline bool can_stream(const void* to, int64_t width) {
     return kStreams && width % kPieceOf<T> == 0 &&
            reinterpret_cast<uintptr_t>(to) % (kLine * sizeof(float)) == 0;
 }
 
-// To be called by each thread after its last `stream`.
+// Each thread must call this after its last `stream`.
 inline void streamed() {
 #if STYLEFORGE_STREAMS
     _mm_sfence();

@@ -1,4 +1,4 @@
-// Sums of FP32 terms in a fixed order that compilers make vector instructions of.
+// Sums of FP32 terms in a fixed order that compilers vectorize.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 namespace styleforge {
 
 constexpr int64_t kSumLanes = 32;      // accumulators kept in registers
-constexpr int64_t kSumTerms = 4096;    // summed in FP32 before the sum goes on in FP64
+constexpr int64_t kSumTerms = 4096;    // summed in FP32 before the total continues in FP64
 
-// The sum of lanes, which it changes.
+// Returns the sum of the lanes, which it overwrites.
 template <int64_t kLanes>
 inline float joined(float (&lanes)[kLanes]) {
     for (int64_t width = kLanes / 2; width > 0; width /= 2)
@@ -16,7 +16,7 @@ inline float joined(float (&lanes)[kLanes]) {
     return lanes[0];
 }
 
-// The sum of `term(i)`, i in [0, count).
+// Returns the sum of `term(i)` for i in [0, count).
 template <typename Term>
 inline double sum_of(int64_t count, const Term& term) {
     double sum = 0;

@@ -1,6 +1,6 @@
-// exp, tanh, erf and what is made of them in FP32 as arithmetic without branches or calls, so that a compiler makes vector
-// instructions of a loop that calls them. They err by less than 5e-7 of the value; the coefficients
-// were fitted for these files, with the largest relative error as the measure.
+// exp, tanh, erf and functions built on them in FP32, as arithmetic without branches or calls, so
+// that compilers vectorize loops that call them. The relative error is below 5e-7; the coefficients
+// were fitted for these files to minimize its maximum.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,11 @@ namespace styleforge {
 
 struct VectorMath {
     // Results below 8e-39 become 0, and results above 2.4e38 infinite: the bounds are the arguments
-    // whose power of 2 has the bits of 0 and of infinity. x times a sigmoid is then 0 for far x.
+    // whose power of 2 has the bits of 0 and of infinity. x times a sigmoid is thus 0 for large
+    // negative x.
     static STYLEFORGE_INLINE float exp(float v) {
         v = within(v, -88.f, 89.f);
-        // Adding 1.5 * 2^23 rounds to a whole number, which is then in the lowest bits.
+        // Adding 1.5 * 2^23 rounds to an integer, which is then in the lowest bits.
         const float shifted = v * 1.44269504f + 12582912.f, whole = shifted - 12582912.f;
         float rest = v - whole * 0.693359375f;  // ln 2 in two parts, the first exact in the product
         rest = rest + whole * 2.12194440e-4f;
@@ -67,20 +68,20 @@ struct VectorMath {
     }
 
     static STYLEFORGE_INLINE float inverse(float v) { return 1.f / v; }
-    // The share of a normal distribution below v.
+    // The standard normal CDF at v.
     static STYLEFORGE_INLINE float ndtr(float v) { return 0.5f * (1.f + erf(v * 0.70710678f)); }
-    // The density of a normal distribution.
+    // The standard normal density at v.
     static STYLEFORGE_INLINE float density(float v) { return 0.39894228f * exp(-0.5f * v * v); }
 
-    // `a` or `b`, without a branch.
+    // Returns `a` or `b` without a branch.
     static STYLEFORGE_INLINE float chosen(bool first, float a, float b) {
         const uint32_t mask = 0u - static_cast<uint32_t>(first);
         return bit_cast<float>((bit_cast<uint32_t>(a) & mask) | (bit_cast<uint32_t>(b) & ~mask));
     }
 
  private:
-    // `least` or `most` where v is beyond, NaN stays. A compiler may take a conditional expression
-    // for two ways through what follows, and then computes both of them for all elements: x times
+    // Clamps v to [least, most]; NaN passes through. For a conditional expression, a compiler may
+    // create two paths through the following code and then compute both for all elements: x times
     // the sigmoid of -88 is subnormal, which takes many times as long.
     static STYLEFORGE_INLINE float within(float v, float least, float most) {
         return chosen(v > most, most, chosen(v < least, least, v));

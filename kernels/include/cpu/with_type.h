@@ -1,5 +1,4 @@
-// Turns the type of tensors, which is known at run time, into one that a template takes; and rows
-// of it into FP32 and back.
+// Dispatches the run-time type of tensors to a template argument; converts rows to FP32 and back.
 #pragma once
 
 #include "dtypes.h"
@@ -7,8 +6,7 @@
 
 namespace styleforge {
 
-// Calls `use` with an element of the type of this number: 0 for FP32, 1 for FP16, 2 for BF16; gives
-// what it gives.
+// Calls `use` with an element of this type: 0 for FP32, 1 for FP16, 2 for BF16. Returns its result.
 template <typename Use>
 inline auto with_type(int64_t type, const Use& use) {
     if (type == 1) return use(Half{});
@@ -16,7 +14,7 @@ inline auto with_type(int64_t type, const Use& use) {
     return use(0.f);
 }
 
-// A row in FP32: where it lies, or brought into `buffer`.
+// Returns a row in FP32: the row itself, or a copy in `buffer`.
 template <typename T>
 inline const float* in_fp32(const T* from, float* buffer, int64_t count) {
     widen_row(buffer, from, count);
@@ -24,7 +22,7 @@ inline const float* in_fp32(const T* from, float* buffer, int64_t count) {
 }
 inline const float* in_fp32(const float* from, float*, int64_t) { return from; }
 
-// A row as loops read it: where it lies, or brought into `buffer`.
+// Returns a row as loops read it: the row itself, or a copy in `buffer`.
 template <typename T, typename Buffer>
 inline const T* in_loops(const T* from, Buffer*, int64_t) {
     return from;
@@ -33,7 +31,7 @@ inline const float* in_loops(const Half* from, float* buffer, int64_t count) {
     return in_fp32(from, buffer, count);
 }
 
-// Where loops write a row: in its place, or in `buffer`, from where `put_from_loops` brings it there.
+// Returns where loops write a row: in place, or in `buffer`, which `put_from_loops` copies back.
 template <typename T>
 inline T* loops_place(T* to, float*) {
     return to;
@@ -45,7 +43,7 @@ inline void put_from_loops(Half* to, const float* made, int64_t count) {
     narrow_row(to, made, count);
 }
 
-// Where a row is made in FP32: in its place, or in `buffer`, from where `put` brings it there.
+// Returns where an FP32 row is computed: in place, or in `buffer`, which `put` copies back.
 template <typename T>
 inline float* place_of(T*, float* buffer) {
     return buffer;

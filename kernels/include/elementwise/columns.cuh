@@ -1,6 +1,6 @@
-// The gradients of an elementwise operation whose other inputs are broadcast over rows, and the sums
-// of these over rows, in one pass over memory: a thread keeps the sums of its columns in registers.
-// The order of all sums is fixed.
+// The gradients of an elementwise operation whose other inputs are broadcast over rows, and their
+// sums over rows, in one pass over memory: a thread holds the sums of its columns in registers. The
+// order of all sums is fixed.
 #pragma once
 
 #include "../library.h"
@@ -10,20 +10,20 @@
 namespace styleforge {
 namespace elementwise {
 
-// Whether a function's gradients may be sums over rows.
+// Whether an operation's gradients may be summed over rows.
 template <typename Op>
 constexpr bool kSumsColumns = Op::kInputs > 1 && !Op::kDrops;
 
-constexpr int kColumnRows = kElementThreads / kColumnLanes;  // that a block takes at once, a warp each
-constexpr int kColumnsInFlight = 2;                // vectors of each tensor that a thread waits for
+constexpr int kColumnRows = kElementThreads / kColumnLanes;  // rows per block at once, one per warp
+constexpr int kColumnsInFlight = 2;  // vectors of each tensor that a thread has in flight
 
-// A block is of 32 vectors of columns and one chunk of rows.
+// A block processes 32 vectors of columns and one chunk of rows.
 template <typename Op, typename T, int kCount>
 __global__ void __launch_bounds__(kElementThreads, kColumnBlocks<T>)
     elementwise_columns(const StyleforgeColumns c) {
     using Taken = Group<Op, T, true, kCount>;
     constexpr int kGiven = Taken::kGiven, kMade = Taken::kMade, kWidth = kColumnLanes * kCount;
-    constexpr int kWhole = 2;  // inputs that lie in rows: the gradient and the first
+    constexpr int kWhole = 2;  // inputs stored as rows: the gradient and the first input
     static_assert(kSumsColumns<Op> && sizeof(T) <= sizeof(float), "sums are in FP32");
     __shared__ float shared[kColumnRows][kMade][kWidth];
     const StyleforgeElements& p = c.call;
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kElementThreads, kColumnBlocks<T>)
         for (unsigned row = begin + warp; row < end; row += kColumnRows * kColumnsInFlight) {
 #pragma unroll
             for (int u = 0; u < kColumnsInFlight; ++u) {
-                // Beyond the end the last row is read again, so that no load is conditional.
+                // Beyond the end, the last row is read again, so that no load is conditional.
                 const unsigned at = row + u * kColumnRows, read = at < end ? at : end - 1;
 #pragma unroll
                 for (int i = 0; i < kWhole; ++i) groups[u].load(i, from[i] + read * stride[i]);

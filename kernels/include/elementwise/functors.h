@@ -1,5 +1,5 @@
-// The elementwise operations, a functor each: what it computes of an element, and its gradients.
-// CUDA's kernels and the CPU's loops are made of the same ones, each with mathematics of its own.
+// The elementwise operations, one functor each: the value of an element, and its gradients. The
+// CUDA kernels and the CPU loops share them, each with its own math functions.
 #pragma once
 
 #ifdef __CUDACC__
@@ -14,11 +14,11 @@ namespace elementwise {
 
 constexpr int kMostInputs = 3, kMostGradients = 2;
 
-// Every functor has `kInputs`, the tensors that it reads; `kGradients`, the different gradients of
-// these, where inputs that are added share one; and `kDrops`, whether the framework hands it the
-// factor of dropout as its second input. `backward` reads the inputs again, or of those marked
-// OfResult the result, as `in[0]`. `kAddsBias` says that the second input is a bias, which most often
-// lies along rows, so that one tensor alone is read from memory. `M` has exp, tanh, inverse, ndtr and
+// Every functor has `kInputs`, the number of tensors that it reads; `kGradients`, the number of
+// different gradients (added inputs share one); and `kDrops`, whether the framework passes the
+// dropout factor as its second input. `backward` reads the inputs again; functors marked OfResult
+// read the result as `in[0]` instead. `kAddsBias`: the second input is a bias, which usually runs
+// along rows, so that only one tensor is read from memory. `M` has exp, tanh, inverse, ndtr and
 // density for the number type A.
 struct OfInputs {
     static constexpr bool kOfResult = false, kAddsBias = false;
@@ -32,10 +32,10 @@ struct OfBiased : OfInputs {
 
 template <typename A>
 STYLEFORGE_ELEMENT A relu(A v) {
-    return v < A(0) ? A(0) : v;  // NaN stays
+    return v < A(0) ? A(0) : v;  // NaN passes through
 }
 
-// `grad` where relu's result is positive. As in PyTorch, NaN lets it through.
+// Returns `grad` where relu's result is positive, else 0. As in PyTorch, NaN passes it through.
 template <typename A>
 STYLEFORGE_ELEMENT A relu_gradient(A grad, A v) {
     return v <= A(0) ? A(0) : grad;
@@ -46,7 +46,7 @@ STYLEFORGE_ELEMENT A sigmoid(A v) {
     return M::inverse(A(1) + M::exp(-v));
 }
 
-// 1 - tanh(v)^2 = 4 e / (1 + e)^2 with e = exp(-2 |v|), in which nothing cancels.
+// 1 - tanh(v)^2 = 4 e / (1 + e)^2 with e = exp(-2 |v|), without cancellation.
 template <typename M, typename A>
 STYLEFORGE_ELEMENT A tanh_slope(A v) {
     const A e = M::exp(A(-2) * (v < A(0) ? -v : v)), share = M::inverse(A(1) + e);
@@ -64,7 +64,7 @@ STYLEFORGE_ELEMENT A gelu_slope(A v) {
     return v * M::density(v) + M::ndtr(v);
 }
 
-// The approximation by tanh (Hendrycks and Gimpel, 2016).
+// The tanh approximation (Hendrycks and Gimpel, 2016).
 template <typename M, typename A>
 STYLEFORGE_ELEMENT A tanh_of_gelu(A v) {
     return M::tanh(A(0.79788456080286535588) * (v + A(0.044715) * v * v * v));
@@ -82,7 +82,7 @@ STYLEFORGE_ELEMENT A gelu_tanh_slope(A v) {
     return A(0.5) * (A(1) + t) + A(0.5) * v * (A(1) - t * t) * inner;
 }
 
-// tanh(softplus(v)) = n / (n + 2) with n = e^v (e^v + 2). From 20 on it is 1 in FP32 and FP64.
+// tanh(softplus(v)) = n / (n + 2) with n = e^v (e^v + 2). From v = 20 on it is 1 in FP32 and FP64.
 template <typename M, typename A>
 STYLEFORGE_ELEMENT A tanh_of_softplus(A v) {
     const A w = M::exp(v > A(20) ? A(20) : v), n = w * (w + A(2));
@@ -219,10 +219,10 @@ struct MishScale : OfInputs {
     template <typename M, typename A>
     static STYLEFORGE_ELEMENT void backward(A grad, const A (&in)[kMostInputs],
                                             A (&out)[kMostGradients]) {
-        const bool flat = in[0] > A(20);  // beyond it the slope is 1
+        const bool flat = in[0] > A(20);  // the slope is 1 beyond 20
         const A w = M::exp(flat ? A(20) : in[0]), n = w * (w + A(2));
         const A inverse = M::inverse(n + A(2)), t = n * inverse;
-        // v comes last: 4 v may overflow where w is 0.
+        // Multiply by v last: 4 v may overflow where w is 0.
         const A bend = flat ? A(0) : A(4) * inverse * (t - w * inverse);
         out[0] = grad * in[1] * (t + in[0] * bend);
         out[1] = grad * in[0] * t;

@@ -1,5 +1,5 @@
-// The elements that one thread of an elementwise pass takes together on a GPU: loaded as they lie in
-// memory, computed in registers, and stored. A caller issues the loads of several groups first.
+// The elements that a thread of an elementwise pass processes together on a GPU. A caller issues
+// the loads of several groups first.
 #pragma once
 
 #include "../common/dtypes.cuh"
@@ -11,7 +11,7 @@
 namespace styleforge {
 namespace elementwise {
 
-// FP64 is computed in FP64, everything else in FP32.
+// The computation type: FP64 for FP64, FP32 for all others.
 template <typename T>
 struct Computed {
     using Type = float;
@@ -25,7 +25,6 @@ struct Computed<double> {
     static __device__ __forceinline__ double to(double v) { return v; }
 };
 
-// What a vector has, in the type that is computed in.
 template <typename T, int kCount>
 __device__ __forceinline__ void take(typename Computed<T>::Type (&to)[kCount],
                                      const AlignedVector<T, kCount>& vector) {
@@ -37,15 +36,15 @@ __device__ __forceinline__ void take(typename Computed<T>::Type (&to)[kCount],
     }
 }
 
-// What dropout multiplies kGroups groups of kCount elements by, the first from `at` on and each of the
-// others `step` elements behind the one before; all are multiples of kCount. `state` is what p.state
-// points to, or anything where that is null. It takes nothing from memory, so that it runs while
-// loads are on their way.
+// Draws the dropout factors of kGroups groups of kCount elements: the first group starts at `at`,
+// each other one `step` elements after the previous; all are multiples of kCount. `state` holds the
+// contents of p.state, or anything if that is null. It reads no memory, so that it runs while loads
+// are in flight.
 template <typename A, int kGroups, int kCount, typename I>
 __device__ __forceinline__ void draw(const StyleforgeElements& p, const long long (&state)[2], I at,
                                      I step, A (&factors)[kGroups][kCount]) {
     static_assert(kDrawn % kCount == 0, "the elements of a group have numbers of one counter");
-    constexpr int kWords = (kCount + 1) / 2;  // that a group takes of a counter
+    constexpr int kWords = (kCount + 1) / 2;  // of a counter, per group
     Word words[kGroups][4] = {};
     if (p.state != nullptr) {
         Words numbers[kGroups];
@@ -54,12 +53,12 @@ __device__ __forceinline__ void draw(const StyleforgeElements& p, const long lon
             numbers[i] = static_cast<Words>(at + i * step) / kDrawn;
         philox(numbers, state, words);
     }
-    // Where all are dropped, the factor is 0. Without a state none is, and the factor is 1.
+    // If all are dropped, the factor is 0. Without a state none is dropped, and the factor is 1.
     const A kept_scale = static_cast<A>(p.kept_scale);
     const Word least = p.dropped << 16;
 #pragma unroll
     for (int i = 0; i < kGroups; ++i) {
-        // By masks, or the compiler would take the words from memory, by their number.
+        // Masks, since the compiler would otherwise index the words in local memory.
         const int first = kCount == kDrawn ? 0 : static_cast<int>((at + i * step) % kDrawn);
         Word masks[4];
 #pragma unroll
@@ -69,7 +68,7 @@ __device__ __forceinline__ void draw(const StyleforgeElements& p, const long lon
             Word word = 0;
 #pragma unroll
             for (int k = 0; k < 4; k += kWords) word |= words[i][k + j / 2] & masks[k];
-            // The number in the upper half; what is in the lower one does not matter.
+            // The number is in the upper half; the lower half does not matter.
             const Word drawn = (kCount == 1 ? first : j) % 2 ? word : word << 16;
             factors[i][j] = drawn >= least ? kept_scale : A(0);
         }
@@ -86,16 +85,15 @@ struct Group {
     using Vector = AlignedVector<T, kCount>;
     Vector given[kGiven];
 
-    // Those of one tensor, which lie together.
+    // Loads contiguous elements of one tensor.
     __device__ __forceinline__ void load(int input, const T* from) {
         given[input] = *reinterpret_cast<const Vector*>(from);
     }
-    // The same element for all.
     __device__ __forceinline__ void fill(int input, T value) {
 #pragma unroll
         for (int j = 0; j < kCount; ++j) given[input].element[j] = value;
     }
-    // The result, or the gradients, of element j of what is given.
+    // Computes the result, or the gradients, of element j.
     static __device__ __forceinline__ void compute(const A (&of)[kGiven][kCount], int j, A factor,
                                                    A (&out)[kMostGradients]) {
         A in[kMostInputs] = {};
@@ -107,8 +105,8 @@ struct Group {
         else
             out[0] = Op::template forward<Math>(in);
     }
-    // Computes all with what dropout multiplies by, stores what is wanted from element `at` of dense
-    // tensors on, and hands what was computed of element j to `use(j, out)` before it is rounded.
+    // Computes all elements and stores the requested outputs to dense tensors from element `at` on.
+    // Passes the unrounded outputs of element j to `use(j, out)`.
     template <typename I, typename Use>
     __device__ __forceinline__ void finish(const StyleforgeElements& p, const A (&factors)[kCount],
                                            I at, const Use& use) const {

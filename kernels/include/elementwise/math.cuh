@@ -1,5 +1,5 @@
-// The mathematics of elementwise operations and norms on a GPU. What FP32 takes most often has no
-// branches: a kernel that waits for memory anyway then has the time to compute it.
+// Math functions of elementwise operations and norms on a GPU. The most frequent FP32 functions
+// have no branches, so that a memory-bound kernel hides their cost.
 #pragma once
 
 #include <math.h>
@@ -8,10 +8,10 @@ namespace styleforge {
 namespace elementwise {
 
 struct CudaMath {
-    // The product is rounded, so that it errs by 2^-24 |v| of its value beside what 2^x does.
+    // The product is rounded, which adds a relative error of 2^-24 |v| to the error of 2^x.
     static __device__ __forceinline__ float exp(float v) { return exp2(v * 1.44269504f); }
     static __device__ __forceinline__ float tanh(float v) { return tanhf(v); }
-    // Within a unit in the last place; 0 where v is beyond 2^126.
+    // Accurate to one unit in the last place; 0 if |v| exceeds 2^126.
     static __device__ __forceinline__ float inverse(float v) {
 #ifdef __CUDA_ARCH__
         float result;
@@ -21,10 +21,10 @@ struct CudaMath {
         return 1.f / v;
 #endif
     }
-    // The share of a normal distribution below v. With a = |v|, log2 Phi(-a) is fitted by a
-    // polynomial whose leading coefficient is negative, so that Phi(-a) goes to 0 where a is large.
-    // It is off by 7e-8 at most, and with 2^x, which is off by 2^-22 of half, by 1.9e-7. CUDA's erff
-    // takes twice as many instructions.
+    // The standard normal CDF at v. With a = |v|, a polynomial fits log2 Phi(-a). Its leading
+    // coefficient is negative, so that Phi(-a) goes to 0 for large a. The fit is off by at most
+    // 7e-8, and with 2^x, which is off by 2^-22 of a half, by 1.9e-7. CUDA's erff takes twice as
+    // many instructions.
     static __device__ __forceinline__ float ndtr(float v) {
         const float a = fabsf(v);
         float p = -1.0750413e-06f;
@@ -37,7 +37,7 @@ struct CudaMath {
         p = fmaf(p, a, -1.1511092f);
         return of_logarithm(fmaf(p, a, -1.f), v);
     }
-    // The density of a normal distribution: 2^(-v^2 / (2 ln 2) - log2(2 pi) / 2).
+    // The standard normal density: 2^(-v^2 / (2 ln 2) - log2(2 pi) / 2).
     static __device__ __forceinline__ float density(float v) {
         return exp2(fmaf(v * v, -0.72134752f, -1.32574806f));
     }
@@ -53,12 +53,12 @@ struct CudaMath {
     }
 
  protected:
-    // Of log2 Phi(-|v|), Phi(v).
+    // Returns Phi(v), given log2 Phi(-|v|).
     static __device__ __forceinline__ float of_logarithm(float logarithm, float v) {
         const float beyond = exp2(logarithm);
         return v < 0.f ? beyond : 1.f - beyond;
     }
-    // 2^v with 22 good bits; results below 1e-38 are 0.
+    // 2^v, accurate to 22 bits; results below 1e-38 are 0.
     static __device__ __forceinline__ float exp2(float v) {
 #ifdef __CUDA_ARCH__
         float result;
@@ -70,9 +70,9 @@ struct CudaMath {
     }
 };
 
-// The same for results that are rounded to 16 bits.
+// The same for results rounded to 16 bits.
 struct CudaMath16 : CudaMath {
-    // As that of FP32, with three coefficients less: off by 1.3e-6 at most.
+    // Like the FP32 version, with three coefficients fewer: off by at most 1.3e-6.
     static __device__ __forceinline__ float ndtr(float v) {
         const float a = fabsf(v);
         float p = -4.5817504e-04f;
@@ -84,7 +84,7 @@ struct CudaMath16 : CudaMath {
     }
 };
 
-// The mathematics of the element type T.
+// The math functions for element type T.
 template <typename T, int kBytes = sizeof(T)>
 struct MathOf {
     using Type = CudaMath;

@@ -1,7 +1,6 @@
-// One pass of an elementwise operation on a GPU: loads and stores of 16 bytes where tensors lie so,
-// single elements of any strides elsewhere. The dimensions are those that a caller left after
-// joining what lies together; up to two of them, such as rows and a bias for their columns, are
-// walked without a division.
+// One pass of an elementwise operation on a GPU: loads and stores of 16 bytes if the layout allows
+// it, else single elements of any strides. The caller has merged contiguous dimensions; up to two,
+// such as rows and a bias for their columns, are walked without a division.
 #pragma once
 
 #include "../library.h"
@@ -10,7 +9,7 @@
 namespace styleforge {
 namespace elementwise {
 
-// A place in rows of `width`, moved on by a distance without a division.
+// A position in rows of `width`, advanced by a distance without a division.
 struct Place {
     unsigned row, column;
 
@@ -23,16 +22,17 @@ struct Place {
     }
 };
 
-// Whether a function reads a number as its last input, as the PReLU most networks have.
+// Whether an operation's last input may be a single number, as in most networks' PReLU.
 template <typename Op>
 constexpr bool kEndsInNumber = Op::kInputs == 3;
 
-// Vectors of each tensor that a thread of rows has under way.
+// Vectors of each tensor that a thread of the row kernels has in flight.
 template <typename Op, typename T, bool kBackward>
 constexpr int kRowsInFlight =
     Op::kAddsBias && !kBackward && sizeof(T) <= sizeof(float) ? kBiasInFlight : kInFlight<T>;
 
-// Whether every tensor has its elements together in each row, or is the number at the end.
+// Returns whether the elements of every tensor are contiguous in each row, or the tensor is the
+// number at the end.
 template <typename Op, int kGiven>
 __device__ __forceinline__ bool lies_in_rows(const StyleforgeElements& p) {
     bool so = p.dims <= 2 && !p.wide;
@@ -44,8 +44,8 @@ __device__ __forceinline__ bool lies_in_rows(const StyleforgeElements& p) {
     return so;
 }
 
-// The tiles of tensors that lie in rows, a tile of all that a block has in flight. What is left for
-// `walk` begins at the element that is returned.
+// Processes tensors stored as rows in tiles of all that a block has in flight. Returns the first
+// element left for `walk`.
 template <typename Op, typename T, bool kBackward, int kCount>
 __device__ __forceinline__ unsigned walk_tiles(const StyleforgeElements& p,
                                                const long long (&state)[2]) {
@@ -85,8 +85,8 @@ __device__ __forceinline__ unsigned walk_tiles(const StyleforgeElements& p,
     return end;
 }
 
-// As `walk_tiles`, of tensors that lie in one dimension: there is no place to work out, so that the
-// loads of a block, which has one tile where all have that dimension, are under way at once.
+// Like `walk_tiles`, for one-dimensional tensors. No positions have to be computed, so that all
+// loads of a block (one tile if all tensors have that dimension) are in flight at once.
 template <typename Op, typename T, bool kBackward, int kCount>
 __device__ __forceinline__ unsigned walk_flat(const StyleforgeElements& p,
                                               const long long (&state)[2]) {
@@ -116,7 +116,7 @@ __device__ __forceinline__ unsigned walk_flat(const StyleforgeElements& p,
     return end;
 }
 
-// Groups of tensors that lie in any way, from element `first` of all on.
+// Processes groups of tensors with any strides, from element `first` on.
 template <typename Op, typename T, bool kBackward, int kCount, typename I>
 __device__ __forceinline__ void walk(const StyleforgeElements& p, const long long (&state)[2],
                                      I first) {
@@ -126,7 +126,7 @@ __device__ __forceinline__ void walk(const StyleforgeElements& p, const long lon
     for (I at = first + thread * kCount; at + kCount <= static_cast<I>(p.count);
          at += static_cast<I>(gridDim.x) * kElementThreads * kCount) {
         I offsets[kGiven] = {}, rest = at;
-#pragma unroll 1  // a division of 64 bits is long
+#pragma unroll 1  // a 64-bit division is long
         for (int d = 0; d < p.dims; ++d) {
             const I size = static_cast<I>(p.sizes[d]);
             const I place = d + 1 < p.dims ? rest % size : rest;
@@ -149,7 +149,7 @@ __device__ __forceinline__ void walk(const StyleforgeElements& p, const long lon
     }
 }
 
-// Blocks that a multiprocessor has registers for. Dropout in 16 bits draws 16 numbers at once.
+// Blocks per multiprocessor that the registers allow. Dropout in 16 bits draws 16 numbers at once.
 template <typename Op, typename T, bool kBackward>
 constexpr int kBlocks = sizeof(T) == 8                             ? 3
                         : kBackward || (Op::kDrops && sizeof(T) == 2) || Op::kAddsBias
@@ -173,7 +173,7 @@ __global__ void __launch_bounds__(kElementThreads, kBlocks<Op, T, kBackward>)
         walk<Op, T, kBackward, kCount, Wide>(p, state, 0);
     else
         walk<Op, T, kBackward, kCount, unsigned>(p, state, first);
-    if constexpr (kCount > 1)  // what fills no vector, of tensors that lie in one dimension
+    if constexpr (kCount > 1)  // elements of one-dimensional tensors that fill no vector
         walk<Op, T, kBackward, 1, Wide>(p, state, static_cast<Wide>(p.count) / kCount * kCount);
 }
 

@@ -1,6 +1,6 @@
 // The random numbers of elementwise dropout: Philox4x32-10 (Salmon et al., 2011). The four words of
-// counter i / 8 are eight numbers of 16 bits, of which element i has number i % 8; the first of a
-// word is its lower half. kernels/ops/transformer_reference/philox.py computes the same.
+// counter i / 8 are eight 16-bit numbers, of which element i uses number i % 8; the lower half of a
+// word comes first. kernels/ops/transformer_reference/philox.py computes the same.
 #pragma once
 
 #include "functors.h"
@@ -11,9 +11,9 @@ namespace elementwise {
 using Word = unsigned int;
 using Words = unsigned long long;
 
-constexpr int kDrawn = 8;  // elements that have a number of one counter
+constexpr int kDrawn = 8;  // elements per counter
 
-// The words of several counters, whose rounds share their keys.
+// Computes the words of several counters, whose rounds share their keys.
 template <int kNumbers>
 STYLEFORGE_ELEMENT void philox(const Words (&numbers)[kNumbers], const long long* state,
                                Word (&words)[kNumbers][4]) {

@@ -1,5 +1,5 @@
-// What all blocks of elementwise_columns left of one or two gradients, summed in a fixed order: over
-// chunks, and of a number over columns too.
+// Adds up the sums that all blocks of elementwise_columns left for one or two gradients, in a fixed
+// order: over chunks, and for a single number also over columns.
 #pragma once
 
 #include "../common/dtypes.cuh"
@@ -12,7 +12,7 @@ namespace elementwise {
 constexpr int kTotalWarps = kTotalThreads / 32;
 static_assert(kTotalWarps == 32, "what warps left fits one warp");
 
-// Block (i, s) is of 32 columns of sum s, or of all columns of a number.
+// Block (i, s) processes 32 columns of sum s, or all columns for a single number.
 template <typename T>
 __global__ void __launch_bounds__(kTotalThreads) elementwise_totals(const StyleforgeTotals p) {
     __shared__ float shared[kTotalWarps][32];
@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(kTotalThreads) elementwise_totals(const Stylef
     if (is_number && blockIdx.x > 0) return;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const long long column = 32ll * blockIdx.x + lane;
-    // A number's sums are walked as one row: neighbors lie together either way.
+    // The sums of a single number are walked as one row; neighbors are adjacent either way.
     const long long step = is_number ? kTotalThreads : kTotalWarps * p.columns;
     const long long end = p.chunks * p.columns;
     float sum = 0;

@@ -1,4 +1,4 @@
-// Adds texture to a part of a row, by a block of a GPU.
+// Adds texture to part of a row with one block.
 #pragma once
 
 #include "../frames.h"
@@ -9,9 +9,9 @@ __device__ __forceinline__ unsigned lighter_byte(unsigned value, int levels) {
     return static_cast<unsigned>(clamp(static_cast<int>(value) + levels, 0, 255));
 }
 
-// The kAddPixels pixels of a row from `first` on; every thread of a block of kThreads calls it, with
-// `levels` in shared memory. Threads next to each other read noise, and then words, next to each
-// other; rows that are not made of whole words are read and written by bytes.
+// Adds texture to the kAddPixels pixels of a row from `first` on. Every thread of a block of
+// kThreads calls it, with `levels` in shared memory. Adjacent threads read adjacent noise values,
+// and then adjacent words. Rows that are not whole words are processed by bytes.
 __device__ __forceinline__ void add_texture(const TextureParams& p, int row, int first,
                                             int (&levels)[kAddPixels]) {
     const int thread = threadIdx.x, left = p.width - first;

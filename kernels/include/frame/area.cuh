@@ -1,22 +1,22 @@
-// gray_area of include/frame/texture.h by words of pixels, on a GPU, with the same bits.
+// Computes gray_area of include/frame/texture.h on a GPU by words of pixels, with the same bits.
 #pragma once
 
 #include "../frames.h"
 
 namespace styleforge {
 
-// The most pixels of which the sum of squares is less than 2^24, so that FP32 has it in any order.
+// The largest pixel count whose sum of squares is below 2^24, so that FP32 is exact in any order.
 constexpr int kExactArea = (1 << 24) / (255 * 255);
 
-// Of the three lower bytes.
+// Returns the gray level of the three lower bytes.
 __device__ __forceinline__ unsigned gray_of_word(unsigned pixel) {
     const unsigned red_and_green = kGreenShare << 16 | kRedShare, blue = kBlueShare;
     const unsigned sum = __dp2a_lo(red_and_green, pixel, 1u << (kGrayBits - 1));
     return __dp2a_hi(blue, pixel, sum) >> kGrayBits;
 }
 
-// An area with parts of pixels, or with too many, is left to gray_area. Of whole pixels the weights are
-// 1, and all sums are integers that FP32 has. No word is read that has no byte of the area.
+// Falls back to gray_area for partial or too many pixels. With whole pixels, all weights are 1, and
+// all sums are integers that FP32 represents exactly. Only words with a byte of the area are read.
 __device__ __forceinline__ Cell gray_area_by_words(const Picture& p, int row, int column, int height,
                                                    int width) {
     const int tall = p.height / height, wide = p.width / width;

@@ -1,4 +1,4 @@
-// The block that measures the motion of a scene: the team that include/frame/motion.h is computed by.
+// The block that measures a scene's motion: the team for the functions of include/frame/motion.h.
 #pragma once
 
 #include "../frames.h"
@@ -8,9 +8,9 @@ namespace styleforge {
 
 struct Block : Threads<kTeam> {
 
-    // Every thread learns the sums of what `add(row, column, values)` adds for each pixel, which do not
-    // depend on their timing. A warp sums those of all warps of one value, since each thread reading
-    // all of them takes longer than the pixels do.
+    // Sums the values that `add(row, column, values)` adds for each pixel, independently of timing,
+    // for every thread. One warp sums all warps' partial sums of one value, since reading all of
+    // them in each thread would take longer than the pixels do.
     template <int kNumber, typename Add>
     __device__ void sum(int rows, int columns, float (&values)[kNumber], const Add& add) const {
         constexpr int kWarps = kTeam / 32;
@@ -25,7 +25,7 @@ struct Block : Threads<kTeam> {
         if (lane == 0)
 #pragma unroll
             for (int i = 0; i < kNumber; ++i) sums[i][warp] = values[i];
-        __syncthreads();  // all have read the totals before these as well
+        __syncthreads();  // all have also read the previous totals
         if (warp < kNumber) {
             float total = lane < kWarps ? sums[warp][lane] : 0;
             for (int lanes = kWarps / 2; lanes > 0; lanes /= 2)
@@ -41,7 +41,7 @@ struct Block : Threads<kTeam> {
     __device__ void least(unsigned& least, unsigned value) const { atomicMin(&least, value); }
 };
 
-// 16 bytes at once, where both begin at a multiple of 16.
+// Copies 16 bytes at once if both pointers are multiples of 16.
 __device__ inline void copy_bytes(const Block& team, const uint8_t* from, uint8_t* to, int count) {
     const size_t places = reinterpret_cast<size_t>(from) | reinterpret_cast<size_t>(to);
     const int vectors = places % 16 == 0 ? count / 16 : 0;
@@ -50,7 +50,7 @@ __device__ inline void copy_bytes(const Block& team, const uint8_t* from, uint8_
     for (int i = vectors * 16 + team.rank; i < count; i += team.size) to[i] = from[i];
 }
 
-// Four bytes at once, of words that are shifted to where the rows begin.
+// Compares four bytes at once, with words shifted to the beginnings of the rows.
 __device__ inline unsigned row_difference(const Block&, const uint8_t* a, const uint8_t* b,
                                           int count) {
     if (count <= 0) return 0;

@@ -1,4 +1,4 @@
-// Colors of 8 bits in the fixed point of OpenCV, with 14 bits of fraction.
+// 8-bit colors in OpenCV's fixed-point arithmetic with 14 fractional bits.
 #pragma once
 
 #include "portable.h"
@@ -12,7 +12,7 @@ struct Color {
     int r, g, b;  // 0-255
 };
 
-// As windows are painted: B, G, R and 255 in memory.
+// Returns the color in the window format: B, G, R and 255 in memory.
 STYLEFORGE_PORTABLE unsigned screen_color(Color c) {
     return 0xff000000u | static_cast<unsigned>(c.r) << 16 | static_cast<unsigned>(c.g) << 8 |
            static_cast<unsigned>(c.b);
@@ -25,7 +25,7 @@ STYLEFORGE_PORTABLE int luma(Color c) {
 
 STYLEFORGE_PORTABLE int descale(int value) { return (value + kColorHalf) >> kColorBits; }
 
-// The luma of `styled` with the chroma (of YCrCb) of `source`.
+// Returns the luma of `styled` with the chroma (YCrCb) of `source`.
 STYLEFORGE_PORTABLE Color with_chroma(Color styled, Color source) {
     const int y = luma(styled), from = luma(source);
     const int cr = clamp(descale((source.r - from) * 11682) + 128, 0, 255) - 128;

@@ -1,19 +1,19 @@
-// A pixel of the displayed picture, from the network's result and the frame.
+// Computes a pixel of the displayed picture from the network's result and the frame.
 #pragma once
 
 #include "guided.h"
 
 namespace styleforge {
 
-// What the displayed picture of a frame is made of.
+// The inputs and the output of a displayed picture.
 struct FinishParams {
     const uint8_t* frame;   // [height, width, 3]
     const uint8_t* result;  // [small_height, small_width, 3]
-    const void* slopes;     // [small_height, small_width] of Slope, or null: no detail is added
+    const void* slopes;     // [small_height, small_width] of Slope, or null to add no detail
     uint8_t* picture;       // [height, width, 3]
     int height, width, small_height, small_width;
     float strength;   // 0 for the frame, 1 for the result
-    int keep_colors;  // whether the chroma is the frame's
+    int keep_colors;  // whether to use the frame's chroma
 };
 
 STYLEFORGE_PORTABLE Color enlarged(const FinishParams& p, Color frame, int row, int column) {

@@ -1,8 +1,7 @@
-// How a scene has moved between two small gray pictures, at every pixel, as
-// app/engine/post/optical_flow.py estimates it: by the method of Lucas and Kanade (1981) in a window
-// around each pixel, from coarse to fine, solved for the whole motion. Sums are taken along columns
-// first, then along rows, so that rows of pixels can be computed at once; both devices add in this
-// order.
+// The motion of a scene between two small gray pictures, at every pixel, as in
+// app/engine/post/optical_flow.py: the method of Lucas and Kanade (1981) in a window around each
+// pixel, from coarse to fine, solved for the whole motion. Sums run along columns first, then along
+// rows, so that whole rows can be computed at once. CPU and GPU add in this order.
 #pragma once
 
 #include "../common/exact.h"
@@ -10,25 +9,25 @@
 
 namespace styleforge {
 
-constexpr int kFlowReach = 3;        // pixels that a window reaches to each side
+constexpr int kFlowReach = 3;        // pixels of a window on each side of its center
 constexpr float kFlowDamping = 2.f;  // levels squared: slopes of a window that may be noise
-constexpr int kMedianReach = 2;      // pixels that the window of a median reaches to each side
-constexpr int kFlowRows = 16, kFlowColumns = 32;  // pixels of a tile, which a team estimates
-constexpr float kStillCells = 0.2f;     // pixels: a motion that is none but noise
-constexpr float kMotionSteps = 32.f;    // in a pixel, to which a motion is rounded
+constexpr int kMedianReach = 2;      // pixels of the median's window on each side of its center
+constexpr int kFlowRows = 16, kFlowColumns = 32;  // pixels of a tile, one tile per team
+constexpr float kStillCells = 0.2f;     // pixels: a smaller motion counts as noise
+constexpr float kMotionSteps = 32.f;    // per pixel; motions are rounded to steps
 
 // Pixels to the right and down.
 struct Flow {
     float x, y;
 };
 
-// Gray pictures, [height, width] of float.
+// A gray picture, [height, width] of float.
 struct GrayFloats {
     const float* values;
     int height, width;
 };
 
-// A pair of pictures of one size, the newest first, and the pair of half the size.
+// A pair of pictures of one size, the newest first, and the same pair at half the size.
 struct HalveParams {
     const float* pair;  // [2, height, width]
     float* half;        // [2, small_height, small_width]
@@ -38,25 +37,25 @@ struct HalveParams {
 // A step towards the motion between two pictures of one size.
 struct FlowParams {
     const float* pair;    // [2, height, width], the newest first
-    const void* coarse;   // [coarse_height, coarse_width] of Flow, known so far; null: none
+    const void* coarse;   // [coarse_height, coarse_width] of Flow, known so far, or null
     void* flow;           // [height, width] of Flow
     int height, width, coarse_height, coarse_width;
 };
 
-// Single errors are removed from a motion.
+// Removes single errors from a motion.
 struct MedianParams {
     const void* flow;  // [height, width] of Flow
     void* median;      // [height, width] of Flow
     int height, width;
-    int settles;  // whether it becomes what pictures are moved by: rounded, and none where still
+    int settles;  // whether to prepare it for moving pictures: rounded, and 0 where still
 };
 
-// Five pixels under a Gaussian, times 16.
+// Weights five pixels with a Gaussian, times 16.
 STYLEFORGE_PORTABLE float gauss(float a, float b, float c, float d, float e) {
     return (a + e) + 4 * (b + d) + 6 * c;
 }
 
-// A pixel of a picture of half the size, by a Gaussian of 5 pixels, as cv2.pyrDown has it.
+// Computes a pixel of the half-size picture with a Gaussian of 5 pixels, like cv2.pyrDown.
 STYLEFORGE_PORTABLE void halve_pixel(const HalveParams& p, int row, int column) {
     const int picture = row / p.small_height, y = row % p.small_height * 2, x = column * 2;
     const float* from = p.pair + 1ll * picture * p.height * p.width;
@@ -71,13 +70,13 @@ STYLEFORGE_PORTABLE void halve_pixel(const HalveParams& p, int row, int column) 
         gauss(down[0], down[1], down[2], down[3], down[4]) / 256;
 }
 
-// A slope of Scharr's, in levels a pixel, of three pairs of pixels two apart, the middle one in the
+// A Scharr slope, in levels per pixel, from three pairs of pixels two apart, the second in the
 // middle.
 STYLEFORGE_PORTABLE float scharr(float a, float to_a, float b, float to_b, float c, float to_c) {
     return (3 * (to_a - a) + 10 * (to_b - b) + 3 * (to_c - c)) / 32;
 }
 
-// The slopes at the pixels `left` of which and `right` of which are, in rows around it.
+// Slopes at `column` from its neighbors `left` and `right` in the rows around it.
 STYLEFORGE_PORTABLE Flow slopes_between(const float* above, const float* here, const float* below,
                                         int left, int column, int right) {
     return {scharr(above[left], above[right], here[left], here[right], below[left], below[right]),
@@ -92,7 +91,7 @@ STYLEFORGE_PORTABLE Flow slopes_at(const GrayFloats& p, int row, int column) {
                           reflected(column - 1, p.width), column, reflected(column + 1, p.width));
 }
 
-// Two pixels along an axis, and the share of the second; the picture is continued by its edge.
+// Returns two pixels along an axis and the share of the second; the edge is repeated.
 STYLEFORGE_PORTABLE LinearTaps edge_taps(float position, int size) {
     const float within = least(greatest(position, 0.f), size - 1.f);
     const int first = static_cast<int>(within);
@@ -107,7 +106,7 @@ STYLEFORGE_PORTABLE float sampled(const GrayFloats& p, float x, float y) {
                         lower[columns.first], lower[columns.second]);
 }
 
-// A motion enlarged to a picture of [height, width], in pixels of that.
+// Returns a motion enlarged to a picture of [height, width], in pixels of that picture.
 STYLEFORGE_PORTABLE Flow enlarged_flow(const Flow* flow, int rows, int columns, int row,
                                        int column, int height, int width) {
     const LinearTaps down = linear_taps(source_of(row, height, rows), rows);
@@ -128,17 +127,16 @@ STYLEFORGE_PORTABLE Flow known_flow(const FlowParams& p, int row, int column) {
     return enlarged_flow(flow, p.coarse_height, p.coarse_width, row, column, p.height, p.width);
 }
 
-// What the newest picture differs by from the earlier one, moved, but for the motion.
+// The difference between the newest and the moved earlier picture, except for the known motion.
 STYLEFORGE_PORTABLE float wrong_by(float now, float moved, Flow slope, Flow flow) {
     return now - moved + slope.x * flow.x + slope.y * flow.y;
 }
 
-// The sums of a window, of slopes, of what is wrong, and of the motion known so far.
+// Sums over a window: slopes, `wrong`, their products, and the motion known so far.
 struct FlowSums {
     float right, down, right_right, right_down, down_down, wrong, right_wrong, down_wrong, x, y;
 };
 
-// The motion of a pixel, from the sums of its window.
 STYLEFORGE_PORTABLE Flow solved(const FlowSums& sums) {
     constexpr int kSide = 2 * kFlowReach + 1;
     constexpr float kShare = 1.f / (kSide * kSide);
@@ -153,17 +151,17 @@ STYLEFORGE_PORTABLE Flow solved(const FlowSums& sums) {
     return {(yy * x - xy * y) * inverse, (xx * y - xy * x) * inverse};
 }
 
-// What a team needs to estimate the motion of a tile.
+// A team's working memory for the motion of a tile.
 struct FlowWork {
     static constexpr int kRows = kFlowRows + 2 * kFlowReach;
     static constexpr int kColumns = kFlowColumns + 2 * kFlowReach;
     float right[kRows][kColumns], down[kRows][kColumns];  // slopes of the newest picture
     float wrong[kRows][kColumns];     // see wrong_by
     Flow flow[kRows][kColumns];       // known so far
-    FlowSums sums[kFlowRows][kColumns];  // of columns of a window
+    FlowSums sums[kFlowRows][kColumns];  // over columns of a window
 };
 
-// Of the column of a window that begins at `row`.
+// Sums over the window column that begins at `row`.
 STYLEFORGE_PORTABLE FlowSums column_sums(const FlowWork& work, int row, int column) {
     FlowSums sums = {};
     for (int i = row; i < row + 2 * kFlowReach + 1; ++i) {
@@ -179,7 +177,7 @@ STYLEFORGE_PORTABLE FlowSums column_sums(const FlowWork& work, int row, int colu
     return sums;
 }
 
-// Of the window whose first column is `column`.
+// Sums over the window whose first column is `column`.
 STYLEFORGE_PORTABLE FlowSums window_sums(const FlowWork& work, int row, int column) {
     FlowSums sums = {};
     for (int j = column; j < column + 2 * kFlowReach + 1; ++j) {
@@ -193,8 +191,8 @@ STYLEFORGE_PORTABLE FlowSums window_sums(const FlowWork& work, int row, int colu
     return sums;
 }
 
-// Estimate the motion of a tile, of which `first_row` and `first_column` are the first. A team is the
-// threads of a block, or a single one: `rank` of `size`, which `sync` waits for.
+// Estimates the motion of the tile at `first_row` and `first_column`. A team is the threads of a
+// block or a single thread: `rank` of `size`, with the barrier `sync`.
 template <typename Team>
 STYLEFORGE_PORTABLE void estimate_flow(const Team& team, const FlowParams& p, int first_row,
                                        int first_column, FlowWork& work) {
@@ -231,8 +229,8 @@ STYLEFORGE_PORTABLE void order(float& low, float& high) {
     low = least(a, b), high = greatest(a, b);
 }
 
-// The one in the middle of an odd number of values. Of a few more than half of them the least and the
-// greatest cannot be it: they are dropped, and another value comes in, until three are left.
+// Median of an odd number of values. Among a few more than half of them, the minimum and the
+// maximum cannot be the median: they are dropped, and another value is added, until three are left.
 template <int kNumber>
 STYLEFORGE_PORTABLE float middle_of(const float (&values)[kNumber]) {
     constexpr int kFirst = kNumber / 2 + 2;
@@ -256,13 +254,13 @@ STYLEFORGE_PORTABLE float rounded_motion(float pixels) {
     return rintf(pixels * kMotionSteps) / kMotionSteps;
 }
 
-// What pictures are moved by.
+// The motion by which pictures are moved.
 STYLEFORGE_PORTABLE Flow settled(Flow f) {
     const bool still = f.x * f.x + f.y * f.y < kStillCells * kStillCells;
     return {still ? 0 : rounded_motion(f.x), still ? 0 : rounded_motion(f.y)};
 }
 
-// The median of each component around a pixel; the picture is continued by its edge.
+// Median of each component around a pixel; the edge is repeated.
 STYLEFORGE_PORTABLE void median_pixel(const MedianParams& p, int row, int column) {
     constexpr int kSide = 2 * kMedianReach + 1;
     const Flow* flow = static_cast<const Flow*>(p.flow);

@@ -1,23 +1,23 @@
-// The detail that a frame has beyond its small copy, as app/engine/post/guided_upsampling.py adds
-// it: a guided filter's slope (He and Sun 2015, arXiv:1505.00996) times the detail of the luma.
+// The detail of a frame beyond its small copy, as added by app/engine/post/guided_upsampling.py: a
+// guided filter's slope (He and Sun 2015, arXiv:1505.00996) times the detail of the luma.
 #pragma once
 
 #include "sampling.h"
 
 namespace styleforge {
 
-constexpr float kNoise = 50.f;    // variance of luma below which a window holds no edge
-constexpr int kNoiseFloor = 4;    // levels of luma that are cut from the detail
+constexpr float kNoise = 50.f;    // luma variance below which a window has no edge
+constexpr int kNoiseFloor = 4;    // luma levels subtracted from the detail
 constexpr float kMaxSlope = 1.5f;
 constexpr float kSlopeOne = 64.f;  // fixed-point scale of slopes
 
-// The slopes of a small picture, of each channel over its luma, and that luma.
+// Slopes of a small picture: each channel against its luma, and the luma itself.
 struct Slope {
     short r, g, b;    // times kSlopeOne
     short luma;
 };
 
-// Mirrored at the edge, which is repeated: -1 is 0.
+// Mirrors at the edge and repeats it: -1 becomes 0.
 STYLEFORGE_PORTABLE int mirrored(int at, int size) {
     if (at < 0) at = -1 - at;
     if (at >= size) at = 2 * size - 1 - at;
@@ -25,10 +25,10 @@ STYLEFORGE_PORTABLE int mirrored(int at, int size) {
 }
 
 struct Moments {
-    float variance, r, g, b;  // of the luma, and the covariances of the channels with it
+    float variance, r, g, b;  // of the luma, and the channels' covariances with it
 };
 
-// Of the 3x3 window around a pixel.
+// Moments of the 3x3 window around a pixel.
 STYLEFORGE_PORTABLE Moments moments(const Picture& result, const Picture& small, int row,
                                     int column) {
     float mean = 0, square = 0;
@@ -52,7 +52,7 @@ STYLEFORGE_PORTABLE short fixed_slope(float together, float variance) {
     return static_cast<short>(rintf(fminf(fmaxf(slope, -kMaxSlope), kMaxSlope) * kSlopeOne));
 }
 
-// Both moments are averaged before the division, which gives windows next to an edge its slope.
+// Averages both moments before the division, so that windows next to an edge get the edge's slope.
 STYLEFORGE_PORTABLE Slope slope(const Picture& result, const Picture& small, int row, int column) {
     Moments sum = {0, 0, 0, 0};
     for (int i = -1; i <= 1; ++i)
@@ -67,7 +67,7 @@ STYLEFORGE_PORTABLE Slope slope(const Picture& result, const Picture& small, int
             static_cast<short>(luma(pixel(small, row, column)))};
 }
 
-// Two taps of the linear interpolation, which ends at the edge.
+// Two taps of the linear interpolation, clamped at the edge.
 struct LinearTaps {
     int first, second;
     float share;  // of the second
@@ -92,7 +92,7 @@ STYLEFORGE_PORTABLE float between(const LinearTaps& rows, const LinearTaps& colu
     return rintf(interpolated(rows, columns, a, b, c, d));
 }
 
-// What is added to the enlarged result at a pixel of the frame.
+// Returns the detail to add to the enlarged result at a pixel of the frame.
 STYLEFORGE_PORTABLE Color detail(const Slope* slopes, int height, int width, Color frame,
                                  float at_row, float at_column, const CubicTaps& rows,
                                  const CubicTaps& columns) {

@@ -1,13 +1,13 @@
-// The median of what the frame's changes were counted in, by a block of a GPU.
+// The median from the histogram of a frame's changes, computed by one GPU block.
 #pragma once
 
 #include "../frames.h"
 
 namespace styleforge {
 
-// The lane whose value holds a rank of all that a warp's lanes have; `rank` becomes that in it.
+// Returns the lane whose value contains rank `rank` over the warp, and makes `rank` relative to it.
 __device__ __forceinline__ int lane_of_rank(unsigned value, unsigned& rank) {
-    unsigned end = value;  // of all lanes up to this one
+    unsigned end = value;  // over all lanes up to this one
     for (int step = 1; step < 32; step *= 2) {
         const unsigned before = __shfl_up_sync(~0u, end, step);
         if ((threadIdx.x & 31) >= step) end += before;
@@ -17,10 +17,10 @@ __device__ __forceinline__ int lane_of_rank(unsigned value, unsigned& rank) {
     return lane;
 }
 
-// The median of `number` values that were counted, the mean of two bins where their number is even;
-// every thread of a block of kThreads calls it once, and learns it. A warp sums 128 bins at a time,
-// and then one warp looks for each rank: among the sums of seven times as many, among these, and
-// among the bins. No load but the last waits for what another one found.
+// Median of `number` values from their histogram, the mean of two bins if the number is even. Every
+// thread of a block of kThreads calls it once and gets the result. A warp sums 128 bins at a time.
+// Then one warp per rank searches groups of seven such sums, the sums within a group, and the bins.
+// Only the last load depends on another's result.
 __device__ __forceinline__ float median_of(const unsigned* counts, unsigned number) {
     constexpr int kChunk = 128, kChunks = kCounts / kChunk, kWarps = kThreads / 32, kEach = 7;
     static_assert(kCounts >= kBins && kCounts % kChunk == 0, "a lane loads uint4");

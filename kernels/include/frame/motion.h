@@ -1,23 +1,23 @@
-// How far a scene has moved between two small gray pictures, and the texture with it: by a search on
-// copies of a quarter of their size, and then by the method of Lucas and Kanade (1981) over the whole
-// picture, in which what moves otherwise has little weight.
+// The global motion of a scene, and of the texture with it, between two small gray pictures: a
+// search on copies of a quarter of their size, then the method of Lucas and Kanade (1981) over the
+// whole picture, which gives little weight to anything that moves differently.
 #pragma once
 
 #include "texture.h"
 
 namespace styleforge {
 
-constexpr int kTracked = 128;   // pixels: the most that a side of the small pictures has
-constexpr int kReach = 5;       // pixels of the copies of a quarter that the search reaches
+constexpr int kTracked = 128;   // pixels: maximum side of the small pictures
+constexpr int kReach = 5;       // pixels of the quarter-size copies that the search reaches
 constexpr int kSteps = 2 * kReach + 1, kParts = 4;
-constexpr int kRefinedHalf = 3, kRefined = 2;  // times that a motion is, in each size
-constexpr float kAlike = 0.7f;        // correlation below which the motion is not known
-constexpr float kLeastVariance = 4;   // of a picture in which a motion can be told
-constexpr float kLeastShare = 0.25f;  // of the picture that both show
-constexpr float kStillPixels = 0.1f;  // pixels that are no motion but noise
-// Of the width: farther, motion is measured from a newer frame.
+constexpr int kRefinedHalf = 3, kRefined = 2;  // refinements at each size
+constexpr float kAlike = 0.7f;        // correlation below which the motion is unknown
+constexpr float kLeastVariance = 4;   // of a picture whose motion can be measured
+constexpr float kLeastShare = 0.25f;  // of the picture that both must show
+constexpr float kStillPixels = 0.1f;  // pixels: a smaller motion counts as noise
+// Share of the width: beyond it, motion is measured from a newer frame.
 constexpr float kFarShare = 0.06f;
-constexpr float kFades = 0.25f, kReturns = 0.05f;  // a frame: where it is not known, and is again
+constexpr float kFades = 0.25f, kReturns = 0.05f;  // per frame: lost while unknown, regained after
 
 // [height, width] uint8, dense.
 struct GrayPicture {
@@ -25,8 +25,8 @@ struct GrayPicture {
     int height, width;
 };
 
-// What a team needs to measure motion: an earlier picture and the newest in three sizes. A word more
-// may be read than a picture has.
+// A team's working memory for motion: an earlier picture and the newest one in three sizes. Reads
+// may go one word past a picture.
 struct MotionWork {
     alignas(16) uint8_t full[2][kTracked * kTracked];
     alignas(16) uint8_t half[2][kTracked * kTracked / 4];
@@ -43,8 +43,8 @@ STYLEFORGE_PORTABLE GrayPicture halved(uint8_t* pixels, const GrayPicture& p) {
     return {pixels, p.height < 2 ? 1 : p.height / 2, p.width < 2 ? 1 : p.width / 2};
 }
 
-// Calls `use(row, column)` for the pixels of a thread, every one of the team's size, without a division
-// for each.
+// Calls `use(row, column)` for a thread's pixels, at a stride of the team's size, without
+// divisions.
 template <typename Team, typename Use>
 STYLEFORGE_PORTABLE void each_pixel(const Team& team, int rows, int columns, const Use& use) {
     if (columns == 0) return;
@@ -56,13 +56,13 @@ STYLEFORGE_PORTABLE void each_pixel(const Team& team, int rows, int columns, con
     }
 }
 
-// Of bytes that do not overlap. What a team of a GPU's threads copies by words is in block.cuh.
+// Copies bytes that do not overlap. block.cuh has a version for GPU teams, by words.
 template <typename Team>
 STYLEFORGE_PORTABLE void copy_bytes(const Team& team, const uint8_t* from, uint8_t* to, int count) {
     for (int i = team.rank; i < count; i += team.size) to[i] = from[i];
 }
 
-// The sum of absolute differences of two rows, by one thread of a team; block.cuh has that of a GPU's.
+// Sum of absolute differences of two rows, by one thread. block.cuh has the GPU version.
 template <typename Team>
 STYLEFORGE_PORTABLE unsigned row_difference(const Team&, const uint8_t* a, const uint8_t* b,
                                             int count) {
@@ -88,7 +88,7 @@ STYLEFORGE_PORTABLE void halve(const Team& team, const GrayPicture& from, const 
     team.sync();
 }
 
-// The mean difference of what both show if `now` has moved by x and y, in 1/64 of a level.
+// Mean difference of the common area, in 1/64 of a level, if `now` has moved by x and y.
 STYLEFORGE_PORTABLE unsigned difference(const GrayPicture& before, const GrayPicture& now, int x,
                                         int y, unsigned sum) {
     const int rows = now.height - (y < 0 ? -y : y), columns = now.width - (x < 0 ? -x : x);
@@ -97,7 +97,7 @@ STYLEFORGE_PORTABLE unsigned difference(const GrayPicture& before, const GrayPic
     return sum * 64 / (rows * columns);
 }
 
-// The whole pixels, at most kReach from `around`, by which `now` fits best.
+// Returns the best match of `now` in whole pixels, at most kReach from `around`.
 template <typename Team>
 STYLEFORGE_PORTABLE Motion searched(const Team& team, const GrayPicture& before,
                                     const GrayPicture& now, Motion around, MotionWork& work) {
@@ -128,7 +128,7 @@ STYLEFORGE_PORTABLE Motion searched(const Team& team, const GrayPicture& before,
     return {static_cast<float>(x0 + best % kSteps), static_cast<float>(y0 + best / kSteps)};
 }
 
-// Where a picture is sampled that has moved: whole pixels, and weights of the four around.
+// The sampling position in a moved picture: whole pixels, and weights of the four around.
 struct Shift {
     int x, y;
     float right, down;
@@ -139,7 +139,7 @@ STYLEFORGE_PORTABLE Shift shift_of(Motion m) {
     return {static_cast<int>(x), static_cast<int>(y), m.x - x, m.y - y};
 }
 
-// The rows and columns of `before`, without its edge, that `now` shows as well.
+// The rows and columns of `before`, without its edge, that `now` also shows.
 struct Both {
     int top, left, rows, columns;
 };
@@ -158,8 +158,8 @@ STYLEFORGE_PORTABLE float sampled(const GrayPicture& p, const Shift& s, int row,
     return above + (below - above) * s.down;
 }
 
-// A step towards the motion by which both pictures are alike; `scale` is the difference, in levels,
-// from which pixels have little weight, and becomes what is left of it.
+// Runs one step towards the motion that aligns both pictures. Pixels that differ by more than
+// `scale` levels have little weight; it is updated to the remaining difference.
 template <typename Team>
 STYLEFORGE_PORTABLE bool refine(const Team& team, const GrayPicture& before,
                                 const GrayPicture& now, Motion& m, float& scale) {
@@ -182,8 +182,8 @@ STYLEFORGE_PORTABLE bool refine(const Team& team, const GrayPicture& before,
     });
     const float xx = sums[0], xy = sums[1], yy = sums[2];
     if (!(xx + yy > 0)) return false;
-    scale = fmaxf(3 * sums[5] / (xx + yy), 8.f);  // where nothing has a slope, nothing is told
-    // Where the slopes have one direction, the motion along it is not told, and left as it is.
+    scale = fmaxf(3 * sums[5] / (xx + yy), 8.f);  // no motion is measurable without slopes
+    // If the slopes have a single direction, the motion perpendicular to it is unknown and stays.
     const float half = (xx - yy) / 2, root = sqrtf(half * half + xy * xy);
     const float large = (xx + yy) / 2 + root, small = (xx + yy) / 2 - root;
     float x, y;
@@ -198,12 +198,13 @@ STYLEFORGE_PORTABLE bool refine(const Team& team, const GrayPicture& before,
     }
     const float length = sqrtf(x * x + y * y);
     if (!(length >= 0)) return false;
-    const float most = fminf(1.f, 1.f / fmaxf(length, 1e-6f));  // farther, the slopes do not tell
+    // beyond one pixel, the slopes are not reliable
+    const float most = fminf(1.f, 1.f / fmaxf(length, 1e-6f));
     m.x += x * most, m.y += y * most;
     return true;
 }
 
-// Whether what both show is alike, and not empty.
+// Returns whether the common area is alike in both pictures and not empty.
 template <typename Team>
 STYLEFORGE_PORTABLE bool alike(const Team& team, const GrayPicture& before, const GrayPicture& now,
                                Motion m) {
@@ -224,8 +225,8 @@ STYLEFORGE_PORTABLE bool alike(const Team& team, const GrayPicture& before, cons
     return sums[4] / number - a * b >= kAlike * sqrtf(aa * bb);
 }
 
-// How far the newest picture, in `work` already, has moved from an earlier one; false where that is
-// not known. `m` is about what is expected.
+// Measures how far the newest picture, already in `work`, has moved from an earlier one; false if
+// unknown. `m` is the approximate motion on entry.
 template <typename Team>
 STYLEFORGE_PORTABLE bool measured(const Team& team, const TextureParams& p, const uint8_t* earlier,
                                   MotionWork& work, Motion& m) {
@@ -257,7 +258,7 @@ STYLEFORGE_PORTABLE TextureState first_state(bool known) {
     return s;
 }
 
-// The pixel of the tiles that the first one of the picture shows.
+// Places the first pixel of the picture in the tiles.
 STYLEFORGE_PORTABLE void place_pattern(TextureState& s) {
     const double x = floor(-s.offset[0]), y = floor(-s.offset[1]);
     const int sides[2] = {kFineSide, kCoarseSide};
@@ -268,7 +269,7 @@ STYLEFORGE_PORTABLE void place_pattern(TextureState& s) {
     s.right = static_cast<float>(-s.offset[0] - x), s.down = static_cast<float>(-s.offset[1] - y);
 }
 
-// Move the pattern with the scene, or begin anew where the frame does not continue another one.
+// Moves the pattern with the scene, or starts over if the frame does not continue another.
 template <typename Team>
 STYLEFORGE_PORTABLE void follow(const Team& team, const TextureParams& p, MotionWork& work) {
     auto& state = *static_cast<TextureState*>(p.state);
@@ -289,7 +290,7 @@ STYLEFORGE_PORTABLE void follow(const Team& team, const TextureParams& p, Motion
         Motion m = {static_cast<float>((s.moved[0] - s.anchor[0]) / scale[0]),
                     static_cast<float>((s.moved[1] - s.anchor[1]) / scale[1])};
         bool known = measured(team, p, p.reference, work, m);
-        if (!known) {  // too far from there, perhaps, but not from the frame before
+        if (!known) {  // perhaps too far from the reference, but not from the previous frame
             copy_bytes(team, p.before, p.reference, count);
             s.anchor[0] = s.moved[0], s.anchor[1] = s.moved[1];
             m = {0, 0};
@@ -311,7 +312,7 @@ STYLEFORGE_PORTABLE void follow(const Team& team, const TextureParams& p, Motion
     if (p.continues) copy_bytes(team, p.tracked, p.before, count);
     if (newest_is_reference && p.continues) copy_bytes(team, p.tracked, p.reference, count);
     place_pattern(s);
-    team.sync();  // everybody has read the state
+    team.sync();  // all threads have read the state
     if (team.rank == 0) state = s;
 }
 

@@ -1,5 +1,5 @@
-// Functions that both the GPU's kernels and a C++ compiler for the host take: the tests compile them
-// for the host and hold them equal to OpenCV.
+// Functions shared by the GPU kernels and a host C++ compiler. The tests compile them for the host
+// and check that they equal OpenCV.
 #pragma once
 
 #ifdef __CUDACC__
@@ -17,7 +17,7 @@ STYLEFORGE_PORTABLE int clamp(int value, int low, int high) {
     return value < low ? low : (value > high ? high : value);
 }
 
-// Rounded half to even, as OpenCV rounds, and held within a byte.
+// Rounds half to even, like OpenCV, and clamps to a byte.
 STYLEFORGE_PORTABLE int to_byte(float value) { return clamp(static_cast<int>(rintf(value)), 0, 255); }
 
 }  // namespace styleforge

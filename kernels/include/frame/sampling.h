@@ -1,4 +1,4 @@
-// Pictures of bytes, and samples of them between their pixels as cv2.resize takes them.
+// Pictures of bytes, and interpolated samples of them as in cv2.resize.
 #pragma once
 
 #include <stdint.h>
@@ -26,20 +26,20 @@ STYLEFORGE_PORTABLE int reflected(int at, int size) {
     return at >= size ? 2 * size - 2 - at : at;
 }
 
-// The same, as often as it takes.
+// The same, repeated as often as needed.
 STYLEFORGE_PORTABLE int reflected_often(int at, int size) {
     if (size == 1) return 0;
     while (at < 0 || at >= size) at = at < 0 ? -at : 2 * size - 2 - at;
     return at;
 }
 
-// Where a pixel of a picture of `many` pixels along an axis lies in one of `few`.
+// Maps a pixel of a picture with `many` pixels along an axis to a position in one with `few`.
 STYLEFORGE_PORTABLE float source_of(int at, int many, int few) {
-    // In double, as OpenCV has it: one unit of a tap is seen.
+    // In double like OpenCV: an error of one unit in a tap would show.
     return static_cast<float>((at + 0.5) * (static_cast<double>(few) / many) - 0.5);
 }
 
-// Four taps of the cubic interpolation of Keys (1981), with a = -0.75 as OpenCV has it.
+// Four taps of the cubic interpolation of Keys (1981), with OpenCV's a = -0.75.
 struct CubicTaps {
     int first;  // the position of taps[0]; positions are clamped to the picture
     float taps[4];
@@ -80,10 +80,10 @@ STYLEFORGE_PORTABLE Color cubic(const Picture& p, const CubicTaps& rows, const C
     return {to_byte(sum.r), to_byte(sum.g), to_byte(sum.b)};
 }
 
-// The most pixels of which the sum of a channel is less than 2^24, so that FP32 has it in any order.
+// The largest pixel count whose sum of a channel is below 2^24, so that FP32 is exact in any order.
 constexpr int kExactPixels = (1 << 24) / 255;
 
-// INTER_AREA where all weights are 1: of `tall` x `wide` whole pixels.
+// INTER_AREA with all weights 1: `tall` x `wide` whole pixels.
 STYLEFORGE_PORTABLE Values whole_area(const Picture& p, int row, int column, int tall, int wide) {
     Color sum = {0, 0, 0};
     for (int i = 0; i < tall; ++i)
@@ -96,7 +96,7 @@ STYLEFORGE_PORTABLE Values whole_area(const Picture& p, int row, int column, int
             static_cast<float>(sum.b) / count};
 }
 
-// INTER_AREA: the mean of the area that a pixel of a smaller picture covers, not rounded.
+// INTER_AREA: the unrounded mean of the area that a pixel of a smaller picture covers.
 STYLEFORGE_PORTABLE Values area(const Picture& p, int row, int column, int height, int width) {
     const float tall = static_cast<float>(p.height) / height;
     const float wide = static_cast<float>(p.width) / width;
@@ -118,7 +118,8 @@ STYLEFORGE_PORTABLE Values area(const Picture& p, int row, int column, int heigh
     return {sum.r / weights, sum.g / weights, sum.b / weights};
 }
 
-// A pixel of a picture scaled to `height` x `width`: by area where that has fewer pixels, else cubic.
+// Returns a pixel of a picture scaled to `height` x `width`: by area if that has fewer pixels, else
+// cubic.
 STYLEFORGE_PORTABLE Color resized(const Picture& p, int row, int column, int height, int width) {
     if (p.height == height && p.width == width) return pixel(p, row, column);
     if (1ll * width * height >= 1ll * p.width * p.height)
@@ -129,7 +130,7 @@ STYLEFORGE_PORTABLE Color resized(const Picture& p, int row, int column, int hei
     const Values v = whole && rows * columns <= kExactPixels
                          ? whole_area(p, row, column, rows, columns)
                          : area(p, row, column, height, width);
-    // OpenCV rounds the mean of four pixels half up, others half to even.
+    // OpenCV rounds the mean of four pixels half up, and others half to even.
     if (p.height == 2 * height && p.width == 2 * width)
         return {static_cast<int>(v.r + 0.5f), static_cast<int>(v.g + 0.5f),
                 static_cast<int>(v.b + 0.5f)};

@@ -1,59 +1,59 @@
-// The recursive temporal filter of app/engine/post/smoothing_reference.py: what is kept of earlier
-// results is moved with the source, and counts where the moved source is the new one. Motion and
-// change are measured between the means of cells. kernels/smooth.cu and kernels/cpu/smoothing.cpp
-// compute the same bits.
+// The recursive temporal filter of app/engine/post/smoothing_reference.py. It moves the accumulated
+// result with the source and uses it where the moved source equals the new one. Motion and change
+// are measured between the means of cells. kernels/smooth.cu and kernels/cpu/smoothing.cpp compute
+// the same bits.
 #pragma once
 
 #include "flow.h"
 
 namespace styleforge {
 
-constexpr float kMaxHistoryWeight = 0.95f;  // of the old result at full smoothing
-constexpr float kMaxMovingWeight = 0.92f;   // of it where it moves
-constexpr int kEasing = 5;                  // power of what is left of the weight
-constexpr float kSlopeTolerance = 0.05f;    // levels of change by a level of slope, where it moves
-constexpr float kMinChange = 0.7f;          // levels that are never motion
-constexpr float kMaxNoise = 3.f;            // levels; a larger change everywhere is no noise
-constexpr float kElsewhere = 1e9f;          // the change of a cell that was not in the picture
-constexpr float kSceneCutFraction = 0.8f;   // of the cells; if more changed, it may be a cut
-constexpr double kSameScene = 0.85;          // correlation of a scene in another light, at least
+constexpr float kMaxHistoryWeight = 0.95f;  // weight of the old result at full smoothing
+constexpr float kMaxMovingWeight = 0.92f;   // the same where it moves
+constexpr int kEasing = 5;                  // power of the remaining weight
+constexpr float kSlopeTolerance = 0.05f;    // levels of change per level of slope, where it moves
+constexpr float kMinChange = 0.7f;          // levels; a smaller change is never motion
+constexpr float kMaxNoise = 3.f;            // levels; a larger change everywhere is not noise
+constexpr float kElsewhere = 1e9f;          // change of a cell that was outside the picture
+constexpr float kSceneCutFraction = 0.8f;   // share of cells; if more changed, it may be a cut
+constexpr double kSameScene = 0.85;         // least correlation of one scene in another light
 constexpr int kResultOne = 64;              // fixed-point scale of the accumulated result
 constexpr float kWeightOne = 16384.f;       // fixed-point scale of weights
 
-constexpr int kNoiseBins = 8192;            // of the histogram of changes, for each level
-constexpr int kBins = 3 * kNoiseBins + 1;   // the last is of kMaxNoise and more
-constexpr int kCounts = 25088;              // kBins, and as many more as make a multiple of 512
+constexpr int kNoiseBins = 8192;            // bins per level of the histogram of changes
+constexpr int kBins = 3 * kNoiseBins + 1;   // the last bin holds kMaxNoise and above
+constexpr int kCounts = 25088;              // kBins, padded to a multiple of 512
 constexpr float kStillOne = 1024.f;         // fixed-point scale of the sum of `same`
 
-// A frame of a stream. Cells are [rows, columns]. Of what two frames need, there are two: a frame
-// reads one and writes the other, see kSide.
+// A frame of a stream. Cells are [rows, columns]. State carried between frames is double-buffered:
+// a frame reads one buffer and writes the other, see kSide.
 struct SmoothParams {
     const uint8_t* source;      // [height, width, 3], the network's input
     const uint8_t* result;      // [height, width, 3]
     uint8_t* smoothed;          // [height, width, 3]
-    short* accumulated;         // [2, height, width, 3], of results, times kResultOne
+    short* accumulated;         // [2, height, width, 3], accumulated results, times kResultOne
     float* known;               // [2, cells, 3], the accumulated source
     float* cells;               // [cells, 3], of the newest frame
-    float* pair;                // [2, cells], both in gray, the newest first
-    const void* flow;           // [cells] of Flow, where each was in what is known
-    float* moved;               // [cells, 3], what is known, moved
-    float* change;              // [cells], between it and the newest frame
-    float* other;               // [cells], its mean around each cell
+    float* pair;                // [2, cells], `cells` and `known` in gray, the newest first
+    const void* flow;           // [cells] of Flow, each cell's position in `known`
+    float* moved;               // [cells, 3], `known`, moved
+    float* change;              // [cells], between `moved` and the newest frame
+    float* other;               // [cells], mean change around each cell
     float* share;               // [cells], of the new result
     unsigned* counts;           // [kCounts], of `other`
     unsigned long long* sums;   // [2, kSums], of the pair
     unsigned* state;            // [kStates]
     int height, width, rows, columns;
-    int first;     // whether there is no frame before it
-    float amount;  // 0 for none, 1 for the most smoothing
+    int first;     // whether it is the first frame
+    float amount;  // 0 for no smoothing, 1 for the most
 };
 
-// Of SmoothParams::state: blocks that counted, the median, the sum of `same`, which of two is written
-// by a frame once it has been counted, and read by the next; for each of two, whether that frame
+// Indices of SmoothParams::state: blocks that have counted; the median; the sum of `same`; the
+// buffer that a frame writes once counted and the next frame reads; per buffer, whether its frame
 // showed another scene.
 enum { kTicket = 0, kMedian = 1, kSame = 2, kSide = 3, kMissed = 4, kStates = 6 };
 
-// Of SmoothParams::sums: of the newest gray cells, of those known, of their squares and products.
+// Indices of SmoothParams::sums: the newest gray cells, the known ones, their squares and products.
 enum { kNow = 0, kKnown = 1, kNowNow = 2, kKnownKnown = 3, kNowKnown = 4, kSums = 5 };
 
 struct GraySums {
@@ -64,7 +64,7 @@ STYLEFORGE_PORTABLE float gray_of(float r, float g, float b) {
     return 0.299f * r + 0.587f * g + 0.114f * b;
 }
 
-// The mean of a cell, and both pictures in gray; what it adds to the sums.
+// Computes the mean of a cell and both gray pictures; returns the cell's share of the sums.
 STYLEFORGE_PORTABLE GraySums measure_cell(const SmoothParams& p, int row, int column) {
     const long long at = 1ll * row * p.columns + column, all = 1ll * p.rows * p.columns;
     const Color c = resized({p.source, p.height, p.width}, row, column, p.rows, p.columns);
@@ -79,7 +79,7 @@ STYLEFORGE_PORTABLE GraySums measure_cell(const SmoothParams& p, int row, int co
     return {{a, b, a * a, b * b, a * b}};
 }
 
-// What is known of a cell, moved, and how far the newest is from it, by channel.
+// Computes a cell's known color, moved, and the newest color's difference from it, by channel.
 STYLEFORGE_PORTABLE void difference_at(const SmoothParams& p, int row, int column,
                                        float (&moved)[3], float (&difference)[3]) {
     const long long at = 1ll * row * p.columns + column;
@@ -101,12 +101,13 @@ STYLEFORGE_PORTABLE bool moves(const SmoothParams& p, long long cell) {
     return flow.x != 0 || flow.y != 0;
 }
 
-// What a change counts where something moves.
+// Returns the effective change where something moves.
 STYLEFORGE_PORTABLE float tolerated(float change, Flow slope) {
     return change / (1 + kSlopeTolerance * sqrtf(slope.x * slope.x + slope.y * slope.y));
 }
 
-// How far a cell is from what is known of it, moved. Its sign is averaged over two cells on a side.
+// Measures how far a cell is from its known color, moved. The difference is averaged, with its
+// sign, over 2x2 cells.
 STYLEFORGE_PORTABLE void measure_change(const SmoothParams& p, int row, int column) {
     const long long at = 1ll * row * p.columns + column;
     float sum[3] = {0, 0, 0}, moved[3], difference[3];
@@ -116,7 +117,7 @@ STYLEFORGE_PORTABLE void measure_change(const SmoothParams& p, int row, int colu
                           difference);
             for (int k = 0; k < 3; ++k) sum[k] += difference[k];
         }
-    float most = 0;  // the last one was the cell itself
+    float most = 0;  // the last one is the cell itself
     for (int k = 0; k < 3; ++k) {
         p.moved[at * 3 + k] = moved[k];
         most = greatest(most, fabsf(sum[k] / 4));
@@ -125,7 +126,7 @@ STYLEFORGE_PORTABLE void measure_change(const SmoothParams& p, int row, int colu
     p.change[at] = moves(p, at) ? tolerated(most, slope) : most;
 }
 
-// The mean of the 3x3 window around a cell.
+// Mean of the 3x3 window around a cell.
 STYLEFORGE_PORTABLE float window_mean(const float* values, int row, int column, int rows,
                                       int columns) {
     float sum = 0;
@@ -138,12 +139,11 @@ STYLEFORGE_PORTABLE float window_mean(const float* values, int row, int column, 
     return sum / 9;
 }
 
-// Whether a motion leads out of the picture.
 STYLEFORGE_PORTABLE bool leads_outside(float x, float y, int rows, int columns) {
     return x < 0 || y < 0 || x > columns - 1 || y > rows - 1;
 }
 
-// The mean change around a cell; where it was not in the picture, it is kElsewhere.
+// Mean change around a cell; kElsewhere if the cell was outside the picture.
 STYLEFORGE_PORTABLE float measure_around(const SmoothParams& p, int row, int column) {
     const long long at = 1ll * row * p.columns + column;
     const float mean = window_mean(p.change, row, column, p.rows, p.columns);
@@ -153,7 +153,7 @@ STYLEFORGE_PORTABLE float measure_around(const SmoothParams& p, int row, int col
     return mean;
 }
 
-// The bin of a change; more than kMaxNoise need not be told apart.
+// Changes above kMaxNoise share the last bin.
 STYLEFORGE_PORTABLE int noise_bin(float change) {
     return clamp(static_cast<int>(least(change, kMaxNoise + 1) * kNoiseBins), 0, kBins - 1);
 }
@@ -162,15 +162,15 @@ STYLEFORGE_PORTABLE float noise_of_bin(int bin) {
     return (bin + 0.5f) / kNoiseBins;
 }
 
-// 0 for noise, 1 for something else; `median` is that of all changes.
+// 0 for noise, 1 for a real change; `median` is over all changes.
 STYLEFORGE_PORTABLE float differs(float change, float median) {
     const float noise = least(median, kMaxNoise);
     const float low = kMinChange + 1.5f * noise, high = 2 * kMinChange + 3 * noise;
     return least(greatest((change - low) / (high - low), 0.f), 1.f);
 }
 
-// 1 where both show the same, 0 where something else appeared, which is dilated, since the strokes
-// that change reach beyond it, and averaged.
+// 1 where both show the same, 0 where something else appeared. The change is dilated, since the
+// changed strokes reach beyond it, and averaged.
 STYLEFORGE_PORTABLE float same(const SmoothParams& p, int row, int column, float median) {
     float sum = 0;
     for (int j = -1; j <= 1; ++j) {
@@ -182,14 +182,14 @@ STYLEFORGE_PORTABLE float same(const SmoothParams& p, int row, int column, float
                 for (int u = clamp(x - 1, 0, p.columns - 1); u <= clamp(x + 1, 0, p.columns - 1);
                      ++u)
                     most = greatest(most, p.other[1ll * v * p.columns + u]);
-            down += differs(most, median);  // which grows with the change
+            down += differs(most, median);  // grows with the change
         }
         sum += down;
     }
     return 1 - sum / 9;
 }
 
-// The weight of what is kept of earlier results where nothing moves.
+// The weight of earlier results where nothing moves.
 STYLEFORGE_PORTABLE float history_weight(float amount) {
     float left = 1;
     for (int i = 0; i < kEasing; ++i) left *= 1 - least(amount, 1.f);
@@ -202,7 +202,7 @@ STYLEFORGE_PORTABLE float share_of(const SmoothParams& p, int row, int column, f
     return 1 - (moving ? least(most, kMaxMovingWeight) : most) * same;
 }
 
-// Of the gray pictures of cells, -1 to 1; 0 where one of them is empty.
+// Correlation of the gray pictures of cells, -1 to 1; 0 if one of them is uniform.
 STYLEFORGE_PORTABLE double correlation(const unsigned long long* sums, long long count) {
     const auto covariance = [&](int product, int a, int b) {
         return static_cast<double>(count * static_cast<long long>(sums[product]) -
@@ -213,15 +213,15 @@ STYLEFORGE_PORTABLE double correlation(const unsigned long long* sums, long long
     return spread > 0 ? covariance(kNowKnown, kNow, kKnown) / spread : 0;
 }
 
-// What a frame is to the stream: a part of it, another scene that may be a flash, or a new beginning.
+// A frame's role in the stream: a continuation, another scene that may be a flash, or a new start.
 enum Role { kContinues, kFlash, kBegins };
 
-// Whether more than a few cells show the same; `same` is their sum, times kStillOne.
+// Returns whether more than a few cells show the same; `same` is their sum, times kStillOne.
 STYLEFORGE_PORTABLE bool shows_the_same(float same, long long count) {
     return same / kStillOne >= (1 - kSceneCutFraction) * static_cast<float>(count);
 }
 
-// Once the frame has been counted.
+// Returns the role of a frame that has been counted.
 STYLEFORGE_PORTABLE Role role_of(const SmoothParams& p) {
     if (p.first) return kBegins;
     const long long count = 1ll * p.rows * p.columns;
@@ -235,7 +235,6 @@ STYLEFORGE_PORTABLE int to_short(float value) {
     return clamp(static_cast<int>(rintf(value)), -32768, 32767);
 }
 
-// A cell of the accumulated source.
 STYLEFORGE_PORTABLE void accumulate_cell(const SmoothParams& p, Role role, int row, int column) {
     const long long all = 1ll * p.rows * p.columns, at = 1ll * row * p.columns + column;
     const int write = p.state[kSide];
@@ -249,7 +248,7 @@ STYLEFORGE_PORTABLE void accumulate_cell(const SmoothParams& p, Role role, int r
     }
 }
 
-// The accumulated result at a pixel, moved by the motion around it, by cubic interpolation.
+// The accumulated result at a pixel, moved by the motion around it, with cubic interpolation.
 STYLEFORGE_PORTABLE void moved_result(const SmoothParams& p, const short* result, int row,
                                       int column, int (&moved)[3]) {
     const Flow flow = enlarged_flow(static_cast<const Flow*>(p.flow), p.rows, p.columns, row,
@@ -259,7 +258,7 @@ STYLEFORGE_PORTABLE void moved_result(const SmoothParams& p, const short* result
         for (int k = 0; k < 3; ++k) moved[k] = result[(1ll * row * p.width + column) * 3 + k];
         return;
     }
-    // Farther outside, all taps are of the edge.
+    // Farther outside, all taps read the edge.
     const CubicTaps rows = cubic_taps(least(greatest(row + y, -4.f), p.height + 4.f));
     const CubicTaps columns = cubic_taps(least(greatest(column + x, -4.f), p.width + 4.f));
     const short* lines[4];
@@ -277,7 +276,6 @@ STYLEFORGE_PORTABLE void moved_result(const SmoothParams& p, const short* result
     for (int k = 0; k < 3; ++k) moved[k] = to_short(sum[k]);
 }
 
-// What becomes of a value of the accumulated result.
 STYLEFORGE_PORTABLE int accumulated(int moved, int result, float share) {
     const int change = clamp(result * kResultOne - moved, -32768, 32767);
     return clamp(moved + to_short(change * share / kWeightOne), -32768, 32767);
@@ -287,7 +285,6 @@ STYLEFORGE_PORTABLE int shown(int accumulated) {
     return to_byte(fabsf(static_cast<float>(accumulated) / kResultOne));
 }
 
-// A pixel of the smoothed result.
 STYLEFORGE_PORTABLE void smooth_pixel(const SmoothParams& p, Role role, int row, int column) {
     const long long all = 3ll * p.height * p.width, at = (1ll * row * p.width + column) * 3;
     const int write = p.state[kSide];

@@ -1,9 +1,9 @@
-// The threads of a block, as functions of include/frame/ that a team computes are given them.
+// The threads of a block as a team, for the team functions of include/frame/.
 #pragma once
 
 namespace styleforge {
 
-// The threads of a block of kSize, which measure something together.
+// The threads of a block of kSize that compute something together.
 template <int kSize>
 struct Threads {
     static constexpr int size = kSize;

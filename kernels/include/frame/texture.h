@@ -1,5 +1,5 @@
-// Noise where a frame is flat, which is added to the network's input: how flat the
-// surroundings of each cell are, and the noise at a pixel. Sizes are those of the network's input.
+// The noise added to the network's input where a frame is flat: the flatness of each cell's
+// surroundings, and the noise at a pixel. Sizes refer to that input.
 #pragma once
 
 #include "guided.h"
@@ -7,59 +7,59 @@
 namespace styleforge {
 
 constexpr int kFineSide = 509, kCoarseSide = 661;  // of the tiles of noise
-constexpr float kDeviation = 20.f;  // levels, of the noise in flat parts at full texture
-constexpr float kFlat = 18.f;       // levels: parts that deviate as much have no texture
-constexpr int kClose = 5, kWide = 14;  // cells that the blurs of the two windows reach
-constexpr int kTileRows = 16, kTileColumns = 32;  // cells, whose flatness a team measures
+constexpr float kDeviation = 20.f;  // levels: noise in flat parts at full texture
+constexpr float kFlat = 18.f;       // levels: parts that deviate this much get no texture
+constexpr int kClose = 5, kWide = 14;  // reach of the two windows' blurs, in cells
+constexpr int kTileRows = 16, kTileColumns = 32;  // cells, one tile per team
 
-// The mean of a cell, or of its surroundings, and that of the squares.
+// The mean of a cell or of its surroundings, and the mean of the squares.
 struct Cell {
     float mean, square;
 };
 
-// A frame of a stream. Cells are [rows, columns], the copies on which motion is measured
+// A frame of a stream. Cells are [rows, columns]; the copies for measuring motion are
 // [small_height, small_width].
 struct TextureParams {
     const uint8_t* picture;  // [height, width, 3], the network's input
-    uint8_t* textured;       // [height, width, 3], which may be `picture`
+    uint8_t* textured;       // [height, width, 3], may alias `picture`
     const float* fine;       // [kFineSide, kFineSide], periodic, of unit deviation
     const float* coarse;     // [kCoarseSide, kCoarseSide]
-    const float* taps;       // [kClose + 1 + kWide + 1], of the blurs, from the middle on
+    const float* taps;       // [kClose + 1 + kWide + 1], of the blurs, from the center outwards
     void* cells;             // [cells] of Cell
-    float* flat;             // [cells], 1 where they are flat, 0 where they have structure
-    float* field;            // [height, width], what is added, or null: it is not kept
+    float* flat;             // [cells], 1 if flat, 0 if structured
+    float* field;            // [height, width], receives the added levels, or null
     uint8_t* tracked;        // gray, of this frame
-    uint8_t* before;         // gray, of the frame before
-    uint8_t* reference;      // gray, of the frame from which motion is measured
+    uint8_t* before;         // gray, of the previous frame
+    uint8_t* reference;      // gray, of the reference frame for motion
     void* state;             // TextureState
     int height, width, rows, columns, small_height, small_width;
-    int first;      // whether what is known of earlier frames is to be forgotten
-    int continues;  // whether the frame continues the one before, so that motion is measured
-    float amount;   // 0 for none, 1 for the most
+    int first;      // whether to forget earlier frames
+    int continues;  // whether the frame continues the previous one, so that motion is measured
+    float amount;   // 0 for no texture, 1 for the most
 };
 
-// The same texture on a larger copy of the picture.
+// The same texture applied to a larger copy of the picture.
 struct EnlargeTextureParams {
     const uint8_t* picture;  // [height, width, 3]
-    uint8_t* textured;       // [height, width, 3], which may be `picture`
+    uint8_t* textured;       // [height, width, 3], may alias `picture`
     const float* field;      // [small_height, small_width]
     int height, width, small_height, small_width;
 };
 
-// What one frame leaves to the next, and where its pattern is. Positions are in pixels of the
+// The state carried from frame to frame, and the position of the pattern, in pixels of the
 // network's input, to the right and down.
 struct TextureState {
-    double offset[2];  // of the pattern, which ignores the noise of what is measured
+    double offset[2];  // of the pattern, which ignores measurement noise
     double moved[2];   // of the scene
     double anchor[2];  // of the scene at the reference
-    float presence;    // of the texture: 0 where the motion has not been known for a while
-    int known;         // whether there is a reference
-    // Of the first pixel of the picture: whole pixels in the tiles, and the rest.
+    float presence;    // of the texture: 0 after the motion was unknown for a while
+    int known;         // whether a reference exists
+    // Position of the picture's first pixel in the tiles: whole pixels, and the fraction.
     int left[2], top[2];
     float right, down;
 };
 
-// As OpenCV makes a picture gray, with 15 bits of fraction.
+// OpenCV's gray conversion with 15 fractional bits.
 constexpr int kGrayBits = 15, kRedShare = 9798, kGreenShare = 19235, kBlueShare = 3735;
 
 STYLEFORGE_PORTABLE int gray(Color c) {
@@ -67,7 +67,7 @@ STYLEFORGE_PORTABLE int gray(Color c) {
            kGrayBits;
 }
 
-// Of the area that a pixel of a copy of [height, width] covers.
+// Measures the area that a pixel of a [height, width] copy covers.
 STYLEFORGE_PORTABLE Cell gray_area(const Picture& p, int row, int column, int height, int width) {
     const float tall = static_cast<float>(p.height) / height;
     const float wide = static_cast<float>(p.width) / width;
@@ -88,7 +88,7 @@ STYLEFORGE_PORTABLE Cell gray_area(const Picture& p, int row, int column, int he
     return {sum.mean / weights, sum.square / weights};
 }
 
-// Keep what was measured of an area, as a cell and as a pixel of the copy for motion.
+// Save an area's measurement, as a cell and as a pixel of the copy for motion.
 STYLEFORGE_PORTABLE void keep_cell(const TextureParams& p, int row, int column, Cell area) {
     static_cast<Cell*>(p.cells)[1ll * row * p.columns + column] = area;
 }
@@ -97,7 +97,7 @@ STYLEFORGE_PORTABLE void keep_pixel(const TextureParams& p, int row, int column,
     p.tracked[1ll * row * p.small_width + column] = static_cast<uint8_t>(to_byte(area.mean));
 }
 
-// What a team needs to measure a tile.
+// A team's working memory for a tile.
 struct FlatWork {
     Cell around[kTileRows + 2 * kWide][kTileColumns + 2 * kWide];
     Cell close[kTileRows + 2 * kWide][kTileColumns];  // blurred along the rows
@@ -112,8 +112,8 @@ STYLEFORGE_PORTABLE void add(Cell& sum, float weight, Cell a, Cell b) {
 
 STYLEFORGE_PORTABLE float variance(Cell c) { return fmaxf(c.square - c.mean * c.mean, 0.f); }
 
-// Measure how flat the cells of a tile are, of which `first_row` and `first_column` are the first. A
-// team is the threads of a block, or a single one: `rank` of `size`, which `sync` waits for.
+// Measures the flatness of the cells of the tile at `first_row` and `first_column`. A team is the
+// threads of a block or a single thread: `rank` of `size`, with the barrier `sync`.
 template <typename Team>
 STYLEFORGE_PORTABLE void measure_flatness(const Team& team, const TextureParams& p, int first_row,
                                           int first_column, FlatWork& work) {
@@ -155,7 +155,7 @@ STYLEFORGE_PORTABLE void measure_flatness(const Team& team, const TextureParams&
     }
 }
 
-// A tile of noise between its pixels; `right` and `down` are less than a pixel.
+// Samples a tile of noise between its pixels; `right` and `down` are less than a pixel.
 template <int kSide>
 STYLEFORGE_PORTABLE float noise_at(const float* tile, int row, int column, float right,
                                    float down) {
@@ -167,7 +167,7 @@ STYLEFORGE_PORTABLE float noise_at(const float* tile, int row, int column, float
     return above + (under - above) * down;
 }
 
-// What is added to a pixel, in levels.
+// The texture to add to a pixel, in levels.
 STYLEFORGE_PORTABLE float texture_at(const TextureParams& p, int row, int column) {
     const TextureState& s = *static_cast<const TextureState*>(p.state);
     const LinearTaps down = linear_taps(source_of(row, p.height, p.rows), p.rows);
@@ -187,14 +187,14 @@ STYLEFORGE_PORTABLE Color lighter(Color c, int levels) {
             clamp(c.b + levels, 0, 255)};
 }
 
-// The same in whole levels, once it is kept in the field.
+// Returns texture_at in whole levels, and saves it in the field.
 STYLEFORGE_PORTABLE int levels_at(const TextureParams& p, int row, int column) {
     const float by = texture_at(p, row, column);
     if (p.field != nullptr) p.field[1ll * row * p.width + column] = by;
     return static_cast<int>(rintf(by));
 }
 
-// The field enlarged by cubic interpolation.
+// Adds the field, enlarged by cubic interpolation, to a pixel.
 STYLEFORGE_PORTABLE Color textured(const EnlargeTextureParams& p, int row, int column) {
     const CubicTaps rows = cubic_taps(source_of(row, p.height, p.small_height));
     const CubicTaps columns = cubic_taps(source_of(column, p.width, p.small_width));

@@ -1,5 +1,5 @@
-// What follows a norm, a functor each: its value, and the gradient that it lets through. CUDA's
-// kernels and the CPU's loops are made of the same ones, each with mathematics of its own.
+// The activations that follow a norm, one functor each: the value, and the gradient that it passes
+// through. The CUDA kernels and the CPU loops share them, each with its own math functions.
 #pragma once
 
 #include "../elementwise/functors.h"
@@ -40,7 +40,7 @@ struct Gelu {
     }
 };
 
-// Calls `use` with the activation of this number in kernels/ops/fusions/rows.py.
+// Calls `use` with the activation numbered as in kernels/ops/fusions/rows.py.
 template <typename Use>
 STYLEFORGE_ELEMENT void with_activation(long long number, const Use& use) {
     if (number == 1)

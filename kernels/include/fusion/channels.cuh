@@ -1,7 +1,6 @@
-// What the kernels of a batch norm share: a channel's parameters, and how blocks walk tensors of
-// [samples, channels, inner]: by chunks of planes, which lie one after another, where these are large,
-// and in groups of elements, with a division each, elsewhere. A plane is what a channel has of a
-// sample.
+// Shared parts of the batch-norm kernels: a channel's parameters, and how blocks walk tensors of
+// [samples, channels, inner]: large planes in contiguous chunks, others in groups of elements, with
+// a division each. A plane is one channel of one sample.
 #pragma once
 
 #include <type_traits>
@@ -20,12 +19,13 @@ struct Channel {
     __device__ __forceinline__ float affine(float normed) const { return normed * weight + bias; }
 };
 
-// What gradients of x follow from: means of gradients of the normed x, and of these times it, too.
+// Terms of the gradient of x: `of_normed` is the mean of the gradients of the normed x,
+// `of_product` the mean of their products with it.
 struct ChannelGradient {
     Channel own;
     float of_product, of_normed;
 
-    // Of an element, by that of y.
+    // Returns the gradient of an element of x from y's gradient.
     __device__ __forceinline__ float at(float grad, float x) const {
         const float normed = own.normed(x);
         const float through = elementwise::relu_gradient(grad, own.affine(normed));
@@ -33,7 +33,7 @@ struct ChannelGradient {
     }
 };
 
-// Those of all channels, FP32 [channels].
+// The parameters of all channels, FP32 [channels].
 struct Channels {
     const float *mean, *inverse, *weight, *bias;
 
@@ -42,8 +42,8 @@ struct Channels {
     }
 };
 
-// `use(at, c, step)` for groups of kCount elements; element k of one is of channel c + k * step.
-// `inner` elements of a channel lie together.
+// Calls `use(at, c, step)` for groups of kCount elements; element k of a group belongs to channel c
+// + k * step. `inner` elements of a channel are contiguous.
 template <int kCount, typename Use>
 __device__ __forceinline__ void each_group(long long count, int channels, long long inner,
                                            const Use& use) {
@@ -58,15 +58,15 @@ __device__ __forceinline__ void each_group(long long count, int channels, long l
     }
 }
 
-constexpr int kTogether = 4;  // loads of each tensor that a thread waits for at once
+constexpr int kTogether = 4;  // loads of each tensor that a thread has in flight
 
-// One of the `chunks` of a plane: what a block loads at once, or less at the plane's end.
+// One of the `chunks` of a plane: a block's loads in flight, or fewer at the plane's end.
 struct Chunk {
     int channel;
     long long begin, end;  // elements
 
-    // That of this block. Blocks begin with the last plane: what was read last before, by the pass
-    // that summed channels, is then still in the L2 cache.
+    // Returns this block's chunk. Blocks begin with the last plane: the preceding pass read it
+    // last, so that it is still in the L2 cache.
     template <int kCount>
     static __device__ __forceinline__ Chunk of_block(long long channels, long long inner,
                                                      long long chunks) {
@@ -81,8 +81,8 @@ struct Chunk {
     }
 };
 
-// `use(own, at, values)` for groups of kCount elements of the chunk: values[i] are those of tensor
-// i, and `own` is what `of` gives for its channel, which is read after them: it is needed later.
+// Calls `use(own, at, values)` for groups of kCount elements of the chunk. values[i] belongs to
+// tensor i. `own` is `of` of the chunk's channel, read after the values because it is needed later.
 template <int kCount, int kTensors, typename T, typename Of, typename Use>
 __device__ __forceinline__ void each_of(const Chunk& chunk, const T* const (&from)[kTensors],
                                         const Of& of, const Use& use) {
@@ -92,7 +92,7 @@ __device__ __forceinline__ void each_of(const Chunk& chunk, const T* const (&fro
     AlignedVector<T, kCount> given[kTogether][kTensors];
 #pragma unroll
     for (int u = 0; u < kTogether; ++u) {
-        // Beyond the end the first is read again, so that no load is conditional.
+        // Beyond the end, the first elements are read again, so that no load is conditional.
         const long long at = first + u * step, read = at < chunk.end ? at : first;
 #pragma unroll
         for (int i = 0; i < kTensors; ++i)
@@ -105,27 +105,28 @@ __device__ __forceinline__ void each_of(const Chunk& chunk, const T* const (&fro
         float values[kTensors][kCount];
 #pragma unroll
         for (int i = 0; i < kTensors; ++i) widen(values[i], given[u][i]);
-        // A multiple of kCount, or else the compiler would store 4 bytes at a time.
+        // Mask to a multiple of kCount; otherwise the compiler would store 4 bytes at a time.
         use(own, (first + u * step) & -1ll * kCount, values);
     }
 }
 
-constexpr int kAhead = 8;  // loads of a thread under way where channels are summed, of all tensors
+constexpr int kAhead = 8;  // loads in flight per thread, over all tensors, when channels are summed
 
-// The planes of one channel, in chunks of `chunk` loads, kAhead / kTensors for each lane at most. A
-// warp takes one at a time, and all warps of all blocks go from the first sample to the last.
+// The planes of one channel, in chunks of `chunk` loads, at most kAhead / kTensors per lane. A warp
+// processes one at a time, and all warps of all blocks go from the first sample to the last.
 struct Planes {
     long long samples, channels, inner, chunk;
     int channel;
-    long long split, splits;  // of the blocks that share the channel
+    long long split, splits;  // among the blocks that share the channel
 
-    // `use(values, exists)` for groups of kCount elements: values[i] are those of tensor i, or what
-    // is not to be summed: behind a branch, the compiler would load each where it is used.
+    // Calls `use(values, exists)` for groups of kCount elements; values[i] belongs to tensor i. If
+    // `exists` is false, the values must not be summed. The loads are unconditional, because the
+    // compiler would move loads behind a branch to their use.
     template <int kCount, int kTensors, typename T, typename Use>
     __device__ __forceinline__ void each(const T* const (&from)[kTensors], const Use& use) const {
         constexpr int kLoads = kAhead / kTensors;
         using Vector = AlignedVector<T, kCount>;
-        const unsigned row = static_cast<unsigned>(inner / kCount);  // loads of a plane
+        const unsigned row = static_cast<unsigned>(inner / kCount);  // loads per plane
         const unsigned length = static_cast<unsigned>(chunk), chunks = (row + length - 1) / length;
         const unsigned count = static_cast<unsigned>(samples) * chunks, warps = blockDim.x / 32;
         const unsigned lane = threadIdx.x % 32;

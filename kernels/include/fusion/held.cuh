@@ -1,6 +1,6 @@
-// How blocks hold what is normed together, so that it is read once. The blocks of a team
-// share a slab: each keeps its part in shared memory until all of them published what the statistics
-// follow from. All blocks of the launch run at once: it is a cooperative one.
+// Blocks that hold a normalization group in shared memory, so that it is read once. The blocks of a
+// team share a slab. Each holds its part until all have published what the statistics follow from.
+// All blocks must be resident at once, so the launch is cooperative.
 #pragma once
 
 #include "../common/copy_ahead.cuh"
@@ -13,9 +13,10 @@ namespace styleforge {
 namespace fusion {
 
 constexpr int kHeldWarps = 16, kHeldThreads = 32 * kHeldWarps;
-// A thread waits for its loads of a part in so many groups, and sums one while the others arrive.
+// A thread waits for its loads of a part in this many groups and sums one group while the others
+// arrive.
 constexpr unsigned kHeldGroups = 4;
-// Pieces of planes that the warps have, at most: HELD_PIECES in kernels/ops/fusions/held.py.
+// Maximum pieces of planes over all warps: HELD_PIECES in kernels/ops/fusions/held.py.
 constexpr int kHeldPieces = 80;
 
 __device__ __forceinline__ uint4* held_part() {
@@ -23,26 +24,26 @@ __device__ __forceinline__ uint4* held_part() {
     extern __shared__ __align__(16) unsigned char part[];
     return reinterpret_cast<uint4*>(part);
 #else
-    static uint4 part[1 << 13];  // of the host, which has no dynamic shared memory
+    static uint4 part[1 << 13];  // for the host, which has no dynamic shared memory
     return part;
 #endif
 }
 
-// What a block shares beside its part.
+// A block's shared memory besides its part.
 struct HeldShared {
     Partial of_warps[kHeldWarps], of_pieces[kHeldPieces], of_slab;
 };
 
-// What is common to forward and backward. A warp has the same loads of every slab, which lie together.
+// Shared parts of forward and backward. A warp's loads are the same for every slab, and contiguous.
 template <typename T, bool kGroups, int kTensors>
 struct Held {
     static constexpr int kCount = kVectorSize<T>, kBlocksAtOnce = 8;
     const StyleforgeSlabs& p;
     HeldShared& shared;
-    unsigned warp, lane, block;    // the last of the team
-    unsigned first, last;          // loads of a slab that the block has
-    unsigned each, begin, end;     // and each warp, and this one
-    unsigned own, teams;           // the first slab of the team, and how far the next one is
+    unsigned warp, lane, block;    // `block` is its number in the team
+    unsigned first, last;          // this block's loads of a slab
+    unsigned each, begin, end;     // loads per warp, and this warp's
+    unsigned own, teams;           // the team's first slab, and the stride to its next
 
     __device__ __forceinline__ Held(const StyleforgeSlabs& given, HeldShared& of_block)
         : p(given), shared(of_block), warp(threadIdx.x / 32), lane(threadIdx.x % 32) {
@@ -54,14 +55,13 @@ struct Held {
         own = blockIdx.x / p.team, teams = gridDim.x / p.team;
     }
 
-    // Which of all planes that of a slab is.
+    // Returns the index, among all planes, of a slab's plane.
     __device__ __forceinline__ unsigned plane_of(unsigned slab, unsigned plane) const {
         return kGroups ? slab * p.planes + plane : plane * p.channels + slab;
     }
     __device__ __forceinline__ unsigned channel_of(unsigned slab, unsigned plane) const {
         return kGroups ? plane_of(slab, plane) % p.channels : slab;
     }
-    // Of which the warp has the first loads.
     __device__ __forceinline__ unsigned first_plane() const {
         return min(begin / p.row, p.planes - 1);
     }
@@ -76,8 +76,8 @@ struct Held {
         return elements(min(each, last - min(first + other * each, last)));
     }
 
-    // `use(plane, at, local, size)` for what the warp has of each plane: loads `at` on of the plane,
-    // which are `local` on in the block's part.
+    // Calls `use(plane, at, local, size)` for the warp's share of each plane: `size` loads from
+    // load `at` of the plane, which begin at `local` in the block's part.
     template <typename Use>
     __device__ __forceinline__ void each_plane(const Use& use) const {
         for (unsigned at = begin; at < end;) {
@@ -88,11 +88,11 @@ struct Held {
         }
     }
 
-    // Steps of a warp, of a load for each thread, that a group has: the last one may have less.
+    // Steps of a warp, one load per thread, in a group; the last group may have fewer.
     __device__ __forceinline__ unsigned of_group() const {
         return max(1u, (each + 32 * kHeldGroups - 1) / (32 * kHeldGroups));
     }
-    // Has the part of a slab copied.
+    // Starts the copies of a slab's part.
     __device__ __forceinline__ void fetch(unsigned slab) const {
         uint4* const to = held_part();
         const uint4* const from[2] = {static_cast<const uint4*>(p.x),
@@ -111,7 +111,7 @@ struct Held {
         });
         for (; groups < kHeldGroups; ++groups) end_copies();
     }
-    // Until the first `groups` are there, of kHeldGroups.
+    // Waits for the first `groups` of kHeldGroups groups.
     static __device__ __forceinline__ void wait_for_groups(unsigned groups) {
         if (groups == 1)
             wait_for_copies<kHeldGroups - 1>();
@@ -123,7 +123,7 @@ struct Held {
             wait_for_copies<0>();
     }
 
-    // What a thread has of its part at once.
+    // The elements that a thread processes at once.
     using Values = float[kTensors][kCount];
     __device__ __forceinline__ void values_at(unsigned local, Values& values) const {
 #pragma unroll
@@ -131,8 +131,8 @@ struct Held {
             load<kCount>(values[t], reinterpret_cast<const T*>(held_part() + t * p.part + local));
     }
 
-    // `use(values)` for the loads of the warp as they arrive, between begin_plane(plane) and
-    // end_plane(plane, size) of a plane that it has `size` of.
+    // Calls `use(values)` for the warp's loads as they arrive, between begin_plane(plane) and
+    // end_plane(plane, size); `size` is the warp's share of the plane.
     template <typename Begin, typename Use, typename End>
     __device__ __forceinline__ void each_arriving(const Begin& begin_plane, const Use& use,
                                                   const End& end_plane) const {
@@ -151,11 +151,10 @@ struct Held {
             end_plane(plane, size);
         });
     }
-    // Keeps what the warp summed of a plane.
     __device__ __forceinline__ void keep(unsigned plane, float one, float two) const {
         if (lane == 0) shared.of_pieces[warp + plane - first / p.row] = {one, two};
     }
-    // What the warps kept of a plane.
+    // Sum of the warps' saved values for a plane.
     __device__ __forceinline__ Partial kept_of(unsigned plane) const {
         const unsigned from = max(plane * p.row, first), to = min((plane + 1) * p.row, last);
         Partial sums{0, 0};
@@ -165,7 +164,7 @@ struct Held {
         }
         return sums;
     }
-    // What blocks published of a plane.
+    // Sum of the blocks' published values for a plane.
     __device__ __forceinline__ Partial published_of(unsigned slab, unsigned plane) const {
         constexpr int kAtOnce = 4;
         const unsigned from = plane * p.row / p.part, to = ((plane + 1) * p.row - 1) / p.part;
@@ -185,7 +184,8 @@ struct Held {
     __device__ __forceinline__ Partial* of_blocks(unsigned slab) const {
         return static_cast<Partial*>(p.of_blocks) + size_t(slab) * p.team;
     }
-    // `use(found, block)` for what blocks published of a slab: in a lane of each 32nd from `block` on.
+    // Calls `use(found, block)` with what blocks published for a slab; each lane gets every 32nd
+    // block, starting at `block`.
     template <typename Use>
     __device__ __forceinline__ void each_block(unsigned slab, const Use& use) const {
         for (unsigned from = 0; from < p.team; from += 32 * kBlocksAtOnce) {
@@ -197,21 +197,21 @@ struct Held {
         }
     }
 
-    // `use(at)` for the planes of a slab that begin in the block; `at` is which of all planes it is.
+    // Calls `use(at)` for a slab's planes that begin in this block; `at` counts all planes.
     template <typename Use>
     __device__ __forceinline__ void each_first(unsigned slab, const Use& use) const {
         for (unsigned plane = (first + p.row - 1) / p.row + lane; plane * p.row < last; plane += 32)
             use(plane_of(slab, plane));
     }
 
-    // Takes the team's slabs one after another: `ready` begins to read what a slab needs, `sum` keeps
-    // what each warp's loads sum to, `of_part` is what the block publishes of that, `finish` makes of
-    // what all blocks published what `apply` needs, which writes the part. Of groups, `finish_plane`
-    // writes what follows from the sums of a plane.
+    // Processes the team's slabs one after another. `ready` starts reading a slab's parameters;
+    // `sum` saves each warp's sums; `of_part` combines them into the pair that the block publishes;
+    // `finish` combines all blocks' pairs into the input of `apply`, which writes the part. For
+    // groups, `finish_plane` writes the results of a plane's sums.
     template <typename Steps>
     __device__ __forceinline__ void run(Steps& steps) const {
         if (own % p.phases > 0) {
-            // While one team waits, another one then has memory to itself.
+            // While one team waits, another then has the memory bandwidth to itself.
             if (Partial found[1]; threadIdx.x == 0) Partial::await(found, of_blocks(own - 1), 1, 1);
             __syncthreads();
         }

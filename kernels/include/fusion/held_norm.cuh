@@ -1,4 +1,4 @@
-// The steps of norms of channels, or of groups of them, with ReLU, whose blocks hold what they read.
+// The steps of channel and group norms with ReLU, for blocks that hold their input.
 #pragma once
 
 #include "channels.cuh"
@@ -7,7 +7,7 @@
 namespace styleforge {
 namespace fusion {
 
-// y = relu(norm(x + shift) * weight + bias), and what it is normed by.
+// y = relu(norm(x + shift) * weight + bias), and the statistics of the norm.
 template <typename T, bool kGroups>
 struct HeldForward {
     using Of = Held<T, kGroups, 1>;
@@ -20,7 +20,7 @@ struct HeldForward {
     __device__ __forceinline__ explicit HeldForward(const Of& held)
         : of(held), p(held.p), all(size_t(held.p.slabs) * held.p.planes) {}
 
-    // With what is added in place of the mean.
+    // Returns the parameters, with the shift in place of the mean.
     __device__ __forceinline__ Channel parameters(unsigned slab, unsigned plane) const {
         const unsigned c = of.channel_of(slab, plane);
         return {kGroups && p.shift != nullptr ? p.shift[c] : 0, 1, p.weight[c], p.bias[c]};
@@ -68,7 +68,7 @@ struct HeldForward {
             of.shared.of_warps[of.warp] = {pivot + mean, apart < 0 ? 0 : apart};
         }
     }
-    // The mean, and the sum of squares around it.
+    // Returns the mean, and the sum of squared deviations from it.
     __device__ __forceinline__ Partial of_part() const {
         const bool is_one = of.lane < kHeldWarps;
         const float n = is_one ? of.of_warp(of.lane) : 0, count = Of::elements(of.last - of.first);
@@ -84,7 +84,7 @@ struct HeldForward {
     __device__ __forceinline__ void finish(unsigned slab) const {
         float sums[2] = {}, around = 0;
         of.each_block(slab, [&](const auto& published, unsigned b) {
-            // Around what the first block found: what all found is then close to 0.
+            // Use deviations from the first block's mean, so that all values are close to 0.
             if (b == of.lane) around = __shfl_sync(0xffffffffu, published[0].first, 0);
 #pragma unroll
             for (int i = 0; i < Of::kBlocksAtOnce; ++i) {
@@ -131,7 +131,7 @@ struct HeldForward {
     }
 };
 
-// The gradient of that by x, and what those of its parameters follow from.
+// The gradient of the above with respect to x, and the terms of the parameters' gradients.
 template <typename T, bool kGroups>
 struct HeldBackward {
     using Of = Held<T, kGroups, 2>;

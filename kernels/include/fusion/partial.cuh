@@ -1,12 +1,13 @@
-// Two numbers that a block publishes in memory for others, which wait for them.
+// A pair of numbers that a block publishes in global memory for blocks that wait for it.
 #pragma once
 
 namespace styleforge {
 namespace fusion {
 
-// Both are written at once, and whoever waits for them reads both or what was there before: all bits
-// ones, a NaN that no computation gives. So no other write has to be ordered or waited for, which a flag
-// beside them would need: a fence, a counter and an acquiring load. docs/fusion.md has the figures of both.
+// Both numbers are written at once, so that a waiting block reads either both or the previous
+// content: all ones, a NaN that no computation produces. Hence no other write has to be ordered or
+// waited for, whereas a flag would need a fence, a counter and an acquiring load. docs/fusion.md
+// has figures for both.
 struct alignas(8) Partial {
     float first, second;
 
@@ -21,7 +22,7 @@ struct alignas(8) Partial {
         *to = *this;
 #endif
     }
-    // What the first `count` of places `step` apart have, once all of them have something; 0 beyond.
+    // Waits for `count` pairs at a stride of `step`; entries of `found` beyond are 0.
     template <int kMost>
     static __device__ __forceinline__ void await(Partial (&found)[kMost], const Partial* from, int step,
                                                  int count) {

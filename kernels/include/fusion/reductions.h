@@ -1,4 +1,4 @@
-// What is summed over elements, a functor each, and its derivative.
+// The terms that are summed over elements, one functor each, and their derivatives.
 #pragma once
 
 #include <math.h>
@@ -16,11 +16,11 @@ struct Square {
 struct Magnitude {
     static STYLEFORGE_ELEMENT float value(float x) { return fabsf(x); }
     static STYLEFORGE_ELEMENT float slope(float x) {
-        return x > 0.f ? 1.f : x < 0.f ? -1.f : x;  // 0 at 0, NaN stays
+        return x > 0.f ? 1.f : x < 0.f ? -1.f : x;  // 0 at 0; NaN passes through
     }
 };
 
-// Calls `use` with the functor of this number in kernels/ops/library/reduction.py.
+// Calls `use` with the functor numbered as in kernels/ops/library/reduction.py.
 template <typename Use>
 STYLEFORGE_ELEMENT void with_term(long long number, const Use& use) {
     if (number == 1)

@@ -1,5 +1,5 @@
-// Layer and RMS norms of rows joined with what surrounds them, and their gradients. A row stays in the
-// registers of the threads that work on it.
+// Layer and RMS norms of rows fused with adjacent operations, and their gradients. A row stays in
+// registers.
 #pragma once
 
 #include "../common/copy_ahead.cuh"
@@ -12,19 +12,19 @@
 namespace styleforge {
 namespace fusion {
 
-// Elements of a row that a thread holds: forward, backward, and backward one by one. What a thread does
-// once for a row is shared by them, and what it waits for at once hides how long memory takes: of 16
-// bits, forward holds as many bytes as of FP32. FORWARD, FORWARD_HALF, BACKWARD and BACKWARD_ELEMENTS
-// in kernels/ops/fusions/row_kernels.py say the same.
+// Elements of a row per thread: forward, backward, and backward element by element. More elements
+// amortize the work per row, and more loads in flight hide latency: for 16-bit types, forward holds
+// as many bytes as for FP32. FORWARD, FORWARD_HALF, BACKWARD and BACKWARD_ELEMENTS in
+// kernels/ops/fusions/row_kernels.py repeat these numbers.
 template <int kCount>
 constexpr int kMost = kCount > 4 ? 32 : 16;
 constexpr int kMostBackward = 16, kMostElements = 8;
-// Of a block that reads vectors backward, which 128 registers a thread are for. With 8 elements they
-// are 512, and 64.
+// Threads of a backward block that reads vectors, at 128 registers per thread. Blocks with 8
+// elements per thread have 512 threads of 64 registers.
 constexpr int kBackwardThreads = 256;
 using elementwise::CudaMath;
 
-// Elements `at` on of a row of parameters, or `otherwise` where there are none.
+// Loads elements of a row of parameters from `at`, or `otherwise` if the row is null.
 template <int kCount, typename T>
 __device__ __forceinline__ void load_or(float (&to)[kCount], const T* from, int at,
                                         float otherwise) {
@@ -33,23 +33,23 @@ __device__ __forceinline__ void load_or(float (&to)[kCount], const T* from, int 
     for (int k = 0; k < kCount; ++k) to[k] = otherwise;
 }
 
-// 1 / width, without the branch that a division has.
+// Returns 1 / width without the branch of a division.
 __device__ __forceinline__ float share_of(int width) {
     const float w = static_cast<float>(width), near = CudaMath::inverse(w);
     return fmaf(near, fmaf(-w, near, 1.f), near);
 }
 
-// Has what lies at `address` brought into the L2 cache.
+// Prefetches `address` into the L2 cache.
 __device__ __forceinline__ void prefetch(const void* address) {
 #ifdef __CUDA_ARCH__
     asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(address)));
 #endif
 }
 
-// Where the rows that follow arrive while one is worked on: 16 bytes of each of two tensors for each
-// thread and group, of kRows rows, which is two of 16 bits. A thread reads what it copied itself, so
-// that nobody waits for another. GPUs before sm_80 cannot copy so, and a multiprocessor of theirs has
-// no room for two blocks' rows.
+// Staging for the next rows while the current one is processed: 16 bytes of each of two tensors per
+// thread and group, for kRows rows (two for 16-bit types). A thread reads only its own copies, so
+// no barrier is needed. GPUs before sm_80 have no asynchronous copies, and their multiprocessors
+// have no room for two blocks' rows.
 struct Stage {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
     static constexpr bool kCopies = false;
@@ -61,7 +61,7 @@ struct Stage {
     template <int kCount>
     static constexpr int kRows = kCount > 4 ? 2 : 1;
     uint4* pieces;  // kPieces
-    mutable int slot = 0;  // where the row of now lies, of kRows
+    mutable int slot = 0;  // the current row's slot, of kRows
 
     template <int kCount>
     __device__ __forceinline__ uint4* at(int group, int tensor) const {
@@ -72,9 +72,9 @@ struct Stage {
     __device__ __forceinline__ void copy(int group, int tensor, const void* from) const {
         if constexpr (kCopies) copy_ahead(at<kCount>(group, tensor), from);
     }
-    // Ends a row's copies, also where it has none.
+    // Commits a row's copies, which may be none.
     __device__ __forceinline__ void end_row() const { end_copies(); }
-    // Until the row of `slot` is there, after whose copies kRows - 1 rows were ended.
+    // Waits for the row in `slot`; the kRows - 1 rows committed after it may be pending.
     template <int kCount>
     __device__ __forceinline__ void wait() const {
         wait_for_copies<kRows<kCount> - 1>();
@@ -85,9 +85,9 @@ struct Stage {
     }
 };
 
-// What a row is normed by: forward keeps it for backward.
+// The statistics of a row, which forward saves for backward.
 struct Moments {
-    float mean, inverse;  // of what is not centered 0; the reciprocal of the deviation
+    float mean, inverse;  // the mean is 0 if not centered; the reciprocal deviation
 
     static __device__ __forceinline__ Moments load(const float* from) {
         float both[2];
@@ -100,17 +100,16 @@ struct Moments {
     }
 };
 
-// A row of which each thread holds `kHeld` elements at most, in groups of kCount.
+// A row, of which each thread holds at most `kHeld` elements in groups of kCount.
 template <int kCount, int kHeld>
 struct Row {
     static constexpr int kGroups = kHeld / kCount;
     const Team& team;
-    int held, width;  // elements; none are held where there is no row
-    long long begin;  // in tensors of rows
+    int held, width;  // elements; held is 0 if the thread's team has no row
+    long long begin;  // offset in the tensors of rows
 
-    // Of an element in a mean.
     __device__ __forceinline__ float share() const { return share_of(width); }
-    // `use(group, at)` for the groups of this thread.
+    // Calls `use(group, at)` for this thread's groups.
     template <typename Use>
     __device__ __forceinline__ void each(const Use& use) const {
 #pragma unroll
@@ -119,9 +118,9 @@ struct Row {
             if (at < held) use(group, at);
         }
     }
-    // Has `values` less their mean if `centered`. The threads of a row wait for each other once: a warp
-    // takes deviations from a mean of its own, and what these are of the row follows from the means
-    // (Chan et al., 1979).
+    // Subtracts the mean from `values` if `centered`. The threads of a row synchronize once: a warp
+    // takes deviations from its own mean, and the row's sum of squares follows from the warps'
+    // means (Chan et al., 1979).
     __device__ __forceinline__ Moments center(float (&values)[kGroups][kCount], int centered,
                                               float eps) const {
         if (!centered) return {0.f, rsqrtf(team.sum(less(values, 0)) * share() + eps)};
@@ -149,7 +148,7 @@ struct Row {
     }
 
  private:
-    // Has `values` less `mean`; the sum of their squares.
+    // Subtracts `mean` from `values` and returns the sum of the squares.
     __device__ __forceinline__ float less(float (&values)[kGroups][kCount], float mean) const {
         float squares = 0;
         each([&](int group, int) {
@@ -182,7 +181,7 @@ __device__ __forceinline__ void row_norm(const Row<kCount, kMost<kCount>>& row, 
     using Vector = AlignedVector<T, kCount>;
     using Math = typename elementwise::MathOf<T>::Type;
     float values[kGroups][kCount];
-    // What a vector has after the residual is added, rounded, as backward will read it.
+    // Adds the residual to a vector and rounds, since backward will read the rounded sum.
     const auto add = [&](int group, int at, const Vector& vector) {
         float added[kCount];
         widen(added, vector);
@@ -200,7 +199,7 @@ __device__ __forceinline__ void row_norm(const Row<kCount, kMost<kCount>>& row, 
             if (residual != nullptr) add(group, at, ask(residual, at));
         });
     } else {
-        // All of a row is asked for before anything of it is waited for.
+        // Issue all loads of a row before waiting for any of them.
         Vector given[kGroups], others[kGroups];
         row.each([&](int group, int at) { given[group] = ask(x, at); });
         if (residual == nullptr) {
@@ -226,7 +225,7 @@ __device__ __forceinline__ void row_norm(const Row<kCount, kMost<kCount>>& row, 
     });
 }
 
-// What the gradients of a norm are computed of; see styleforge_row_norm_backward.
+// The inputs of a norm's gradient; see styleforge_row_norm_backward.
 struct NormGradient {
     const void *grad, *added, *x, *weight, *bias;
     const float* statistics;
@@ -236,9 +235,9 @@ struct NormGradient {
     int centered;
 };
 
-// Adds a row's share to `of_weight` and `of_bias`. If kStaged, the row is in `stage`, and if there is
-// `more`, the row that takes its place, `ahead` elements on, is copied there; else that is brought into
-// the L2 cache. share: of an element in a mean.
+// Computes a row's gradient and adds its share to `of_weight` and `of_bias`. If kStaged, the row is
+// in `stage`. If `more`, the row `ahead` elements on is copied into its place, or else prefetched
+// into the L2 cache. share: an element's share of a mean.
 template <bool kStaged, typename T, int kCount, int kHeld>
 __device__ __forceinline__ void row_norm_gradient(
     const NormGradient& p, const Row<kCount, kHeld>& row, const Moments& of, const Stage& stage,
@@ -272,8 +271,9 @@ __device__ __forceinline__ void row_norm_gradient(
             if (p.added != nullptr) prefetch(added + at + ahead);
         });
     if constexpr (kStaged) stage.end_row(), stage.template next<kCount>();
-    float sums[2] = {};  // of what comes through, and of its product with the norm
-    // Not the whole function: it would take more registers to have it three times.
+    float sums[2] = {};  // of the gradient past the activation, and of its product with the norm
+    // Only this loop depends on the activation: three instances of the whole function would take
+    // more registers.
     with_activation(p.activation, [&](auto function) {
         using Activation = decltype(function);
         row.each([&](int group, int at) {
@@ -300,7 +300,8 @@ __device__ __forceinline__ void row_norm_gradient(
             others[group] = *reinterpret_cast<const Vector*>(added + at);
         });
     row.team.sum(sums);
-    // What the sum of `inner` takes from an element's gradient, and, times the norm, that with it.
+    // The terms that the sum of `inner`, and the sum of its product with the norm, subtract from an
+    // element's gradient; the second is multiplied by the norm.
     const float scale = of.inverse * share;
     const float sum = p.centered ? sums[0] * scale : 0, product = sums[1] * scale;
     T* const dx = static_cast<T*>(p.dx) + row.begin;
@@ -319,7 +320,7 @@ __device__ __forceinline__ void row_norm_gradient(
     });
 }
 
-// The rows of a block, and its sums of the gradients of parameters.
+// Gradients of a block's rows, and the block's sums of the parameters' gradients.
 template <bool kStaged, int kHeld, typename T, int kCount>
 __device__ __forceinline__ void row_norm_gradients(const NormGradient& p, const Stage& stage,
                                                    float* shared) {
@@ -347,14 +348,14 @@ __device__ __forceinline__ void row_norm_gradients(const NormGradient& p, const 
             stage.end_row(), stage.template next<kCount>();
         }
     }
-    // They arrive while the row before is worked on.
+    // The next row's moments arrive while the current row is processed.
     const auto moments_of = [&](unsigned row) {
         return row < rows ? Moments::load(p.statistics + 2ll * row) : Moments{0.f, 0.f};
     };
     Moments next = moments_of(blockIdx.x * at_once + own);
     const long long ahead = 1ll * kAhead * step * width;
     const float share = share_of(width);
-    // The same for all teams of a block, which wait for each other.
+    // The trip count is the same for all teams of a block, since they synchronize.
     for (unsigned first = blockIdx.x * at_once; first < rows; first += step) {
         const unsigned row = first + own;
         const Moments of = next;

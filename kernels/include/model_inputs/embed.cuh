@@ -1,17 +1,17 @@
-// Rows of a table of embeddings, and positions added to them.
+// Lookup of rows of an embedding table, with positions added.
 #pragma once
 
 #include "../common/dtypes.cuh"
 
 namespace styleforge {
 
-// Vectors of a row of a table that a thread takes, side by side with those of its neighbors, so that
-// reading a token and then its row, one after the other, is waited for once.
+// Vectors of a table row per thread, interleaved with its neighbors, so that the dependent loads of
+// a token and then its row are waited for only once.
 constexpr int kOfRow = 4;
 
-// out = table[token] * scale + position[row % length], of kOfRow vectors of kCount elements a thread,
-// where `token_of(row, is_first)` gives the token of a row: a negative one for a row of zeros; of one
-// that is not in the table, the result is NaN. `lanes` threads, a power of two, take a part of a row.
+// out = table[token] * scale + position[row % length], with kOfRow vectors of kCount elements per
+// thread. `token_of(row, is_first)` returns a row's token: negative for a row of zeros; outside the
+// table, the result is NaN. `lanes` threads, a power of two, process part of a row.
 template <int kCount, typename T, typename F>
 __device__ __forceinline__ void embed(const void* table, const void* position, void* out,
                                       long long rows, long long length, long long width,

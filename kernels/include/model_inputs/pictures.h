@@ -1,11 +1,12 @@
-// What a launch over pictures is told of each; kernels/ops/model_inputs/images.py has the mirror.
+// Per-picture parameters of a launch over pictures; kernels/ops/model_inputs/images.py mirrors
+// them.
 #pragma once
 
 constexpr int kMostPictures = 48;
 
-// A kernel takes 4 KB of arguments from every driver that images are for.
+// Every supported driver accepts kernel arguments of 4 KB.
 typedef struct {
-    int boxes[5 * kMostPictures];  // first row and column, height, width, whether it is mirrored
+    int boxes[5 * kMostPictures];  // first row and column, height, width, mirrored or not
     float colors[12 * kMostPictures];  // [3, 4], applied to red, green, blue and 1, from 0 to 1
-    int each;  // whether each picture has its own; otherwise all have those of the first
+    int each;  // whether each picture has its own; otherwise all use the first one's
 } StyleforgePictures;

@@ -1,4 +1,4 @@
-// Pixels as weighted means of those of a picture of another size.
+// Resizing: pixels as weighted means of pixels of a picture of another size.
 #pragma once
 
 #include <math.h>
@@ -7,9 +7,9 @@
 
 namespace styleforge {
 
-// The pixels of a row or a column that an output pixel is a weighted mean of, as PyTorch's
-// interpolate(antialias=True) has them, or without that. Places are exact, in units of half an
-// output pixel; sizes are below 2^15.
+// The pixels of a row or a column whose weighted mean is an output pixel, as in PyTorch's
+// interpolate(antialias=True), or without antialiasing. Positions are exact, in half output pixels;
+// sizes are below 2^15.
 struct Taps {
     int first, count;
     float offset, inverse;
@@ -28,8 +28,8 @@ struct Taps {
     }
 };
 
-// to[at] = the weighted sum of the bytes at `at` of the rows from `from` on, for every `at` below
-// `bytes` from this thread's on. Returns the sum of the weights, if it has any.
+// to[at] = the weighted sum of the bytes at `at` of the rows starting at `from`, for this thread's
+// values of `at` below `bytes`. Returns the sum of the weights, if the thread has any.
 template <int kCount>
 __device__ __forceinline__ float rows_joined(float* to, const unsigned char* from,
                                              int stride, const Taps& down, int at, int bytes,

@@ -1,11 +1,11 @@
-// What a launch over sequences of tokens is told of each; kernels/ops/model_inputs/embedding.py has
-// the mirror.
+// Per-sequence parameters of a launch over token sequences; kernels/ops/model_inputs/embedding.py
+// mirrors them.
 #pragma once
 
 constexpr int kMostSequences = 256;
 
-// A kernel takes 4 KB of arguments from every driver that images are for.
+// Every supported driver accepts kernel arguments of 4 KB.
 typedef struct {
     const long long* tokens[kMostSequences];
-    int sizes[kMostSequences];  // how many of them are embedded
+    int sizes[kMostSequences];  // tokens to embed
 } StyleforgeSequences;

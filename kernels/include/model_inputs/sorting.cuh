@@ -1,24 +1,24 @@
-// Tokens in a stable order: tiles are sorted, each by a block of threads, and then a token's place in
-// the whole is its place in its tile and, of every other tile, how many tokens come before it.
+// A stable sort of tokens. One block sorts each tile. A token's position is its position in its
+// tile plus, for every other tile, the number of tokens before it.
 #pragma once
 
 #include "../common/dtypes.cuh"
 
 namespace styleforge {
 
-constexpr unsigned kTile = 256;     // tokens that a block of as many threads sorts
-constexpr unsigned kSearchers = 8;  // warps that share the tiles among them, for 32 tokens
-constexpr int kAside = 4;           // tiles that a warp searches side by side
-constexpr unsigned kNone = ~0u;     // the key behind the last one
-constexpr int kZeros = 4;           // vectors that a thread sets to zero
+constexpr unsigned kTile = 256;     // tokens that a block sorts, one per thread
+constexpr unsigned kSearchers = 8;  // warps that share the tiles, for 32 tokens
+constexpr int kAside = 4;           // tiles that a warp searches in parallel
+constexpr unsigned kNone = ~0u;     // a key beyond the last one
+constexpr int kZeros = 4;           // vectors that a thread zeroes
 
-// Tokens as unsigned numbers from 1 to `entries`; 0 and `entries` + 1 are none of the table's.
+// Maps tokens to unsigned numbers from 1 to `entries`; 0 and `entries` + 1 are outside the table.
 __device__ __forceinline__ unsigned key_of(long long token, long long entries) {
     return static_cast<unsigned>(min(max(token, -1ll), entries) + 1);
 }
 
-// How many keys of a tile come before this thread's: the smaller ones, and equal ones of threads
-// before it. `keys` is shared memory.
+// Returns how many keys of a tile precede this thread's key: smaller keys, and equal keys of
+// earlier threads. `keys` is in shared memory.
 __device__ __forceinline__ unsigned place_in_tile(const unsigned* keys, unsigned key) {
     const unsigned lane = threadIdx.x % 32, own = threadIdx.x - lane;
     unsigned before = 0;
@@ -34,10 +34,9 @@ __device__ __forceinline__ unsigned place_in_tile(const unsigned* keys, unsigned
     return before;
 }
 
-// How many keys of the tiles from `first` on, one of kSearchers, come before one of the tile that begins at
-// `own`. A
-// quarter of what is left of a tile is chosen at a time, of kAside tiles side by side, so that few
-// loads wait for one another.
+// Returns how many keys of every kSearchers-th tile from `first` on precede a key of the tile at
+// `own`. Each step narrows a tile to a quarter, for kAside tiles in parallel, so that few loads
+// depend on one another.
 __device__ __forceinline__ unsigned count_before(const unsigned* tiles, unsigned whole,
                                                  unsigned first, unsigned own, unsigned key) {
     unsigned before = 0;
@@ -76,7 +75,7 @@ __device__ __forceinline__ unsigned count_before(const unsigned* tiles, unsigned
     return before;
 }
 
-// Sets to zero what block `block` of those that do so has of so many bytes from a vector's beginning.
+// Zeroes block `block`'s share of `bytes` bytes, which start at a vector boundary.
 __device__ __forceinline__ void set_to_zero(void* to, long long bytes, unsigned block) {
     using Vector = AlignedVector<float, 4>;
     const long long vectors = bytes / static_cast<long long>(sizeof(Vector));

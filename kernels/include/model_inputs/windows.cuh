@@ -1,4 +1,4 @@
-// Windows over series, and what they are reduced to.
+// Windows over series, and their reductions.
 #pragma once
 
 #include <math.h>
@@ -8,8 +8,7 @@
 
 namespace styleforge {
 
-// `use(element, count)` for the type of this number, with so many elements at once: as many as 16 bytes
-// have, half as many, or 1.
+// Calls `use(element, count)` for this type, with the elements in 16 bytes, half as many, or 1.
 template <typename Use>
 __device__ __forceinline__ void with_count(long long type, long long count, const Use& use) {
     by_type(type, [&](auto element) {
@@ -36,7 +35,7 @@ struct Smallest {
     __device__ __forceinline__ void take(float x) { value = x < value || x != x ? x : value; }
 };
 
-constexpr int kGroups = 2048;  // of windows' elements, that a block holds
+constexpr int kGroups = 2048;  // groups of windows' elements that a block holds
 
 enum Reduction { kSum = 0, kMean = 1, kMax = 2, kMin = 3 };
 
@@ -47,10 +46,10 @@ __device__ __forceinline__ float reduced(const T* x, long long size) {
     return result.value;
 }
 
-// How the threads of a block share out rows of `width` elements: as many as the next power of 2, at
-// most all, side by side in each row, so that nothing is divided by a width.
+// How a block's threads divide rows of `width` elements: the next power of 2 threads per row, at
+// most all, side by side, so that no division by the width is needed.
 struct Spread {
-    unsigned lanes, lane, row, rows;  // of a row; this thread's; its first row, and how many at once
+    unsigned lanes, lane, row, rows;  // of a row; this thread's; its first; at once
 
     __device__ __forceinline__ explicit Spread(unsigned width) {
         unsigned shift = 0;
@@ -64,11 +63,10 @@ struct Spread {
     static constexpr unsigned kThreadsLog2 = 8;
 };
 
-constexpr int kSide = 4;  // groups or windows that a thread has under way
+constexpr int kSide = 4;  // groups or windows that a thread has in flight
 
-// to[i] = what R makes of group i of those from vector `from` on, for every i below `count` that is
-// this thread's; with kOne a load has a group. In place of one behind the last, the last is reduced
-// again, so that nothing branches.
+// to[i] = R of group i, counted from vector `from`, for this thread's i below `count`. With kOne, a
+// load is one group. Beyond the end, the last group is reduced again, to avoid branches.
 template <typename R, bool kOne, typename Vector>
 __device__ __forceinline__ void reduce_groups(const Vector* x, unsigned from, float* to,
                                               unsigned count, unsigned vectors, const Spread& of) {
@@ -96,8 +94,7 @@ __device__ __forceinline__ void reduce_groups(const Vector* x, unsigned from, fl
     }
 }
 
-// to[i] = what R makes of the `size` groups from i * step on, times `unit`, for every i below `count`
-// that is this thread's.
+// to[i] = R of the `size` groups from i * step on, times `unit`, for this thread's i below `count`.
 template <typename R, typename T>
 __device__ __forceinline__ void reduce_windows(const float* groups, T* y, unsigned to,
                                                unsigned count, unsigned size, unsigned step,

@@ -1,4 +1,4 @@
-// What NVRTC, which declares the functions of <math.h> itself, is given as that header.
+// A substitute for <math.h> for NVRTC, which declares its functions itself.
 #pragma once
 
 #define INFINITY __int_as_float(0x7f800000)

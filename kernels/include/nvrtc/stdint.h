@@ -1,4 +1,4 @@
-// What NVRTC, which has no C library, is given as <stdint.h>.
+// A substitute for <stdint.h> for NVRTC, which has no C library.
 #pragma once
 
 typedef signed char int8_t;

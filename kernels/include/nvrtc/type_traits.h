@@ -1,4 +1,4 @@
-// What NVRTC, which has no C++ library, is given as <type_traits>: as much as the kernels use.
+// A substitute for <type_traits> for NVRTC, which has no C++ library; only what the kernels use.
 #pragma once
 
 namespace std {

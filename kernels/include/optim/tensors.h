@@ -1,5 +1,5 @@
-// What a launch over many tensors is called with, on a GPU and on the CPU, and what an update does
-// to an element. kernels/ops/optimizers/tensors.py has the mirror of the structs.
+// Launch parameters for many tensors, on a GPU and on the CPU, and the update of an element.
+// kernels/ops/optimizers/tensors.py mirrors the structs.
 #pragma once
 
 #include <math.h>
@@ -12,38 +12,39 @@
 
 constexpr int kMostTensors = 64, kMostLists = 4, kChunk = 4096;
 
-// A kernel takes 4 KB of arguments from every driver that images are for.
+// Every supported driver accepts kernel arguments of 4 KB.
 typedef struct {
-    void* at[kMostLists][kMostTensors];  // by list, where its tensors begin; these lie alike
-    const float* steps[kMostTensors];    // how often each is updated with this one, or null
+    void* at[kMostLists][kMostTensors];  // by list, addresses; one index, one layout
+    const float* steps[kMostTensors];    // updates per tensor, including this one, or null
     long long counts[kMostTensors];      // elements
-    unsigned first[kMostTensors];        // chunk of kChunk elements that the tensor begins with
+    unsigned first[kMostTensors];        // number of the tensor's first chunk of kChunk elements
     int types[kMostTensors];             // 0 for FP32, 1 for FP16, 2 for BF16, 3 for FP64
     int tensors;
 } StyleforgeTensors;
 
-// Numbers of an update; those of the other optimizer are 0.
+// Parameters of an update; the other optimizer's are 0.
 typedef struct {
-    const float* grad_scale;  // what gradients are divided by, or null
-    const float* found_inf;   // where it is not 0 nothing is updated, or null
+    const float* grad_scale;  // divisor of the gradients, or null
+    const float* found_inf;   // if not 0, nothing is updated; or null
     double lr, weight_decay;
     double beta1, beta2, log_beta1, log_beta2, eps;  // Adam
     double momentum, dampening;                      // SGD
     int maximize;
-    int decoupled;  // Adam: whether weights decay apart from the gradient
+    int decoupled;  // Adam: whether weight decay is decoupled from the gradient
     int nesterov;   // SGD
 } StyleforgeUpdate;
 
 namespace styleforge {
 namespace optim {
 
-// An update is made for a tensor, and then applied to its elements: `values` has one of each list.
-// The bits of kWritten are the lists that it changes. A is FP32, or FP64 for FP64. Each step follows
-// PyTorch's loop over single tensors, so that infinities and NaN agree: a decay of 0 reads no
-// parameter, since 0 times infinity is NaN, and an average moves towards the gradient as lerp does.
+// An update is constructed per tensor and then applied to its elements; `values` has one element of
+// each list. The bits of kWritten mark the lists that it changes. A is FP64 for FP64 tensors, else
+// FP32. Each step follows PyTorch's loop over single tensors, so that infinities and NaN agree: a
+// decay of 0 reads no parameter, since 0 times infinity is NaN, and an average moves towards the
+// gradient like lerp.
 
 // Adam (Kingma and Ba, 2015), AdamW (Loshchilov and Hutter, 2019). Lists: parameters, gradients,
-// the averages of gradients and of their squares.
+// and the averages of gradients and of their squares.
 template <typename A>
 struct Adam {
     enum { kLists = 4, kWritten = 1 | 4 | 8 };
@@ -56,7 +57,7 @@ struct Adam {
         kept = p.decoupled ? A(1 - p.lr * p.weight_decay) : A(1);
         decay = A(p.weight_decay), decays = !p.decoupled && p.weight_decay != 0;
         beta1 = A(p.beta1), rest1 = A(1 - p.beta1), stays = p.beta1 > 0.5, beta2 = A(p.beta2), rest2 = A(1 - p.beta2);
-        // beta^step - 1, in which nothing cancels for small steps.
+        // beta^step - 1, without cancellation for small steps.
         rate = lr / expm1(A(p.log_beta1) * steps);
         correction = A(1) / sqrt(-expm1(A(p.log_beta2) * steps)), eps = A(p.eps);
     }
@@ -70,7 +71,7 @@ struct Adam {
     }
 };
 
-// Lists: parameters, gradients and, with momentum, what is left of the gradients before.
+// Lists: parameters, gradients and, with momentum, the momentum buffers.
 template <typename A, bool kMomentum>
 struct Sgd {
     enum { kLists = kMomentum ? 3 : 2, kWritten = kMomentum ? 1 | 4 : 1 };
@@ -95,8 +96,8 @@ struct Sgd {
     }
 };
 
-// A part of a norm with another element: by `kind` 1 the sum of absolute values, by 2 that of squares,
-// by 0 the largest absolute value, or NaN.
+// Adds an element to part of a norm. `kind` 1 sums absolute values, 2 sums squares, and 0 takes the
+// largest absolute value, or NaN.
 template <typename A>
 STYLEFORGE_UPDATE A joined(A part, A value, long long kind) {
     const A size = value < A(0) ? -value : value;

@@ -1,17 +1,17 @@
-// Tile shapes, threads and stages of both networks for sm_75, whose blocks and multiprocessors have
-// 64 KB of shared memory, and no cp.async: threads load what they copy into registers and store it
-// later. The kernels are those of sm80.
+// Tile shapes, threads and stages of both networks for sm_75, which has 64 KB of shared memory per
+// block and per multiprocessor, and no cp.async: threads load data into registers and store it
+// later. The kernels are sm80's.
 #pragma once
 
 #include "../sm80/lite_traits.cuh"
 
 namespace styleforge::sm75 {
 
-// The least architecture these layers are for, and the first that has others.
+// The lowest architecture these layers are for, and the first one that uses others.
 constexpr const char *kTarget = "75", *kUntil = "80";
 
-// Shared memory of a block, and of the blocks of a multiprocessor together, in bytes. Unlike later
-// ones, this architecture keeps nothing of it.
+// Shared memory per block, and of all blocks of a multiprocessor together, in bytes. Unlike later
+// architectures, this one reserves nothing.
 constexpr int kRequiredSharedBytes = 64 * 1024;
 
 // A layer whose copies pass through registers. Its blocks share a multiprocessor.
@@ -28,10 +28,10 @@ template <int kCin, int kCout, int kStride, bool kUpsample, int kTileH, int kTil
 using Conv = Sm75<sm80::ConvTraits<kCin, kCout, kStride, kUpsample, kTileH, kTileW, kWarpsM,
                                    kWarpsN, kChunk, kTapsOfStep, kStages, kBlocks, kTakesResidual>>;
 
-// The `precision` of the launchers, after those of sm80: FP16 by these layers.
+// The `precision` of the launchers, numbered after sm80's: FP16 by these layers.
 constexpr int kFp16 = sm80::kInt8 + 1;
 
-// The layers of the full network. Each is its own small one.
+// The layers of the full network. Each is its own small variant.
 struct FullLayers {
     using First = Sm75<sm80::FirstConvTraits<32, 9, 16, 32, 8, 1>>;
     using Last = Sm75<sm80::LastConvTraits<32, 9, 8, 24, 8, 1>>;
@@ -52,7 +52,7 @@ struct FullLayers {
     using Up2Small = Up2;
 };
 
-// Those of the lite network.
+// The layers of the lite network.
 struct LiteLayers {
     using First = Sm75<sm80::FirstConvTraits<16, 5, 16, 32, 8, 2>>;
     using Last = Sm75<sm80::LastConvTraits<16, 5, 8, 32, 9, 2>>;

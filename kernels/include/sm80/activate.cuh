@@ -1,4 +1,4 @@
-// Norm, ReLU and residual of what a layer loads.
+// Norm, ReLU and residual of a layer's input.
 #pragma once
 
 #include "../common/convert.cuh"
@@ -6,15 +6,15 @@
 
 namespace styleforge::sm80 {
 
-// Eight channels of a pixel, as they lie in memory and as operands. `part` counts the eights of
+// Eight channels of a pixel, in memory layout and as operands. `part` counts eights within
 // S::kChunk channels.
 template <typename S>
 struct EightChannels {
-    // Pieces of 16 bytes. In FP32, those of neighboring threads alternate in memory, so that these
-    // read and write 32 bytes together; see channel_order.
+    // 16-byte pieces. In FP32, neighboring threads' pieces alternate in memory, so that they read
+    // and write 32 bytes together; see channel_order.
     static constexpr int kPieces = S::kStoredBytes / 2, kBetween = 2;
-    // In a slot, operands take the place of what was loaded: the first copy is at part * 16, the
-    // second after the first ones of all channels.
+    // Operands replace the loaded data in a slot. The first copy is at part * 16, the second after
+    // the first copies of all channels.
     static constexpr int kSlotBetween = S::kChunk * 2;
 
     uint4 piece[kPieces];
@@ -35,7 +35,6 @@ struct EightChannels {
 #pragma unroll
         for (int i = 0; i < kPieces; ++i) to[i * kBetween] = piece[i];
     }
-    // Scale and bias of every channel, two channels in a float4.
     static __device__ __forceinline__ void load_affine(const float2* all, int part,
                                                        float4 (&affine)[4]) {
         const auto* from = reinterpret_cast<const float4*>(all + first_piece(part) * (8 / kPieces));
@@ -52,8 +51,8 @@ struct EightChannels {
                 __float_as_uint(v[3])};
     }
 
-    // Norm and ReLU or residual in FP32, rounded once, of what lies in a slot; or, of one piece, in
-    // registers. Operands take its place in the slot.
+    // Applies norm and ReLU or residual in FP32, rounds once, and replaces the data in the slot
+    // with operands. With a single piece, the input comes from registers.
     template <typename T, bool kAdd>
     __device__ __forceinline__ void normalize_activate(const uint4& raw, unsigned char* slot,
                                                        const float4 (&affine)[4],

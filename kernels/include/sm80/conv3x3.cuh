@@ -1,7 +1,7 @@
-// The 3x3 layers: stride 1 or 2, or after upsampling, as four phases of 2x2. Blocks are persistent.
-// The channels of a tile pass through two slots of shared memory in chunks: while one chunk is
-// multiplied, the next is copied to the other slot, then normalized there. Weights pass through a
-// ring of stages, or stay where they fit.
+// The 3x3 layers: stride 1 or 2, or four phases of 2x2 after upsampling. Blocks are persistent. A
+// tile's channels pass through two slots of shared memory in chunks: while one is multiplied, the
+// next is copied to the other slot and then normalized there. Weights pass through a ring of
+// stages, or stay resident if they fit.
 #pragma once
 
 #include <math.h>
@@ -15,9 +15,9 @@
 
 namespace styleforge::sm80 {
 
-// Where 16-byte piece `i` of a step's weights, [taps][copies][outputs][channels], lies in its
-// stage. Rows are put in the order of the products' columns (see OutputColumns), and their pieces
-// turned so that eight rows lie on different banks.
+// The offset in a stage of 16-byte piece `i` of a step's weights,
+// [taps][copies][outputs][channels]. Rows are in the order of the products' columns (see
+// OutputColumns), and pieces are XOR-swizzled so that eight rows fall on different banks.
 template <typename S>
 __device__ __forceinline__ uint32_t weight_offset(int i) {
     constexpr int kPieces = S::kRowBytes / 16;
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
     const uint4* const x = static_cast<const uint4*>(p.x) + plane;
 
     const uint32_t weights_to = smem_address(shared) + weight_offset<S>(threadIdx.x);
-    // Calls use(k, from, to) for each of the thread's pieces of a step's weights and their stage.
+    // Calls use(k, from, to) for the thread's pieces of a step's weights and their stage.
     constexpr int kWeightPieces = (S::kStageBytes / 16 + S::kThreads - 1) / S::kThreads;
     const auto each_weight = [&](int step, int stage, auto use) {
         const auto* from =
@@ -57,7 +57,8 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
         each_weight(step, stage,
                     [](int, const uint4* from, uint32_t to) { cp_async_16B(to, from); });
     };
-    // Without cp.async, a step's weights are held from the end of one step to that of the next.
+    // Without cp.async, a step's weights stay in registers from the end of one step to the end of
+    // the next.
     constexpr bool kHoldsWeights = !S::kAsync && !S::kResident;
     uint4 held_weights[kHoldsWeights ? kWeightPieces : 1];
     const auto hold = [&](int step) {
@@ -85,7 +86,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
     int tile = blockIdx.x, slot = 0;
     const Pieces own;
     typename Pieces::Held held;
-    // What sums are multiplied by, and behind it the ranges of the inputs.
+    // Scale factors of the sums, followed by the ranges of the inputs.
     float* const factors = reinterpret_cast<float*>(slots + 2 * S::kSlotBytes);
     float* const ranges = factors + S::kColumns;
     if constexpr (kIntegers) load_scales<S>(p.weight, factors, ranges);
@@ -142,13 +143,13 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
             const Chunk next = place(ends ? tile + gridDim.x : tile, ends ? 0 : chunk + 1);
             const bool more = !ends || tile + static_cast<int>(gridDim.x) < tiles;
             unsigned char* const next_slot = slots + (1 - slot) * S::kSlotBytes;
-            // Fragments of this product and the next. Where operands are sums, sixteen channels
-            // take three products, low x high, high x high and high x low; the low ones are a[0]
-            // and b[1], so that each product keeps a fragment of the one before.
+            // Fragments of this product and the next. With split operands, sixteen channels take
+            // three products: low x high, high x high and high x low. The low ones are a[0] and
+            // b[1], so that each product reuses a fragment.
             constexpr int kProducts = S::kProductsOfOperands;
             uint32_t a[2][S::kTilesM][4], b[2][S::kTilesN / 2][4];
-            // Where sums are FP16, two products of a step are taken together, and the fragments of
-            // both are loaded before them.
+            // With FP16 sums, two products of a step form a pair, and the fragments of both are
+            // loaded first.
             constexpr bool kPairs = S::kFp16Sums && kIsHalf<T>;
             constexpr int kTogether = S::kResident ? S::kProductsOfChunk : S::kProductsOfStep;
             const auto is_second = [](int n) { return kPairs && n % kTogether % 2 == 1; };
@@ -233,8 +234,8 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
                             mma_m16n8k16<T>(acc[i][j], a[a_of(n)][i], b[b_of(n)][j / 2][j % 2 * 2],
                                             b[b_of(n)][j / 2][j % 2 * 2 + 1]);
                     }
-                // Pieces of the next chunk are normalized a few together: each time costs the
-                // latency of shared memory. Those that are held leave fewer registers for more.
+                // Normalize a few pieces of the next chunk at a time: each batch costs the latency
+                // of shared memory. Pieces in registers leave fewer registers for more.
                 constexpr int kSpread = S::kStepsOfChunk - S::kReady;
                 constexpr int kFew = S::kAsync ? 3 : 2;
                 constexpr int kEach = Pieces::kCount <= kFew * kSpread
@@ -251,7 +252,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
                             if (const int at = soon * kEach + k; at < Pieces::kCount)
                                 add[at] = next.residual(p, own, plane, at);
                     }
-                    // What is not copied comes a step before it is needed, as residuals do.
+                    // Without cp.async, pieces are loaded one step early, like residuals.
                     if (!S::kAsync && step + 1 >= S::kReady &&
                         (step + 1 - S::kReady) % kEvery == 0) {
 #pragma unroll
@@ -275,7 +276,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) conv3x3(const ConvPar
                     }
                 }
             }
-            // Otherwise the last step's barrier stands behind all that was read and written.
+            // Otherwise the last step's barrier already follows all reads and writes.
             if (S::kResident || S::kProductsOfStep == 1) __syncthreads();
             slot = 1 - slot;
         }

@@ -1,5 +1,5 @@
-// Results on their way out: from the accumulators straight to memory, 16 neighboring bytes a
-// thread, and their moments, which a warp keeps over all tiles of its block.
+// The epilogue: stores accumulators straight to memory, 16 contiguous bytes per thread, and
+// accumulates their moments per warp over all tiles of a block.
 #pragma once
 
 #include "../common/convert.cuh"
@@ -8,36 +8,36 @@
 
 namespace styleforge::sm80 {
 
-// The columns of a warp's product and the output channels they stand for. A thread holds columns
-// 2q and 2q + 1 of each eight; up to four eights are put in such an order that these are
-// neighboring channels.
+// Maps the columns of a warp's product to output channels. A thread holds columns 2q and 2q + 1 of
+// each eight. Up to four eights are ordered so that these are neighboring channels.
 template <typename S>
 struct OutputColumns {
-    // Eights that belong together: where possible, a thread's are 16 bytes.
+    // Eights ordered together: where possible, a thread's channels fill 16 bytes.
     static constexpr int kVector = S::kStoredBytes == 2 && S::kTilesN % 4 == 0 ? 4 : 2;
-    // The column of output `n`, a number in [0, kColumns * taps).
+    // The column of output `n` in [0, kColumns * taps).
     static __device__ __forceinline__ int column_of(int n) {
         constexpr int kWide = kVector * 8;
         const int at = n % kWide, q = at / (kVector * 2), j = at / 2 % kVector;
         return n - at + j * 8 + q * 2 + at % 2;
     }
-    // The first channel of a thread's vector `v`, among those of its warp.
+    // The first channel of a thread's vector `v`, within its warp.
     static __device__ __forceinline__ int channel(int v) {
         return v * kVector * 8 + static_cast<int>(threadIdx.x) % 4 * kVector * 2;
     }
 };
 
-// Count, mean and M2 of the outputs of a warp: eight lanes hold the same channels of different
-// pixels, and divide the channels among themselves while they merge.
+// Count, mean and M2 of a warp's outputs. Eight lanes hold the same channels of different pixels
+// and divide the channels among themselves as they merge.
 template <typename S>
 struct BlockMoments {
-    static constexpr int kValues = S::kTilesN * 2;  // channels of a thread
+    static constexpr int kValues = S::kTilesN * 2;  // channels per thread
     static constexpr int kKept = kValues % 8 == 0   ? kValues / 8
                                  : kValues % 4 == 0 ? kValues / 4
                                                     : kValues / 2;
     float count = 0, mean[kKept] = {}, m2[kKept] = {};
 
-    // `valid(i, half)` tells whether row `half * 8 + lane / 4` of product i is a pixel.
+    // Adds accumulators. `valid(i, half)` returns whether row `half * 8 + lane / 4` of product i is
+    // a pixel.
     template <typename Valid>
     __device__ __forceinline__ void add(const float (&acc)[S::kTilesM][S::kTilesN][4], int n,
                                         Valid valid) {
@@ -101,14 +101,15 @@ struct BlockMoments {
         }
     }
 
-    // Called once by every thread of a block, with shared memory that is unused by then.
+    // Writes the block's moments. Every thread calls it once, with shared memory that is free by
+    // then.
     __device__ __forceinline__ void write(const StatisticsParams& s, int sample, void* shared) {
         constexpr int kWarps = S::kWarpsM * S::kWarpsN,
                       kShares = kWarps * S::kColumnsOfWarp / S::kCout;
         float4* moments = static_cast<float4*>(shared);  // [share][Cout]
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
         const int warp_m = warp % S::kWarpsM, warp_n = warp / S::kWarpsM;
-        // Which of the thread's channels are left to it, by the steps of merge_lanes.
+        // The channels that merge_lanes left to this thread.
         int first = 0, left = kValues;
         bool writes = true;
 #pragma unroll
@@ -126,7 +127,7 @@ struct BlockMoments {
 #pragma unroll
             for (int v = 0; v < kKept; ++v) {
                 const int value =
-                    first + v;  // value / 2: which eight; value % 2: which of the pair
+                    first + v;  // value / 2: the group of eight; value % 2: the column of the pair
                 constexpr int kVector = OutputColumns<S>::kVector;
                 const int channel = columns + OutputColumns<S>::channel(value / 2 / kVector) +
                                     value / 2 % kVector * 2 + value % 2;
@@ -148,7 +149,6 @@ struct BlockMoments {
     }
 };
 
-// Stores a tile and adds its moments.
 template <typename T, typename S, typename Params>
 __device__ __forceinline__ void store_tile(const float (&acc)[S::kTilesM][S::kTilesN][4],
                                            const Params& p, int tile, int sample,

@@ -1,7 +1,7 @@
-// The first layer: from the three colors of a frame, which is read as it is and padded by
-// reflection. Two taps lie side by side in 16 bytes, so that ldmatrix can load them; pixels at odd
-// columns read a second copy that is shifted by one pixel. Blocks are persistent: weights stay, and
-// the next tile's colors are on their way while one is multiplied.
+// The first layer: reads a frame's three colors as they are and pads by reflection. Two taps share
+// 16 bytes, so that ldmatrix can load them; pixels at odd columns read a second copy, shifted by
+// one pixel. Blocks are persistent: weights stay resident, and the next tile's colors are in flight
+// while the current tile is multiplied.
 #pragma once
 
 #include "../common/border.cuh"
@@ -27,8 +27,8 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) first_layer(const Fir
     pdl_wait();
     if (blockIdx.x == 0 && threadIdx.x == 0) OutputRange::clear(p.range + sample * 3);
 
-    // Bytes are exact in FP16. Other colors may be sums as the weights are: the two copies of a
-    // patch then take both places, and the next patch waits until this one is multiplied.
+    // Bytes are exact in FP16. Other colors may be split like the weights: the two copies of a
+    // patch then occupy both buffers, and the next patch waits until this one has been multiplied.
     constexpr bool kSplitColors = S::kCopies == 2 && sizeof(In) == 4;
     // A thread reads pixels of one column.
     constexpr int kRows = S::kThreads / S::kPatchW, kCount = (S::kPatchH + kRows - 1) / kRows;
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) first_layer(const Fir
     const auto load = [&](int tile) {
         const int y0 = tile / p.tiling.columns * S::kTileH - S::kBorder + row;
         const int x0 = tile % p.tiling.columns * S::kTileW - S::kBorder + column;
-        // Reflected twice: at the border of the padded picture, then at that of the frame.
+        // Reflect twice: at the border of the padded picture, then at the frame's border.
         const int j = reflect_index(reflect_index(x0, p.tiling.width), p.width);
 #pragma unroll
         for (int k = 0; k < kCount; ++k)
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) first_layer(const Fir
     }
     const uint32_t b_from =
         smem_address(weights) + (lane / 16 * 8 + lane % 8) * S::kRowBytes + lane / 8 % 2 * 16;
-    // Where pair q of taps lies; one beyond the last is all zeros in the weights.
+    // Offset of pair q of taps; beyond the last pair, the weights are all zeros.
     const auto offset = [](int q) {
         if (q >= S::kPairs) return 0;
         return (q / S::kPairsOfRow * S::kPatchW + q % S::kPairsOfRow * 2) * 8;
@@ -102,7 +102,8 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) first_layer(const Fir
         if (next < tiles) load(next);
         else pdl_launch_dependents();
         float acc[S::kTilesM][S::kTilesN][4] = {};
-        constexpr int kUnrolled = kSplitColors ? 4 : S::kDepth / 16;  // three copies take registers
+        // three copies take more registers
+        constexpr int kUnrolled = kSplitColors ? 4 : S::kDepth / 16;
 #pragma unroll kUnrolled
         for (int k = 0; k < S::kDepth / 16; ++k) {
             const uint32_t step =

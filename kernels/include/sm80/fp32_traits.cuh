@@ -1,6 +1,6 @@
-// The layers of both networks in FP32, multiplied as TF32 or in full. A channel has twice the bytes
-// of one of 16 bits, so that a slot holds half the channels, or a tile is smaller. A wheel has
-// little room: a layer has a small one, or one with wide tiles, only where it differs much.
+// The layers of both networks in FP32, multiplied as TF32 or in full precision. A channel takes
+// twice the bytes of a 16-bit channel, so a slot holds half the channels, or a tile is smaller. A
+// wheel has little room: a layer has a small or a wide-tiled variant only if it differs much.
 #pragma once
 
 #include "lite_traits.cuh"
@@ -64,7 +64,7 @@ struct LiteLayers<Tf32ViaFp16> {
     using Up2 = ConvTraits<32, 16, 1, true, 8, 16, 2, 4, 16, 1, 0, 2, false, P>;
 };
 
-// Twice the weights: where they do not fit, they pass through stages.
+// Twice the weights: those that do not fit pass through stages.
 template <>
 struct LiteLayers<Fp32Split> {
     using P = Fp32Split;

@@ -1,10 +1,10 @@
-// Operands of eight bits: how a layer makes them of what it loads, and numbers of their sums.
+// 8-bit operands: how a layer quantizes its input and scales its sums.
 //
-// Activations lie in memory as FP16. Divided by the range of their channel they are integers of
-// 0..255 where ReLU is in front of them, or of -127..127 where a residual was added. What lies
-// beyond its range is clipped, also what is not finite. A weight is multiplied by the range of its
-// input, and the largest weight of an output becomes 127. Behind a layer's weights lie, in FP32,
-// what each column's sums are multiplied by, and the reciprocal range of each input.
+// Activations are FP16 in memory. Divided by their channel's range, they become integers in 0..255
+// after a ReLU, or in -127..127 after adding a residual. Values beyond the range, or not finite,
+// are clipped. A weight is multiplied by its input's range, and the largest weight of an output
+// becomes 127. FP32 data follows a layer's weights: each column's scale factor for sums, and each
+// input's reciprocal range.
 #pragma once
 
 #include "../common/convert.cuh"
@@ -14,16 +14,16 @@
 
 namespace styleforge::sm80 {
 
-// Sixteen channels of a pixel: two pieces of eight in memory, which alternate with those of the
-// neighboring thread, and 16 bytes as operands. Each piece is normalized by itself, so
-// that the scales of eight channels are held at once. `part` counts the sixteens of S::kChunk.
+// Sixteen channels of a pixel: two pieces of eight in memory, which alternate with the neighboring
+// thread's, and 16 bytes as operands. Each piece is normalized separately, so that only eight
+// channels' scales are live at once. `part` counts sixteens within S::kChunk.
 template <typename S>
 struct SixteenChannels {
     static constexpr int kPieces = 2, kBetween = 2;
-    // In a slot, operands take the place of the first pieces of all channels.
+    // In a slot, operands replace the first pieces of all channels.
     static constexpr int kSlotBetween = S::kRowBytes;
 
-    // Of eight channels.
+    // Parameters of eight channels.
     struct Affine {
         float4 of[4];     // scale and bias, two channels each, see prepare_norm
         float4 range[2];  // see prepare_norm
@@ -53,8 +53,8 @@ struct SixteenChannels {
             if (with_range) affine.range[i] = range[i];
     }
 
-    // Norm and ReLU or residual in FP32, rounded once to an integer, of a piece in a slot. Returns
-    // the numbers as FP16 where it `keeps` them.
+    // Applies norm and ReLU or residual in FP32 to a piece in a slot and rounds once to integers.
+    // Returns the values as FP16 if `keeps` is set.
     template <typename T, bool kAdd>
     static __device__ __forceinline__ uint4 to_integers(unsigned char* slot, const Affine& affine,
                                                         const uint4& residual, int half,
@@ -88,8 +88,8 @@ struct SixteenChannels {
         return {kept[0], kept[1], kept[2], kept[3]};
     }
 
-    // From 0..1 to 0..255 or -127..127, in the low byte: in FP32, numbers from 2^23 to 2^24 are
-    // integers, so that the sum is rounded to one.
+    // Maps 0..1 to 0..255 or -127..127, in the low byte. FP32 numbers from 2^23 to 2^24 are
+    // integers, so the sum is rounded to an integer.
     static __device__ __forceinline__ uint32_t unsigned_integer(float v) {
         return __float_as_uint(fmaf(__saturatef(v), 255, 8388608));
     }
@@ -110,11 +110,11 @@ template <typename S>
 struct ChannelsBy<S, 1> {
     using Type = SixteenChannels<S>;
 };
-// How the channels of a pixel are loaded and normalized.
 template <typename S>
 using ChannelsOf = typename ChannelsBy<S, S::kOperandBytes>::Type;
 
-// What lies behind a layer's weights: factors of the columns, and reciprocal ranges of the inputs.
+// Loads what follows a layer's weights: factors of the columns, and reciprocal ranges of the
+// inputs.
 template <typename S>
 __device__ __forceinline__ void load_scales(const void* weight, float* factors, float* ranges) {
     const auto* from = reinterpret_cast<const float*>(static_cast<const unsigned char*>(weight) +
@@ -123,9 +123,10 @@ __device__ __forceinline__ void load_scales(const void* weight, float* factors, 
     for (int c = threadIdx.x; c < S::kCin; c += S::kThreads) ranges[c] = from[S::kColumns + c];
 }
 
-// Prepares norm and ranges, of which there are the reciprocals; each thread changes the channels
-// that it loaded itself. Without a residual, the norm divides by the range, which what is kept is
-// multiplied by. With one, half the reciprocal makes 0..1 of the sums, and a half that is added.
+// Prepares norm and ranges; `ranges` holds reciprocals on entry. Each thread changes only the
+// channels that it loaded. Without a residual, the norm divides by the range, and the saved
+// activation is multiplied by it again. With one, half the reciprocal, plus an added half, maps the
+// sums to 0..1.
 template <typename S, bool kAdd>
 __device__ __forceinline__ void prepare_norm(float2 (&affine)[S::kCin], float* ranges) {
     for (int c = threadIdx.x; c < S::kCin; c += S::kThreads) {
@@ -135,7 +136,7 @@ __device__ __forceinline__ void prepare_norm(float2 (&affine)[S::kCin], float* r
     }
 }
 
-// Sums of integers as numbers.
+// Scales integer sums to numbers.
 template <typename S>
 __device__ __forceinline__ void scale_sums(const int (&acc)[S::kTilesM][S::kTilesN][4],
                                            const float* factors,

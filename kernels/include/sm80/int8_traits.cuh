@@ -1,6 +1,6 @@
-// The 3x3 layers of the full network with operands of eight bits, but for the first of them: it and
-// the 9x9 layers are those of FP16. A pixel has twice the channels of FP32 in the same bytes. All
-// layers need so little shared memory that none has a small one.
+// The full network's 3x3 layers with 8-bit operands, except the first: it and the 9x9 layers run in
+// FP16. A pixel has twice the channels of FP32 in the same bytes. All layers need so little shared
+// memory that no small variants exist.
 #pragma once
 
 #include "traits.cuh"

@@ -1,6 +1,7 @@
-// The last layer, to three colors. Three columns would waste most of a tensor core's eight, so the
-// kernel's columns times three colors are computed for every pixel of a row, summed over the
-// kernel's rows, and then added along the row, each shifted by its column. Blocks are persistent.
+// The last layer, with three output colors. Three columns would waste most of a tensor core's
+// eight. So the kernel's columns times three colors are computed for every pixel of a row, summed
+// over the kernel's rows, and then added along the row, each shifted by its column. Blocks are
+// persistent.
 #pragma once
 
 #include "../common/border.cuh"
@@ -26,7 +27,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) last_layer(const Last
                      static_cast<const uint4*>(p.weight) + i);
     cp_async_commit();
 
-    // A thread copies and normalizes eight channels of pixels in one column.
+    // A thread copies and normalizes eight channels of the pixels in one column.
     using Eight = EightChannels<S>;
     constexpr int kPixelPieces = S::kCin * S::kStoredBytes / 16;
     constexpr int kParts = S::kCin / 8, kLanes = S::kPatchW * kParts, kRows = S::kThreads / kLanes;
@@ -84,10 +85,10 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks) last_layer(const Last
         __syncthreads();
         if (tile + static_cast<int>(gridDim.x) >= tiles) pdl_launch_dependents();
         float acc[S::kTilesM][S::kTilesN][4] = {};
-        // A block that is alone on its multiprocessor loads the next fragments while these are
-        // multiplied; others have no registers for that, and one another.
+        // A block alone on its multiprocessor loads the next fragments while it multiplies; others
+        // lack the registers and overlap with one another instead.
         constexpr int kAhead = S::kBlocks == 1 ? 1 : 0;
-        // Where operands are sums, the products are those of conv3x3.
+        // With split operands, the products are the same as in conv3x3.
         constexpr int kEach = S::kProductsOfOperands, kProducts = S::kDepth / 16 * kEach;
         uint32_t a[kAhead + 1][S::kTilesM][4], b[kAhead + 1][S::kTilesN / 2][4];
         const auto a_of = [](int n) { return (kEach == 3 ? n % 3 != 0 : n % 2) * kAhead; };

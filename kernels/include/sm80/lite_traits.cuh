@@ -1,15 +1,15 @@
-// The layers of the lite network: 16, 32 and 48 channels, and 5x5 at both ends. Its layers are
-// bound by memory and latency, not by products, so all weights stay in shared memory, and several
-// blocks share a multiprocessor.
+// The layers of the lite network: 16, 32 and 48 channels, and 5x5 at both ends. Memory and latency
+// bound them, not products, so all weights stay in shared memory, and several blocks share a
+// multiprocessor.
 #pragma once
 
 #include "traits.cuh"
 
 namespace styleforge::sm80 {
 
-// The `kind` of its layers, after those of the full network: 16-32 and 32-48 with stride
-// 2; 48-48 with small tiles and with wide ones; 48-32 and 32-16 after nearest-neighbor upsampling
-// by two. None of them needs a small one.
+// The `kind` of its layers, numbered after the full network's: 16-32 and 32-48 with stride 2; 48-48
+// with small tiles and with wide ones; 48-32 and 32-16 after nearest-neighbor upsampling by two. No
+// layer needs a small variant.
 enum LiteConvKind {
     kLiteDown1 = kConvKinds,
     kLiteDown2,
@@ -33,8 +33,8 @@ struct LiteLayers<In16Bits> {
     using Up2 = ConvTraits<32, 16, 1, true, 8, 16, 2, 4, 32, 1, 0, 2>;
 };
 
-// Shared memory, in bytes, that a GPU must offer a block for all layers: any of compute capability
-// 8.0 or more does.
+// Shared memory per block, in bytes, for all layers. Every GPU of compute capability 8.0 or higher
+// has it.
 constexpr int kLiteRequiredSharedBytes = kRequiredSharedBytesSmall;
 
 }  // namespace styleforge::sm80

@@ -1,5 +1,5 @@
-// Tells the numbers of traits that no description lists: the compiler writes them into the name of
-// an instance, which kernels/tuning/compiling.py reads. The kernel is never launched.
+// Exposes trait constants that no description lists: the compiler writes them into an instance's
+// name, which kernels/tuning/compiling.py reads. The kernel is never launched.
 #pragma once
 
 namespace styleforge::sm80 {

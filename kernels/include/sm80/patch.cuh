@@ -1,5 +1,5 @@
-// The patch of a tile: the chunks of its channels on their way into shared memory, and the operands
-// that take their place there.
+// The patch of a tile: copies the chunks of its channels to shared memory and replaces them with
+// operands.
 #pragma once
 
 #include "../common/border.cuh"
@@ -11,23 +11,23 @@
 
 namespace styleforge::sm80 {
 
-// What a thread does of every chunk of a patch: it copies and normalizes the same pieces, those
-// channels of a pixel that are 16 bytes of operands, in one column of pixels.
+// A thread's share of every chunk of a patch. It always copies and normalizes the same pieces, the
+// channels of a pixel that make 16 bytes of operands, in one column of pixels.
 template <typename S>
 struct PatchPieces {
     static constexpr int kParts = S::kRowBytes / 16, kLanes = S::kPatchW * kParts;
-    static constexpr int kRows = S::kThreads / kLanes;  // at once
+    static constexpr int kRows = S::kThreads / kLanes;  // rows at once
     static constexpr int kCount = (S::kPatchH + kRows - 1) / kRows;
     static_assert(kRows > 0);
 
-    int row, column, part, offset;  // of the first piece; where it lies in a slot
+    int row, column, part, offset;  // of the first piece; offset within a slot
     bool active;
 
     __device__ __forceinline__ PatchPieces() {
         const int lane = threadIdx.x % kLanes;
         row = threadIdx.x / kLanes, column = lane / kParts, part = lane % kParts;
         active = row < kRows;
-        // Columns that a stride of two skips lie apart.
+        // Columns that a stride of two skips are stored separately.
         const int at = S::kStride == 2 ? column % 2 * S::kHalfW + column / 2 : column;
         offset = (row * S::kSlotW + at) * S::kPixelBytes + part * 16;
     }
@@ -37,7 +37,7 @@ struct PatchPieces {
     static __device__ __forceinline__ int place(int k) {
         return k * (kRows * S::kSlotW * S::kPixelBytes);
     }
-    // Those of a chunk between their load and the norm, where they do not wait in their slot.
+    // Registers for a chunk's pieces between load and norm, if they do not wait in their slot.
     using Held = uint4[S::kAsync ? 1 : kCount];
 };
 
@@ -48,7 +48,7 @@ struct PatchChunk {
     using Eight = ChannelsOf<S>;
     int y, x, chunk;  // of the tile's first output; of the channels
 
-    // Where piece k lies in x, in 16 bytes.
+    // Returns the index of piece k in x, in units of 16 bytes.
     __device__ __forceinline__ int source(const ConvParams& p, const Pieces& own, int k) const {
         int i = y * S::kStride - 1 + own.row + k * Pieces::kRows;
         int j = x * S::kStride - 1 + own.column;
@@ -95,7 +95,7 @@ struct PatchChunk {
                 value.store(static_cast<uint4*>(p.activated) + plane + source(p, own, k));
         }
     }
-    // `kCount` pieces from `first` on, of those that there are, as integers. `add` is of all.
+    // Converts up to `kCount` pieces from `first` on to integers. `add` holds all pieces.
     template <int kCount>
     __device__ __forceinline__ void to_integers(const ConvParams& p, const Pieces& own,
                                                 size_t plane, unsigned char* slot,

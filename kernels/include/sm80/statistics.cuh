@@ -1,6 +1,6 @@
-// Instance-norm statistics: a block writes one entry for each channel when it ends, the last block
-// of a group merges the group's entries, and each block of the next layer merges the few groups,
-// all in a fixed order. No floating-point atomics, so two runs are bit-equal.
+// Instance-norm statistics. A block writes one entry per channel when it ends, the last block of a
+// group merges the group's entries, and each block of the next layer merges the few groups, all in
+// a fixed order. No floating-point atomics are used, so two runs are bit-equal.
 #pragma once
 
 #include "../common/norm_affine.cuh"
@@ -8,8 +8,8 @@
 
 namespace styleforge::sm80 {
 
-// True in every thread of the last of `size` blocks to arrive at `ticket`, which is left at zero.
-// What those blocks wrote before is then visible.
+// Returns true in every thread of the last of `size` blocks to arrive at `ticket`, and resets it to
+// zero. All earlier writes of those blocks are then visible.
 __device__ __forceinline__ bool last_to_arrive(unsigned* ticket, unsigned size) {
     __shared__ bool last;
     __threadfence();
@@ -22,8 +22,8 @@ __device__ __forceinline__ bool last_to_arrive(unsigned* ticket, unsigned size) 
     return last;
 }
 
-// Called by every thread of every block once its entries are written; `shared_moments` is shared
-// memory for kThreads entries.
+// Merges the entries of this block's group. Every thread of every block calls it once the block has
+// written its entries; `shared_moments` is shared memory for kThreads entries.
 template <int kChannels, int kThreads>
 __device__ __forceinline__ void merge_group(const StatisticsParams& s, int sample,
                                             float4* shared_moments) {
@@ -59,8 +59,8 @@ __device__ __forceinline__ void merge_group(const StatisticsParams& s, int sampl
     }
 }
 
-// Scale and bias of every channel, norm(x) = x * scale + bias, into shared memory, where they are
-// visible after the next barrier.
+// Loads scale and bias of every channel, norm(x) = x * scale + bias, into shared memory, visible
+// after the next barrier.
 template <int kChannels, int kThreads>
 __device__ __forceinline__ void load_norm_affine(const NormParams& norm, int sample,
                                                  float2 (&affine)[kChannels]) {

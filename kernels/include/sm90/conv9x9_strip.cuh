@@ -1,7 +1,7 @@
-// The first and the last layer, for Hopper (sm_90a): 9x9 with few channels on one side. The 64 rows
-// of a product are 32 channels (first), or nine kernel columns times three colors (last), for two
-// rows of pixels; ten kernel rows then serve both. Blocks walk down a strip, so that each row of x
-// is loaded once.
+// The first and the last layer for Hopper (sm_90a): 9x9 with few channels on one side. The 64 rows
+// of a product are 32 channels (first layer), or nine kernel columns times three colors (last
+// layer), for two rows of pixels; ten kernel rows then serve both. A block walks down a strip and
+// loads each row of x once.
 #pragma once
 
 #include "../common/border.cuh"
@@ -77,8 +77,8 @@ __device__ __forceinline__ void consume_rows(unsigned char* slots, unsigned char
     }
 }
 
-// Producers of the first layer: rows of the frame, unfolded. A pixel's 32 values are the 27 colors
-// under a row of the kernel, and padding.
+// Producers of the first layer unfold rows of the frame. A pixel's 32 values are the 27 colors
+// under one kernel row, plus padding.
 template <typename W, typename In>
 __device__ __forceinline__ void produce_unfolded_rows(const EdgeConvParams& p, unsigned char* slots,
                                                       unsigned char* colors,
@@ -95,7 +95,7 @@ __device__ __forceinline__ void produce_unfolded_rows(const EdgeConvParams& p, u
 #pragma unroll
     for (int k = 0; k < kIterations; ++k) {
         const int e = thread + k * kStripProducers;
-        // Reflected twice: at the border of the padded picture, then at that of the frame.
+        // Reflect twice: at the border of the padded picture, then at the frame's border.
         column[k] =
             reflect_index(reflect_index(from_x - 4 + e / 3, p.padded_width), p.width) * 3 + e % 3;
     }
@@ -111,7 +111,7 @@ __device__ __forceinline__ void produce_unfolded_rows(const EdgeConvParams& p, u
     };
     constexpr int kThreadsOfPixel = kStripProducers / W::kBlockN;
     static_assert(4 % kThreadsOfPixel == 0);
-    // At odd elements, words are read from the copy that is shifted by one.
+    // For odd elements, read words from the copy shifted by one element.
     const int pixel = thread % W::kBlockN, own_part = thread / W::kBlockN;
     const int own_color = pixel * 3 + own_part * 8 + (pixel % 2 ? W::kColorElements - 1 : 0);
     const int own_place = own_part * W::kPartStride + pixel * 16;
@@ -139,7 +139,7 @@ __device__ __forceinline__ void produce_unfolded_rows(const EdgeConvParams& p, u
         if (slot + 1 < count) load(slot + 1);
         named_barrier_sync<kStripProducers>(kProducerBarrier);
         mbarrier_wait_parity(&barriers.pixels_empty[turn.index], turn.phase ^ 1);
-        // A thread unfolds the same pixel and, of every kThreadsOfPixel parts, the same one.
+        // A thread always unfolds the same pixel, and the same one of every kThreadsOfPixel parts.
 #pragma unroll
         for (int i = 0; i < 2 * W::kAllParts; i += kThreadsOfPixel) {
             const int row = i / W::kAllParts, part = i % W::kAllParts;
@@ -156,7 +156,7 @@ __device__ __forceinline__ void produce_unfolded_rows(const EdgeConvParams& p, u
     }
 }
 
-// Producers of the last layer: rows of its input, normalized.
+// Producers of the last layer load rows of its input and normalize them.
 template <typename W>
 __device__ __forceinline__ void produce_normalized_rows(const EdgeConvParams& p,
                                                         unsigned char* slots,
@@ -293,7 +293,7 @@ __global__ void __launch_bounds__(W::kThreads, 1) last_layer_strips(const EdgeCo
 #pragma unroll
     for (int c = 0; c < 3; ++c) bias[c] = __ldg(p.bias + c);
     consume_rows<W>(slots, weights, barriers, pairs, [&](int pair, float (&acc)[W::kBlockN / 2]) {
-        // The warpgroups use the staging area in turn, pair by pair.
+        // The warpgroups alternate on the staging area, pair by pair.
         if (pair > 0) mbarrier_wait_parity(&barriers.staging_empty, (pair - 1) % 2);
         const int row = warp * 16 + lane / 4;
 #pragma unroll

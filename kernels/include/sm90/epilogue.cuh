@@ -1,5 +1,5 @@
-// Accumulators on their way out: through a staging area in shared memory, so that each thread
-// stores 16 neighboring bytes.
+// Stores accumulators through a staging area in shared memory, so that each thread stores 16
+// contiguous bytes.
 #pragma once
 
 #include "../common/ptx.cuh"
@@ -9,8 +9,8 @@ namespace styleforge::sm90 {
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-// Stores four 8x8 matrices of 16-bit elements, transposed; lane l gives the address of row l % 8 of
-// matrix l / 8.
+// Stores four 8x8 matrices of 16-bit elements, transposed. Lane l passes the address of row l % 8
+// of matrix l / 8.
 __device__ __forceinline__ void stmatrix_x4_trans(uint32_t to, uint32_t a, uint32_t b, uint32_t c,
                                                   uint32_t d) {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to),
@@ -18,7 +18,7 @@ __device__ __forceinline__ void stmatrix_x4_trans(uint32_t to, uint32_t a, uint3
                  : "memory");
 }
 
-// Writes kChunk pixels, from chunk * kChunk on, of a warpgroup's accumulators to `staging`,
+// Writes kChunk pixels of a warpgroup's accumulators, from chunk * kChunk on, to `staging`,
 // [pixel][row].
 template <typename M, int kBlockN, int kChunk>
 __device__ __forceinline__ void stage_accumulators(const float (&acc)[kBlockN / 2],

@@ -1,10 +1,10 @@
-// Instance-norm statistics of a layer as sums in fixed point, which all blocks add to at once:
-// integers have the same sum in any order, so two runs are bit-equal, and no block has to wait for
-// another to merge what it found.
+// Instance-norm statistics of a layer as fixed-point sums that all blocks add to concurrently.
+// Integer sums do not depend on the order, so two runs are bit-equal, and no block waits for
+// another to merge results.
 //
-// They are for values that FP16 can store. A block's squares are then less than 2^39 and those of
-// 255 blocks less than 2^47, which leaves 16 bits behind the point: with n pixels in b blocks, a
-// variance is wrong by b / n * 2^-17 at most, 6e-8 for a full tile, where the norm adds 1e-5 to it.
+// They cover values that FP16 can store. A block's squares then sum to less than 2^39, and 255
+// blocks to less than 2^47, which leaves 16 fractional bits. With n pixels in b blocks, the error
+// of a variance is at most b / n * 2^-17: 6e-8 for a full tile, where the norm adds 1e-5.
 #pragma once
 
 #include "params.cuh"
@@ -15,17 +15,17 @@ namespace styleforge::sm90 {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
 constexpr double kValueUnits = 4294967296.0, kSquareUnits = 65536.0;  // 2^32 and 2^16
-constexpr double kMaxSquares = 137438953472.0;                        // 2^37, of 32 pixels
+constexpr double kMaxSquares = 137438953472.0;                        // 2^37, for 32 pixels
 
-// What a thread adds to the sums of its layer.
+// A thread's contribution to its layer's sums.
 struct ExactSum {
     long long value;
     bool overflows;
 };
 
-// The sum that is this thread's of four that have pixels of the same two channels, 32 at most each:
-// for even threads of the first channel and for odd ones of the second, of values and then, for the
-// last two, of squares. Called by whole warps.
+// Returns this thread's sum over the four threads with pixels of the same two channels, at most 32
+// each. Even threads get the first channel, odd threads the second; the first two get the sum of
+// values, the last two the sum of squares. Whole warps call it.
 __device__ __forceinline__ ExactSum exact_sum(const WelfordFp32x2& moments) {
     const double count = moments.count;
     long long values[2], squares[2];
@@ -46,7 +46,7 @@ __device__ __forceinline__ ExactSum exact_sum(const WelfordFp32x2& moments) {
     return {(kind ? square : value) + __shfl_xor_sync(~0u, kind ? value : square, 2), overflows};
 }
 
-// Adds it. `channel` is the first of the thread's channels; the second is channel + 8.
+// Adds `sum` to the layer. `channel` is the thread's first channel; the second is channel + 8.
 __device__ __forceinline__ void add_exact_sum(LayerSums& layer, const ExactSum& sum, int channel) {
     const int h = threadIdx.x % 2, kind = threadIdx.x / 2 % 2;
     atomicAdd(reinterpret_cast<unsigned long long*>(
@@ -55,8 +55,8 @@ __device__ __forceinline__ void add_exact_sum(LayerSums& layer, const ExactSum& 
     if (sum.overflows) atomicOr(&layer.overflowed, 1u);
 }
 
-// Scale and bias of channel c, norm(x) = x * scale + bias; NaN where a value was too large. `part`
-// is 1 / pixels.
+// Returns scale and bias of channel c, norm(x) = x * scale + bias, or NaN if a value was too large.
+// `part` is 1 / pixels.
 __device__ __forceinline__ float2 exact_affine(const LayerSums& layer, int c, double part,
                                                float gamma, float beta, float eps) {
     longlong2 item[kSumCopies];

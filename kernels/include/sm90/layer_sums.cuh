@@ -1,16 +1,16 @@
-// What the blocks of the joined residual layers leave in memory for one another.
+// The data that the blocks of the joined residual layers exchange in global memory.
 #pragma once
 
 namespace styleforge::sm90 {
 
-constexpr int kSumCopies = 4;  // which blocks add to in turn, so that they do not queue for one
+constexpr int kSumCopies = 4;  // blocks spread their atomics over the copies to reduce contention
 
-// Of one layer: the sums of its outputs and of their squares, in fixed point (exact_sums.cuh), and
-// how many blocks are done. It begins as zeros.
+// One layer's fixed-point sums of its outputs and of their squares (exact_sums.cuh), and the number
+// of blocks that have finished. It starts as zeros.
 struct LayerSums {
-    long long sums[kSumCopies][128][2];  // of each channel: of values, of squares
+    long long sums[kSumCopies][128][2];  // per channel: sum of values, sum of squares
     unsigned arrived;                    // blocks
-    unsigned overflowed;                 // whether a value was too large or not finite
+    unsigned overflowed;                 // a value was too large or not finite
     unsigned padding[30];                // to whole lines of 128 bytes
 };
 

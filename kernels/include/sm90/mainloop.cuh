@@ -1,5 +1,5 @@
-// The 3x3 layers in tiles, for Hopper (sm_90a): producer warps load and normalize the pixels of the
-// next tile while two consumer warpgroups multiply those of this one.
+// The tiled 3x3 layers for Hopper (sm_90a): producer warps load and normalize the pixels of the
+// next tile while two consumer warpgroups multiply the current one.
 #pragma once
 
 #include "epilogue.cuh"
@@ -23,7 +23,7 @@ __device__ __forceinline__ void consume_tiles(const ConvParams& p, unsigned char
     const uint32_t weights = smem_address(weight_stages);
     unsigned char* staging = pixel_stages + F::kStagingAt + group * kStagingBytes;
     const int shift = F::kSplitPixels ? group * F::kGroupLong * F::kPitch : 0;
-    // Position in the patch of a tap's first pixel.
+    // Returns the position in the patch of a tap's first pixel.
     const auto place = [&](int tap, int pass) {
         int dy, dx;
         if constexpr (F::kSampling != Sampling::kUp) dy = tap / 3, dx = tap % 3;
@@ -74,8 +74,8 @@ __device__ __forceinline__ void consume_tiles(const ConvParams& p, unsigned char
                             pixels + place(step_k * F::kTapsPerStep + tap, pass) * F::kPixelBytes,
                             F::kPartStride, F::kPitch * F::kPixelBytes);
                     wgmma_commit();
-                    // The previous step has finished; at the first step of a block_k, so has the
-                    // previous block_k.
+                    // The previous step has finished, and at the first step of a block_k the
+                    // previous block_k has too.
                     if (block_k + step_k > 0) {
                         wgmma_wait<1>();
                         if (!F::kResident)
@@ -89,7 +89,7 @@ __device__ __forceinline__ void consume_tiles(const ConvParams& p, unsigned char
                 previous_slot = slot.index;
                 slot.next();
             }
-            // Hands over to the other warpgroup, unless this was the last pass of all.
+            // Hand over to the other warpgroup, except after the very last pass.
             if (group == 0 || !last_pass || tile + gridDim.x < tiles)
                 named_barrier_arrive<kConsumers>(kMmaTurnBarrier + 1 - group);
             wgmma_wait<0>();
@@ -137,7 +137,7 @@ __device__ __forceinline__ void consume_tiles(const ConvParams& p, unsigned char
 template <typename F, bool kAdd, bool kKeep>
 __global__ void __launch_bounds__(F::kThreads, 1) conv3x3_persistent(const ConvParams p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-    // A swizzle counts rows from multiples of 1,024 bytes.
+    // The swizzle requires an alignment of 1,024 bytes.
     extern __shared__ __align__(1024) unsigned char swizzled_shared[];
     unsigned char* weight_stages = swizzled_shared + F::kPixelStages * F::kSlotBytes;
     __shared__ PipelineBarriers<F> barriers;

@@ -1,5 +1,4 @@
-// From raw activations in registers to operands of wgmma in shared memory: norm, ReLU, residual,
-// rounding.
+// Raw activations in registers to wgmma operands in shared memory: norm, ReLU, residual, rounding.
 #pragma once
 
 #include <type_traits>
@@ -13,7 +12,7 @@ __device__ __forceinline__ uint32_t pack_pair(float a, float b) {
     return Pair<O>::pack(a, b);
 }
 
-// pack_pair after a ReLU that the conversion includes. NaN stays.
+// Applies a ReLU as part of the conversion, then packs like pack_pair. NaN passes through.
 template <typename O>
 __device__ __forceinline__ uint32_t pack_pair_relu(float a, float b) {
     uint32_t pair = 0;
@@ -25,7 +24,7 @@ __device__ __forceinline__ uint32_t pack_pair_relu(float a, float b) {
     return pair;
 }
 
-// Eight channels of a pixel as they lie in memory.
+// Eight channels of a pixel in their memory layout.
 template <typename S>
 struct Vec8 {
     uint4 all;

@@ -1,5 +1,5 @@
-// What lets warps of one block work on different data at once (sm_90a): mbarriers in shared memory,
-// bulk copies that complete on them, the state of a ring of stages, registers moved between warps.
+// Primitives for warp-specialized blocks (sm_90a): mbarriers in shared memory, bulk copies that
+// complete on them, the state of a ring of stages, and register reallocation between warps.
 #pragma once
 
 #include <stdint.h>
@@ -9,7 +9,7 @@ namespace styleforge::sm90 {
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-// An mbarrier completes phase after phase; waiting names the parity of a phase's number.
+// An mbarrier completes phase after phase; a wait names the parity of the phase number.
 __device__ __forceinline__ void mbarrier_init(uint64_t* barrier, int arrivals) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(smem_address(barrier)),
                  "r"(arrivals));
@@ -32,7 +32,7 @@ __device__ __forceinline__ void mbarrier_arrive_warp(uint64_t* barrier) {
     if (kArrivals == 32 || threadIdx.x % 32 == 0) mbarrier_arrive(barrier);
 }
 
-// Arrives; the phase then completes when `bytes` bytes have been copied as well.
+// Arrives. The phase completes once `bytes` bytes have been copied as well.
 __device__ __forceinline__ void mbarrier_arrive_expect_tx(uint64_t* barrier, int bytes) {
     asm volatile(
         "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(smem_address(barrier)),
@@ -49,7 +49,7 @@ __device__ __forceinline__ void mbarrier_wait_parity(uint64_t* barrier, int pari
         : "memory");
 }
 
-// Copies `bytes`, a multiple of 16, from global to shared memory; `barrier` counts them.
+// Copies `bytes`, a multiple of 16, from global to shared memory and signals `barrier`.
 __device__ __forceinline__ void cp_async_bulk(void* to, const void* from, int bytes,
                                               uint64_t* barrier) {
     asm volatile(
@@ -71,7 +71,7 @@ __device__ __forceinline__ void warpgroup_reg_dealloc() {
 
 #endif
 
-// The stage in use of a ring of kSize stages, and the parity of the round it is in.
+// The current stage of a ring of kSize stages, and the parity of the current round.
 template <int kSize>
 struct PipelineState {
     int index = 0, phase = 0;

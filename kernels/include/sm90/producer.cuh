@@ -1,6 +1,6 @@
-// Producer warps of the 3x3 layers: all but one load activations, normalize them and write operands
-// into the ring of pixel stages; one thread of the last copies weights into the ring of weight
-// stages.
+// Producer warps of the 3x3 layers. All but the last load activations, normalize them and write
+// operands into the ring of pixel stages; one thread of the last copies weights into the ring of
+// weight stages.
 #pragma once
 
 #include "named_barriers.cuh"
@@ -21,8 +21,8 @@ struct PipelineBarriers {
     uint64_t weights_full[F::kWeightStages], weights_empty[F::kWeightStages];
 };
 
-// Where pixel `i` of a tile's patch lies along the long and the short side of the tile. With a
-// stride of two, pixels are counted as they lie in memory, so that a warp reads whole lines.
+// Coordinates of pixel `i` of a patch along the long and the short side of its tile. With stride 2,
+// pixels are numbered in memory order, so that a warp reads whole lines.
 template <typename F>
 __device__ __forceinline__ int2 patch_pixel(int i, bool across) {
     if constexpr (F::kStride == 2)
@@ -31,14 +31,14 @@ __device__ __forceinline__ int2 patch_pixel(int i, bool across) {
     else return {i / F::kPitch, i % F::kPitch};
 }
 
-// Where eight channels of a pixel lie in a slot.
+// The offset of eight channels of a pixel in a slot.
 template <typename F>
 __device__ __forceinline__ int operand_place(int part, int pixel) {
     return F::kSwizzled ? pixel * 128 + (part ^ pixel % 8) * 16
                         : part * F::kPartStride + pixel * 16;
 }
 
-// Where the pixels of a patch lie in a slot, where that is not in the order they are counted in.
+// The slot positions of a patch's pixels, if they differ from the numbering (stride 2).
 template <typename F>
 __device__ __forceinline__ void compute_slot_places(unsigned short* places, bool across) {
     if constexpr (F::kStride == 2)
@@ -49,7 +49,7 @@ __device__ __forceinline__ void compute_slot_places(unsigned short* places, bool
 }
 
 // The offset in x of each pixel of a tile's patch, in units of eight channels so that large
-// pictures fit in 31 bits. The highest bit is set where another tile stores that activated pixel.
+// pictures fit in 31 bits. The highest bit is set if another tile stores that activated pixel.
 template <typename F, bool kKeep>
 __device__ __forceinline__ void compute_pixel_offsets(int* pixel_offsets, const ConvParams& p,
                                                       int tile) {
@@ -61,7 +61,7 @@ __device__ __forceinline__ void compute_pixel_offsets(int* pixel_offsets, const 
     for (int i = threadIdx.x - kConsumers; i < F::kPatchPixels; i += F::kPixelProducers) {
         const auto [l, s] = patch_pixel<F>(i, p.across);
         const int along = from_long + l, aside = from_short + s;
-        constexpr bool kRepeats = F::kSampling == Sampling::kUp;  // the border before upsampling
+        constexpr bool kRepeats = F::kSampling == Sampling::kUp;  // borders apply before upsampling
         const int at =
             (kRepeats ? clamp_index(along, size_long) : reflect_index(along, size_long)) *
                 step_long +
@@ -82,7 +82,7 @@ __device__ __forceinline__ void produce_pixels(const ConvParams& p, unsigned cha
     constexpr int kParts = F::kParts,
                   kPixels = F::kPixelProducers / kParts;  // pixels per iteration
     constexpr int kIterations = (F::kPatchPixels + kPixels - 1) / kPixels;
-    // Loads in flight together.
+    // loads in flight
     constexpr int kPrefetch = (F::kReallocRegisters ? 16
                                : F::kStride == 2    ? 12
                                                     : 8) /
@@ -131,7 +131,8 @@ __device__ __forceinline__ void produce_pixels(const ConvParams& p, unsigned cha
             for (int i = 0; i < 8; ++i) own[i] = affine[block_k * F::kBlockK + part * 8 + i];
             mbarrier_wait_parity(&barriers.pixels_empty[slot.index], slot.phase ^ 1);
             unsigned char* to = pixel_stages + slot.index * F::kSlotBytes;
-            // In a swizzle, every second turn of a thread has the same place among eight pixels.
+            // In the swizzle, every second turn of a thread has the same position among eight
+            // pixels.
             static_assert(!F::kSwizzled || kPixels % 4 == 0);
             unsigned char* swizzled[2] = {
                 to + operand_place<F>(part, first),

@@ -1,9 +1,9 @@
-// All layers of the residual blocks in one launch, for pictures of which every tile has a
-// multiprocessor of its own (sm_90a). A block keeps its tile: what it has computed stays in
-// registers, is activated there once all blocks have told their statistics, and becomes the next
-// layer's operands; only the pixels around the tile come from memory.
+// All layers of the residual blocks in one launch, for pictures with at most one tile per
+// multiprocessor (sm_90a). A block owns one tile: its outputs stay in registers, are activated
+// there once all blocks have published their statistics, and become the next layer's operands. Only
+// the pixels around the tile come from memory.
 //
-// A launch for each layer reads and writes whole tiles, and waits for its blocks to start and end.
+// One launch per layer would read and write whole tiles and wait for blocks to start and end.
 #pragma once
 
 #include "epilogue.cuh"
@@ -35,11 +35,12 @@ struct ResidualConsumer {
     unsigned char* shared;
     ResidualBarriers<F>& barriers;
     const int group = threadIdx.x / 128, warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
-    const int channel = group * 64 + warp * 16 + lane / 4;  // of this thread; the other is + 8
+    // this thread's first; its second is channel + 8
+    const int channel = group * 64 + warp * 16 + lane / 4;
     const ResidualTile tile = ResidualTile::of<F>(p);
 
-    // Where this lane's row of the matrices of pixels 8 * j to 8 * j + 15 lies among the operands.
-    // Pixels that the picture does not have go to a place that no product reads.
+    // The address of this lane's row of the operand matrices for pixels 8 * j to 8 * j + 15. Pixels
+    // outside the picture go to a position that no product reads.
     __device__ __forceinline__ uint32_t operand_address(int j) const {
         const int along = j + lane / 16, aside = lane % 8;
         const int part = group * 8 + warp * 2 + lane / 8 % 2;
@@ -73,7 +74,7 @@ struct ResidualConsumer {
         }
     }
 
-    // The tile of every other layer, from the accumulators of the one before.
+    // Every later layer's tile, from the previous layer's accumulators.
     template <bool kAdd>
     __device__ __forceinline__ void activate_tile(const uint32_t (&raw)[kGroups * 2],
                                                   uint32_t (&kept)[kGroups * 2],
@@ -99,7 +100,7 @@ struct ResidualConsumer {
         }
     }
 
-    // What the first layer loaded, as a residual.
+    // Saves the first layer's activated input as a residual.
     __device__ __forceinline__ void keep_tile(uint32_t (&kept)[kGroups * 2]) const {
 #pragma unroll
         for (int j = 0; j < kGroups; j += 2) {
@@ -110,7 +111,8 @@ struct ResidualConsumer {
         }
     }
 
-    // Adds the products of a layer to acc, once the other warpgroup has issued its own.
+    // Adds the products of a layer to acc. The second warpgroup starts once the first has issued
+    // its products.
     __device__ __forceinline__ void multiply(float (&acc)[Layer::kBlockN / 2],
                                              PipelineState<F::kWeightStages>& step) const {
         static_assert(Layer::kTapsPerStep == 3);  // a row of the kernel
@@ -145,12 +147,13 @@ struct ResidualConsumer {
         step.skip(Layer::kSteps);
     }
 
-    // Stores all of the tile, or what other blocks and this one will read of it: its edges, and
-    // where it lies at the border of the picture, what is reflected there. The second warpgroup is
-    // the last to need the patch, and stages its pixels there.
+    // Stores the whole tile, or only the pixels that other blocks or this one will read: its edges
+    // and, at the picture's border, the pixels to reflect. The second warpgroup is the last to need
+    // the patch and stages its pixels there.
     __device__ __forceinline__ void store_tile(const uint32_t (&raw)[kGroups * 2], S* y,
                                                bool whole) const {
-        constexpr int kPieces = 8, kSide = 128 / kPieces / 8;  // of 16 bytes; rows stored at a time
+        // 16-byte pieces; rows stored at a time
+        constexpr int kPieces = 8, kSide = 128 / kPieces / 8;
         unsigned char* staging = shared + (group == 0 ? F::kStagingAt : 0);
         if (group == 0) named_barrier_arrive<kBoth>(kPatchDoneBarrier);
         else named_barrier_sync<kBoth>(kPatchDoneBarrier);
@@ -222,7 +225,7 @@ struct ResidualConsumer {
                 return;
             }
             add_exact_sum(sums[layer], sum, channel);
-            // The second warpgroup comes last, and tells the other blocks.
+            // The second warpgroup finishes last and signals the other blocks.
             if (group == 0) {
                 named_barrier_arrive<kConsumers>(kLayerDoneBarrier);
             } else {
@@ -238,7 +241,7 @@ struct ResidualConsumer {
 template <typename F>
 __global__ void __launch_bounds__(F::kThreads, 1) residual_blocks_joined(const ResidualParams p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-    // A swizzle counts rows from multiples of 1,024 bytes.
+    // The swizzle requires an alignment of 1,024 bytes.
     extern __shared__ __align__(1024) unsigned char swizzled_shared[];
     __shared__ ResidualBarriers<F> barriers;
     __shared__ float2 affine[F::Layer::kCin];

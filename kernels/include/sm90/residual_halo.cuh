@@ -1,5 +1,5 @@
-// The joined residual layers: where the pixels of a block's patch lie, and the warps that load
-// those around its tile, which other blocks have written, and the weights.
+// The joined residual layers: the layout of a block's patch, and the warps that load the weights
+// and the halo, which other blocks have written.
 #pragma once
 
 #include "exact_sums.cuh"
@@ -18,15 +18,15 @@ namespace styleforge::sm90 {
 template <typename F>
 struct ResidualBarriers {
     uint64_t weights_full[F::kWeightStages], weights_empty[F::kWeightStages];
-    uint64_t released;  // all blocks have done the layer before
+    uint64_t released;  // all blocks have finished the previous layer
 };
 
-// The tile of this block, along the long and the short side of tiles.
+// This block's tile, along the long and the short side of tiles.
 struct ResidualTile {
-    int valid_long, valid_short;  // how many of its pixels the picture has
-    int origin;                 // where its first pixel lies in memory, in units of eight channels,
-    int step_long, step_short;  // and how far it is from there to the next
-    // Whether it lies at the picture's first and last rows, and at its first and last columns.
+    int valid_long, valid_short;  // pixels inside the picture
+    int origin;                 // memory offset of its first pixel, in units of eight channels,
+    int step_long, step_short;  // and the distance to the next
+    // Whether it touches the picture's first and last rows, and its first and last columns.
     unsigned char borders[4];
 
     template <typename F>
@@ -53,31 +53,30 @@ struct ResidualTile {
         return along < valid_long && aside < valid_short;
     }
 
-    // Where a pixel of the tile lies in memory, from the picture's first.
+    // The memory offset of a pixel of the tile from the picture's first pixel.
     __device__ __forceinline__ int offset(int along, int aside) const {
         return origin + along * step_long + aside * step_short;
     }
 
-    // Whether a pixel of the tile is read by other blocks, or by this one as a reflection.
+    // Returns whether other blocks read a pixel of the tile, or this one as a reflection.
     __device__ __forceinline__ bool is_read(int along, int aside) const {
         return along <= borders[0] || along >= valid_long - 1 - borders[1] || aside <= borders[2] ||
                aside >= valid_short - 1 - borders[3];
     }
 };
 
-// Where eight of the 128 channels of a pixel lie in the patch.
+// The offset in the patch of eight of the 128 channels of a pixel.
 template <typename F>
 __device__ __forceinline__ int patch_place(int part, int position) {
     return part / 8 * F::kSlotBytes + position * 128 + (part % 8 ^ position % 8) * 16;
 }
 
-// Where a pixel of the tile lies in the patch; -1 is the one before the first.
+// The patch position of a pixel of the tile; -1 is the pixel before the first.
 template <typename F>
 __device__ __forceinline__ int patch_position(int along, int aside) {
     return (along + 1) * F::Layer::kPitch + aside + 1;
 }
 
-// Norm and ReLU of eight channels.
 template <typename M>
 __device__ __forceinline__ uint4 activate_relu(const Vec8<typename M::S>& raw,
                                                const float2 (&own)[8]) {
@@ -90,7 +89,6 @@ __device__ __forceinline__ uint4 activate_relu(const Vec8<typename M::S>& raw,
             pack_pair_relu<O>(v[4], v[5]), pack_pair_relu<O>(v[6], v[7])};
 }
 
-// Their norm, to which a residual is added.
 template <typename M>
 __device__ __forceinline__ uint4 activate_sum(const Vec8<typename M::S>& raw,
                                               const float2 (&own)[8], const uint4& residual) {
@@ -104,20 +102,20 @@ __device__ __forceinline__ uint4 activate_sum(const Vec8<typename M::S>& raw,
             pack_pair<O>(v[6], v[7])};
 }
 
-// A pixel around the tile: where it lies in memory, in units of eight channels, and in the patch.
+// A halo pixel: its memory offset in units of eight channels, and its position in the patch.
 struct HaloPixel {
     int offset, position;
 };
 
-// The pixels around the tile: those before its first row and after its last, then the other two
-// sides. Beyond the border of the picture lie those that are reflected there.
+// Halo pixel `i`: first the row before the tile and the row after it, then the other two sides.
+// Beyond the picture's border, pixels inside it are reflected.
 template <typename F>
 __device__ __forceinline__ HaloPixel halo_pixel(const ResidualTile& tile, int i) {
     const int vl = tile.valid_long, vs = tile.valid_short, rest = i - 2 * (vl + 2);
     const int along = (rest < 0 ? i % (vl + 2) : rest / vs * (vl + 1)) - 1;
     const int aside = (rest < 0 ? i / (vl + 2) * (vs + 1) : rest % vs + 1) - 1;
-    // Only what lies beyond a border that the tile touches is reflected: into the tile, but for a
-    // tile of one row, which has the row before it there.
+    // Reflect only beyond a border that the tile touches. The reflection falls into the tile; for a
+    // tile of one row it falls on the row before the tile.
     const auto reflected = [](int at, int valid, bool first, bool last, bool alone) {
         if (at < 0 && first) return alone ? 0 : 1;
         return at >= valid && last ? (alone ? 0 : valid - 2) : at;
@@ -129,8 +127,8 @@ __device__ __forceinline__ HaloPixel halo_pixel(const ResidualTile& tile, int i)
             patch_position<F>(along, aside)};
 }
 
-// The warps around a tile. In each layer they wait for all blocks, load what those have left, and
-// activate it; they keep their part of the residual blocks' inputs.
+// The halo warps. In each layer they wait for all blocks, load and activate what those have stored,
+// and save their part of the residual blocks' inputs.
 template <typename F>
 __device__ __forceinline__ void produce_halo(const ResidualParams& p, unsigned char* patch,
                                              ResidualBarriers<F>& barriers, const float2* affine) {
@@ -145,7 +143,7 @@ __device__ __forceinline__ void produce_halo(const ResidualParams& p, unsigned c
     for (int i = thread; i < count; i += F::kHaloThreads) pixels[i] = halo_pixel<F>(tile, i);
     named_barrier_sync<F::kHaloThreads>(kProducerBarrier);
     auto* kept = reinterpret_cast<uint4*>(patch + F::kHaloAt) + part;
-    uint32_t positions[(kTurns + 3) / 4] = {};  // a byte each, to save registers
+    uint32_t positions[(kTurns + 3) / 4] = {};  // one byte each, to save registers
     static_assert(F::Layer::kPositions <= 256);
 #pragma unroll
     for (int k = 0; k < kTurns; ++k)
@@ -211,7 +209,7 @@ __device__ __forceinline__ void produce_halo(const ResidualParams& p, unsigned c
                         patch + patch_place<F>(part, patch_position<F>(q / 8, q % 8)));
         }
         if (layer == 0) {
-            // The sums of the launch before, for the launch after.
+            // Clear the previous launch's sums for the next launch.
             auto* used = reinterpret_cast<uint4*>(p.sums + (sample * 2 + 1 - half) * between);
             const int pieces = between * static_cast<int>(sizeof(LayerSums) / 16);
             for (int i = blockIdx.x * F::kHaloThreads + thread; i < pieces;
@@ -222,7 +220,7 @@ __device__ __forceinline__ void produce_halo(const ResidualParams& p, unsigned c
     }
 }
 
-// One thread: weights in the order in which both warpgroups take them, layer after layer.
+// One thread: copies weights in the order in which both warpgroups consume them.
 template <typename F>
 __device__ __forceinline__ void produce_residual_weights(const ResidualParams& p,
                                                          unsigned char* weight_stages,

@@ -1,7 +1,7 @@
-// Instance-norm statistics of persistent blocks: each keeps count, mean and M2 of its channels in
-// registers over all its tiles, and writes one entry per channel when it ends. The last block of a
-// group merges the group's entries; each block of the next layer merges the few groups. The order
-// is fixed and there are no floating-point atomics, so two runs are bit-equal.
+// Instance-norm statistics of persistent blocks. Each accumulates count, mean and M2 of its
+// channels in registers over all its tiles and writes one entry per channel when it ends. The last
+// block of a group merges the group's entries; each block of the next layer merges the few groups.
+// The order is fixed and there are no floating-point atomics, so two runs are bit-equal.
 #pragma once
 
 #include "../common/norm_affine.cuh"
@@ -29,7 +29,7 @@ struct WelfordFp32x2 {
         count = total;
     }
 
-    // Joins the moments of the four threads that hold pixels of the same channels.
+    // Merges the moments of the four threads that hold pixels of the same channels.
     __device__ __forceinline__ void merge_four_lanes() {
 #pragma unroll
         for (int step = 1; step < 4; step *= 2) {
@@ -44,8 +44,8 @@ struct WelfordFp32x2 {
         }
     }
 
-    // Adds the accumulators of a warpgroup. Columns lie in groups of eight, of which a thread holds
-    // columns 2q and 2q + 1; the first `groups` groups and `columns` columns of each are valid.
+    // Adds the accumulators of a warpgroup. Columns form eights, of which a thread holds columns 2q
+    // and 2q + 1; the first `groups` eights, and the first `columns` columns of each, are valid.
     template <int kBlockN>
     __device__ __forceinline__ void add(const float (&acc)[kBlockN / 2], int groups, int columns) {
         constexpr int kGroups = kBlockN / 8;
@@ -58,7 +58,7 @@ struct WelfordFp32x2 {
                 max(0, min(groups, kGroups)) * max(0, min(2, columns - column)));
     }
 
-    // Adds accumulators whose columns are pixels of one row, the first `valid` of which are valid.
+    // Adds accumulators whose columns are pixels of one row; the first `valid` columns are valid.
     template <int kBlockN>
     __device__ __forceinline__ void add_row(const float (&acc)[kBlockN / 2], int valid) {
         const int column = threadIdx.x % 4 * 2;
@@ -72,7 +72,7 @@ struct WelfordFp32x2 {
         }
     }
 
-    // The mean first, then squared deviations from it.
+    // Computes the mean first, then squared deviations from it.
     template <int kBlockN, typename Valid>
     __device__ __forceinline__ void add_valid(const float (&acc)[kBlockN / 2], Valid valid, int n) {
         // Separate sums for even and odd columns shorten the chain of dependent additions.
@@ -97,9 +97,9 @@ struct WelfordFp32x2 {
     }
 };
 
-// Called once by all consumer threads of a block. `row` is the first of the thread's two rows among
-// the block's 128; the second is row + 8. `shared_moments` is shared memory for kConsumers entries,
-// unused once all consumers have come here.
+// Writes the block's statistics. All consumer threads call it once. `row` is the first of the
+// thread's two rows among the block's 128; the second is row + 8. `shared_moments` is shared memory
+// for kConsumers entries, free once all consumers have arrived here.
 template <int kChannels>
 __device__ __forceinline__ void write_statistics(const StatisticsParams& s, WelfordFp32x2& moments,
                                                  int sample, int row, float4* shared_moments) {

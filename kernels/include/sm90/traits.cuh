@@ -1,5 +1,5 @@
-// Tile shapes, stages, threads and shared memory of every layer on Hopper, the numbering of layers
-// and precisions. Stated here once: network_abi.cu tells Python.
+// Tile shapes, stages, threads and shared memory of every layer on Hopper, and the numbering of
+// layers and precisions. The only definition: network_abi.cu passes it to Python.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -10,11 +10,11 @@ namespace styleforge::sm90 {
 
 constexpr int kConsumers = 256;          // consumer threads: two warpgroups
 constexpr int kStripProducers = 256;     // producer threads of the first and the last layer
-constexpr int kKernelRows = 10;          // 9 rows of a kernel serve two rows of pixels
-constexpr int kStagingBytes = 9216;      // per warpgroup, where accumulators wait to be stored
-constexpr int kMaxSharedBytes = 232448;  // that a block can have
+constexpr int kKernelRows = 10;          // 9 kernel rows, applied to two rows of pixels
+constexpr int kStagingBytes = 9216;      // per warpgroup, for accumulators to be stored
+constexpr int kMaxSharedBytes = 232448;  // limit per block
 
-// The only architecture these layers run on, as CUDA calls it.
+// The only architecture these layers run on, in CUDA's notation.
 constexpr const char* kTarget = "90a";
 
 // The `precision` of the launchers.
@@ -26,17 +26,17 @@ enum ConvKind { kDown1, kDown2, kSame, kSameLarge, kUp1, kUp2 };
 
 enum class Sampling { kSame, kDown, kUp };
 
-// The axes of a 3x3 layer's weights in memory, outermost first: a step reads the taps of one block
-// of kBlockK input channels as parts of eight channels, for the 64 rows of a warpgroup.
+// The axes of a 3x3 layer's weights in memory, outermost first. A step reads the taps of one block
+// of kBlockK input channels, in parts of eight, for the 64 rows of a warpgroup.
 constexpr const char* kWeightOrder = "group pass block tap part row channel";
 
-// The same for the first and the last layer, whose kernel has a row more than its weights: rows of
-// the product (64) and, as parts of eight channels, its depth (32).
+// The same for the first and the last layer, whose kernel has one more row than its weights: the
+// product's 64 rows, and its depth of 32 in parts of eight.
 constexpr const char* kStripWeightOrder = "kernel_row part row channel";
 constexpr int kWeightRows = 64, kWeightDepth = 32;
 
-// How a precision is stored in memory and what the tensor cores multiply. With kSplit, an operand
-// is the sum of two FP16 numbers (22 bits), of which three of the four products are taken.
+// The storage and operand types of a precision. With kSplit, an operand is the sum of two FP16
+// numbers (22 bits), and three of the four products are computed.
 template <typename Storage, typename Operand, bool kSplit_>
 struct PrecisionPolicy {
     using S = Storage;
@@ -48,8 +48,8 @@ struct PrecisionPolicy {
     static_assert(kChunk * kPitch <= kStagingBytes);
 };
 
-// A 3x3 layer: what a block computes at a time, kBlockN pixels of 64 rows for each of two consumer
-// warpgroups. Rows are output channels or phases. A step multiplies kTapsPerStep taps of kBlockK
+// A 3x3 layer. A block computes kBlockN pixels of 64 rows at a time for each of two consumer
+// warpgroups; rows are output channels or phases. A step multiplies kTapsPerStep taps of kBlockK
 // input channels.
 template <typename M_, Sampling kSampling_, int kCin_, int kCout_, int kBlockN_, int kBlockK_,
           int kTapsPerStep_, int kWeightStages_, int kPixelStages_>
@@ -60,75 +60,75 @@ struct ConvTraits {
     static constexpr int kTapsPerStep = kTapsPerStep_, kWeightStages = kWeightStages_,
                          kPixelStages = kPixelStages_;
     // Accumulators of 256 columns take 128 registers per thread, which leaves fewer threads. All
-    // producer warps load pixels but the last, which loads weights.
+    // producer warps load pixels except the last, which loads weights.
     static constexpr bool kReallocRegisters = kBlockN > 128;
     static constexpr int kConsumerRegisters = 176, kProducerRegisters = 152;
     static constexpr int kProducers = kReallocRegisters ? 128 : 256,
                          kPixelProducers = kProducers - 32;
     static constexpr int kThreads = kConsumers + kProducers;
     static constexpr int kStride = kSampling == Sampling::kDown ? 2 : 1;
-    // Which of residual and activated may be given; elsewhere they have to be null.
+    // Whether residual and activated may be set; otherwise they must be null.
     static constexpr bool kKeepsActivated = kSampling == Sampling::kSame;
     static constexpr bool kTakesResidual = kCin == 128;
     // Consumer warpgroups split the channels or phases; with only 64 rows they split the pixels.
     static constexpr bool kSplitPixels = kSampling == Sampling::kDown && kCout == 64;
     static constexpr int kGroupLong = kBlockN / 8, kTileLong = kGroupLong * (kSplitPixels ? 2 : 1);
-    // With stride 2, even and odd rows and columns lie apart, in quarters of the patch.
+    // With stride 2, even and odd rows and columns are stored separately, in quarters of the patch.
     static constexpr int kPitch = kStride == 2 ? 9 : 10;
     static constexpr int kQuarter = (kTileLong + 1) * kPitch;
     static constexpr int kPositions = kStride == 2 ? 4 * kQuarter : (kTileLong + 2) * kPitch;
-    // The pixels of the patch itself; with a stride of two, quarters have some more.
+    // The pixels of the patch itself; with stride 2, the quarters have a few more.
     static constexpr int kPatchLong = (kTileLong - 1) * kStride + 3, kPatchShort = 7 * kStride + 3,
                          kPatchPixels = kPatchLong * kPatchShort;
     static constexpr int kParts = kBlockK / 8, kAllParts = kParts * M::kOperandCopies;
-    // Pixels lie in a slot with their 64 channels side by side, in CUDA's 128-byte swizzle; or,
-    // where that does not fit the layer, as [part of eight channels][pixel].
+    // A slot stores the 64 channels of a pixel contiguously, in CUDA's 128-byte swizzle; or, if the
+    // layer does not allow that, [part of eight channels][pixel].
     static constexpr bool kSwizzled = kBlockK == 64 && kStride == 1 && M::kOperandCopies == 1;
     static constexpr int kPixelBytes = kSwizzled ? 128 : 16;
-    static constexpr int kPartStride = (kPositions | 1) * 16;  // odd: parts fall on different banks
+    static constexpr int kPartStride = (kPositions | 1) * 16;  // odd: avoids bank conflicts
     static constexpr int kSlotBytes = kSwizzled ? (kPositions * 128 + 1023) / 1024 * 1024
                                                 : (kAllParts * kPartStride + 127) / 128 * 128;
     static constexpr int kBlocksK = kCin / kBlockK,
                          kPasses = kSampling == Sampling::kUp && kCout == 64 ? 2 : 1;
     static constexpr int kTaps = kSampling == Sampling::kUp ? (kCout == 64 ? 4 : 6) : 9;
-    // A step has to last longer than it takes to issue the next one. A weight stage holds the
-    // weights of a step, 64 rows; where all of them fit, they are loaded once and stay.
+    // A step must last longer than issuing the next one takes. A weight stage holds the weights of
+    // a step, 64 rows. If all weights fit, they are loaded once and stay resident.
     static constexpr int kStepsPerBlockK = kTaps / kTapsPerStep,
                          kSteps = kBlocksK * kStepsPerBlockK;
     static constexpr int kTapBytes = 64 * kAllParts * 16, kStageBytes = kTapsPerStep * kTapBytes;
     static constexpr bool kResident = kWeightStages == kSteps * kPasses * (kSplitPixels ? 1 : 2);
     static constexpr int kStagingAt = kPixelStages * kSlotBytes + kWeightStages * kStageBytes;
     static constexpr int kBytes = kStagingAt + 2 * kStagingBytes;
-    // More than half of what a multiprocessor has: one block on each, so that no block of a group
-    // waits for one that has not started.
+    // More than half of a multiprocessor's shared memory: one block per multiprocessor, so that no
+    // block of a group waits for one that has not started.
     static constexpr int kSharedBytes = kBytes > 120000 ? kBytes : 120000;
     static constexpr int kTableBytes = 2 * kPatchPixels * 4 +
                                        (kStride == 2 ? kPatchPixels * 2 : 0) + kCin * 8 +
                                        (kPixelStages + kWeightStages) * 16;
-    // A tile's pixels stay in the ring until both warpgroups have gone through all of them.
+    // A tile's pixels stay in the ring until both warpgroups have consumed all of them.
     static_assert(kPixelStages >= kBlocksK && kTaps % kTapsPerStep == 0);
     static_assert(kSharedBytes + (kTableBytes + 64 + 1023) / 1024 * 1024 <= kMaxSharedBytes);
 };
 
-// All layers of the residual blocks joined, where every tile has a multiprocessor of its own. Tile,
-// steps and weights are those of the single layer.
+// All layers of the residual blocks joined, with one multiprocessor per tile. Tile, steps and
+// weights equal the single layer's.
 template <typename Layer_>
 struct ResidualTraits {
     using Layer = Layer_;
     using M = typename Layer::M;
-    // Warps that load what lies around the tile; one more loads weights.
+    // Warps that load the halo; one more warp loads weights.
     static constexpr int kHaloThreads = 96, kThreads = kConsumers + kHaloThreads + 32;
     static constexpr int kConsumerRegisters = 200, kProducerRegisters = 104;
     static constexpr int kParts = Layer::kCin / 8;
-    // A place more than the patch has, for pixels that the picture does not have.
+    // One more position than the patch has, for pixels outside the picture.
     static constexpr int kSlotBytes = (Layer::kPositions * 128 + 128 + 1023) / 1024 * 1024,
                          kPatchBytes = kParts / 8 * kSlotBytes;
-    // As many as a warpgroup takes for a layer: they come while blocks wait for one another.
+    // As many as a warpgroup consumes per layer: the copies run while blocks wait for one another.
     static constexpr int kWeightStages = Layer::kSteps;
-    // A warpgroup's pixels on their way out; the second one's lie where the patch was.
+    // Staging for a warpgroup's outputs; the second warpgroup stages where the patch was.
     static constexpr int kStagingAt = kPatchBytes + kWeightStages * Layer::kStageBytes,
                          kStagingOfTile = Layer::kBlockN * M::kPitch;
-    // Pixels around a tile; sixteen threads load a pixel. The blocks' inputs there are kept.
+    // Pixels around a tile, sixteen threads per pixel. The residual blocks' inputs there are saved.
     static constexpr int kHaloPixels = 2 * (Layer::kTileLong + 8) + 4,
                          kHaloStep = kHaloThreads / kParts,
                          kHaloTurns = (kHaloPixels + kHaloStep - 1) / kHaloStep;
@@ -139,13 +139,12 @@ struct ResidualTraits {
     static_assert(Layer::kSwizzled && kSharedBytes + 2048 <= kMaxSharedBytes);
 };
 
-// The first or the last layer: kBlockN pixels of a strip side by side; a stage holds two rows.
+// The first or the last layer: kBlockN adjacent pixels of a strip; a stage holds two rows.
 template <typename M_, int kBlockN_, int kPixelStages_, bool kFirst>
 struct StripTraits {
     using M = M_;
-    // What the rows and the depth of the product are, outermost first: axes with their sizes. A
-    // line is one of the two rows of pixels; the weights of the second are one kernel row further
-    // down.
+    // The axes, with sizes, of the product's rows and depth, outermost first. A line is one of the
+    // two rows of pixels; the second line's weights are shifted down by one kernel row.
     static constexpr const char* kWeightAxes =
         kFirst ? "line:2 out:32 | column:9 color:3" : "line:2 column:9 color:3 | channel:32";
     static constexpr int kBlockN = kBlockN_, kPixelStages = kPixelStages_;
@@ -158,8 +157,8 @@ struct StripTraits {
     static constexpr int kStagingOfGroup = kChunk * M::kPitch;
     static constexpr int kStaging = kFirst ? 2 * kStagingOfGroup : 54 * kBlockN * 4;
     static constexpr int kStagingSpace = (kStaging + 127) / 128 * 128;
-    // First layer: a row of colors twice, the second shifted by one element, so that 32-bit words
-    // can be read at even and odd positions.
+    // First layer: two copies of a row of colors, the second shifted by one element, for 32-bit
+    // reads at even and odd positions.
     static constexpr int kColorElements = kBlockN * 3 + 32, kSources = M::kOperandCopies;
     static constexpr int kColorBytes = kFirst ? 2 * 2 * 2 * kSources * kColorElements * 2 : 0;
     static constexpr int kThreads = kConsumers + kStripProducers;
@@ -200,7 +199,7 @@ struct TraitsFor<Fp32Split> {
     using Last = StripTraits<M, 72, 6, false>;
 };
 
-// Calls `call` with a value of the policy or the traits that a number stands for.
+// Calls `call` with a value of the policy or traits type for a number.
 template <typename Call>
 int with_precision(int precision, Call call) {
     switch (precision) {

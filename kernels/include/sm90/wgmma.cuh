@@ -1,5 +1,5 @@
 // wgmma (sm_90a): acc[64 x N] += a[64 x 16] b[16 x N] for the N that the layers use, both operands
-// in shared memory, accumulated in FP32. A warp holds 16 rows, laid out as N / 8 results of
+// in shared memory, accumulated in FP32. A warp holds 16 rows as N / 8 accumulator fragments of
 // mma.m16n8k16 side by side.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace styleforge::sm90 {
 
-// A matrix in shared memory as 8x8 core matrices of 128 contiguous bytes, without swizzling:
-// `along_k` and `along_rows` are the bytes from one to the next.
+// A matrix in shared memory as 8x8 core matrices of 128 contiguous bytes, without swizzling.
+// `along_k` and `along_rows` are the strides in bytes between core matrices.
 __device__ __forceinline__ uint64_t make_smem_descriptor(uint32_t address, int along_k,
                                                          int along_rows) {
     return static_cast<uint64_t>((address & 0x3FFFF) >> 4) |
@@ -18,14 +18,14 @@ __device__ __forceinline__ uint64_t make_smem_descriptor(uint32_t address, int a
            static_cast<uint64_t>(along_rows >> 4) << 32;
 }
 
-// Rows of 128 bytes, of which eight share a swizzle: the 16 bytes at address a lie at
-// a ^ (a >> 7 & 7) << 4. A matrix may begin at any row.
+// Rows of 128 bytes, swizzled in groups of eight rows: the 16 bytes at address a are stored at a ^
+// (a >> 7 & 7) << 4. A matrix may begin at any row.
 __device__ __forceinline__ uint64_t make_swizzled_descriptor(uint32_t address, int along_rows) {
     return static_cast<uint64_t>((address & 0x3FFFF) >> 4) | 1ull << 16 |
            static_cast<uint64_t>(along_rows >> 4) << 32 | 1ull << 62;
 }
 
-// Makes what ordinary stores and cp.async wrote to shared memory visible to wgmma.
+// Makes writes by ordinary stores and cp.async to shared memory visible to wgmma.
 __device__ __forceinline__ void fence_proxy_async() {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -356,8 +356,8 @@ struct Wgmma<__nv_bfloat16, 256> {
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-// One step of kStepsK x 16 channels; with two operands, the three products that matter. Where b is
-// swizzled, its channels are side by side.
+// One step of kStepsK x 16 channels; with split operands, the three significant products. If b is
+// swizzled, its channels are contiguous.
 template <typename M, int kBlockN, int kStepsK, bool kSwizzled = false>
 __device__ __forceinline__ void wgmma_step(float (&acc)[kBlockN / 2], uint32_t a, int a_along_k,
                                            uint32_t b, int b_along_k, int b_along_columns) {

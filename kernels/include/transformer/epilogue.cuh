@@ -1,5 +1,5 @@
-// What follows a product of matrices, on its rows: bias and GELU, or bias and residual, in one pass
-// of loads and stores of 16 bytes, or of single elements where rows or addresses do not allow it.
+// The epilogue of a matrix product, on its rows: bias and GELU, or bias and residual, in one pass
+// of 16-byte loads and stores, or of single elements if rows or addresses are not aligned.
 #pragma once
 
 #include "../attention/shapes.h"

@@ -1,5 +1,4 @@
-// What smoothing finds out between the means of cells, as include/frame/smooth.h has it, by rows of
-// planes.
+// Smoothing on the means of cells, as in include/frame/smooth.h, by rows of planes.
 #pragma once
 
 #include <atomic>
@@ -9,14 +8,14 @@
 
 namespace styleforge {
 
-// Of a stream, in cells.
+// The planes of a stream, in cells.
 struct Cells {
     Plane known[3];             // the accumulated source
-    Plane newest[3], moved[3];  // the newest frame, and what is known, moved
+    Plane newest[3], moved[3];  // the newest frame, and the motion-compensated known source
     Plane difference[3];        // between them
     Plane change, other;        // see SmoothParams
-    Plane differ;               // 0 for noise, 1 for something else
-    Plane share, weight;        // of the new result, and times kWeightOne
+    Plane differ;               // 0 for noise, 1 for a real change
+    Plane share, weight;        // of the new result, and the same times kWeightOne
     std::atomic<unsigned>* counts;  // [kBins]
 
     static Cells in(Memory& memory, int rows, int columns) {
@@ -30,7 +29,7 @@ struct Cells {
     }
 };
 
-// The means of a row of cells.
+// Means of a row of cells.
 inline void newest_row(const Picture& source, const Plane (&newest)[3], int row) {
     const int rows = newest[0].rows, columns = newest[0].columns;
     float *red = newest[0].row(row), *green = newest[1].row(row), *blue = newest[2].row(row);
@@ -44,7 +43,7 @@ inline void newest_row(const Picture& source, const Plane (&newest)[3], int row)
     }
     const uint8_t* upper = source.pixels + 6ll * row * source.width;
     const uint8_t* lower = upper + 3ll * source.width;
-    const auto mean = [&](int at) {  // half up, as `resized`
+    const auto mean = [&](int at) {  // rounds half up, like `resized`
         return static_cast<float>((upper[at] + upper[at + 3] + lower[at] + lower[at + 3] + 2) >> 2);
     };
     for (int column = 0; column < columns; ++column) {
@@ -78,7 +77,7 @@ inline void difference_row(const Cells& cells, const Level& level, int row) {
     for (const Plane& each : cells.difference) each.mirror(row);
 }
 
-// More than nothing where a cell moves.
+// Positive if a cell moves.
 STYLEFORGE_INLINE float motion_of(float x, float y) { return fabsf(x) + fabsf(y); }
 
 inline void change_row(const Cells& cells, const Level& level, int row) {
@@ -103,13 +102,13 @@ inline void change_row(const Cells& cells, const Level& level, int row) {
     cells.change.mirror(row);
 }
 
-// The sum of the 3x3 window around a column.
+// Sum of the 3x3 window around a column.
 STYLEFORGE_INLINE float nine(const float* above, const float* here, const float* below, int i) {
     return (above[i - 1] + here[i - 1] + below[i - 1]) + (above[i] + here[i] + below[i]) +
            (above[i + 1] + here[i + 1] + below[i + 1]);
 }
 
-// Counts the changes of some rows, whose mean around each cell becomes `other`.
+// Counts the changes of some rows, and writes the mean of the changes around each cell to `other`.
 inline void around_rows(const Cells& cells, const Level& level, int begin, int end) {
     const int rows = level.now.rows, columns = level.now.columns;
     unsigned counts[kBins] = {};
@@ -138,7 +137,7 @@ inline void around_rows(const Cells& cells, const Level& level, int begin, int e
         if (counts[bin]) cells.counts[bin].fetch_add(counts[bin], std::memory_order_relaxed);
 }
 
-// The mean of the two in the middle, or the one.
+// Returns the median: the mean of the two middle values, or the single middle value.
 inline float median_change(const Cells& cells, unsigned count) {
     float found[2];
     for (int which = 0; which < 2; ++which) {
@@ -162,7 +161,7 @@ inline void differ_row(const Cells& cells, float median, int row) {
     cells.differ.mirror(row);
 }
 
-// The shares of a row; the sum of what is the same, times kStillOne.
+// Computes the shares of a row, and returns the sum of `same`, times kStillOne.
 inline int64_t share_row(const Cells& cells, const Level& level, float amount, int row) {
     const int rows = cells.differ.rows;
     const float *above = cells.differ.row(reflected(row - 1, rows)), *here = cells.differ.row(row),

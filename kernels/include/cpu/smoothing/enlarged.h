@@ -1,4 +1,4 @@
-// Planes enlarged bilinearly, as enlarged_flow has it, a row of a block of columns at a time.
+// Bilinear enlargement of planes, as in enlarged_flow, one row of a block of columns at a time.
 #pragma once
 
 #include "../../frame/guided.h"
@@ -6,7 +6,7 @@
 
 namespace styleforge {
 
-// The taps of every column of a larger plane.
+// The taps of every column of an enlarged plane.
 struct ColumnTaps {
     int *first, *second;
     float* share;  // of the second
@@ -23,14 +23,14 @@ struct ColumnTaps {
     }
 };
 
-// The rows of a plane that a block of columns of a larger one lies between. Rows are asked for from
-// the top down, so that each is enlarged along the block once.
+// The rows of a plane around a block of columns of the enlarged plane. Callers request rows from
+// top to bottom, so that each is enlarged along the block only once.
 class EnlargedRows {
   public:
     EnlargedRows(const Plane& plane, const ColumnTaps& taps, int begin, int columns)
         : plane_(plane), taps_(taps), begin_(begin), columns_(columns) {}
 
-    // Between two rows, `share` of the second, times `scale`.
+    // Interpolates between two rows, with the second's `share`, and multiplies by `scale`.
     void between(const LinearTaps& rows, float scale, float* to) {
         const float *upper = row(rows.first), *lower = row(rows.second);
         for (int i = 0; i < columns_; ++i)

@@ -1,5 +1,6 @@
-// The median of the 5x5 window around each pixel of a row. Columns are sorted first, which windows
-// next to each other share, then rows of five; of 25 values sorted both ways, 12 cannot be the median.
+// The median of the 5x5 window around each pixel of a row. Columns, which neighboring windows
+// share, are sorted first, then rows of five. Of 25 values sorted both ways, 12 cannot be the
+// median.
 #pragma once
 
 #include "../../common/exact.h"
@@ -13,7 +14,7 @@ STYLEFORGE_INLINE void sort(float& a, float& b) {
     a = low, b = high;
 }
 
-// The least comes to the front of some values, the greatest to their end.
+// Moves the minimum to the front and the maximum to the end.
 STYLEFORGE_INLINE void ends(float& a, float& b, float& c) { sort(a, b), sort(b, c), sort(a, b); }
 
 STYLEFORGE_INLINE void ends(float& a, float& b, float& c, float& d) {
@@ -44,7 +45,8 @@ STYLEFORGE_INLINE void sort_five(float& a, float& b, float& c, float& d, float& 
     sort(a, d), sort(a, c), sort(b, d), sort(b, c);
 }
 
-// Of 13 values. Of more than half of them, the least and the greatest cannot be it.
+// Median of 13 values. Among more than half of them, the minimum and the maximum cannot be the
+// median.
 STYLEFORGE_INLINE float median_of(float a, float b, float c, float d, float e, float f, float g,
                                   float h, float i, float j, float k, float l, float m) {
     ends(a, b, c, d, e, f, g, h);
@@ -56,7 +58,7 @@ STYLEFORGE_INLINE float median_of(float a, float b, float c, float d, float e, f
     return b;
 }
 
-// Of `count` pixels of a row; `rows` are the five around it, whose margins are filled.
+// Medians of `count` pixels of a row; `rows` are the five rows around it, with filled margins.
 inline void median_row(const float* const (&rows)[5], float* median, int count) {
     float sorted[5][kBlock + 4];
     for (int begin = 0; begin < count; begin += kBlock) {
@@ -75,7 +77,8 @@ inline void median_row(const float* const (&rows)[5], float* median, int count) 
                 const float* at = sorted[row] + i;
                 a = at[0], b = at[1], c = at[2], d = at[3], e = at[4];
             };
-            // Of the five least, only the greatest two may be it, of the next the greatest three.
+            // Of the five smallest, only the largest two can be the median; of the next five, the
+            // largest three.
             load(0), ends(a, b, c, d, e);
             const float a0 = greatest(greatest(b, c), d), a1 = e;
             load(1), ends(a, b, c, d, e), sort(b, c), sort(b, d);

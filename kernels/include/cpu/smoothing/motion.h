@@ -1,4 +1,4 @@
-// How a scene has moved, as include/frame/flow.h has it, by rows of planes.
+// The motion of a scene, as in include/frame/flow.h, by rows of planes.
 #pragma once
 
 #include "../../frame/flow.h"
@@ -9,14 +9,14 @@
 
 namespace styleforge {
 
-constexpr int kSmallestSide = 8;  // a smaller short side is not halved into
+constexpr int kSmallestSide = 8;  // halving stops before a smaller short side
 
 // A pair of gray pictures of one size, and the motion between them.
 struct Level {
     Plane now, known;      // levels, 0-255
     Plane right, down;     // slopes of `now`
     Plane wrong;           // see wrong_by
-    Plane x[2], y[2];      // the motion; what is found at last is the second
+    Plane x[2], y[2];      // the motion; the second plane holds the final result
     ColumnTaps taps;       // from the next smaller size
 
     static Level in(Memory& memory, int rows, int columns) {
@@ -60,7 +60,7 @@ inline void slopes_row(const Level& level, int row) {
     level.right.mirror(row), level.down.mirror(row);
 }
 
-// The motion at a size, from that at the next smaller one.
+// Initializes the motion from the next smaller size.
 inline void enlarge_row(const Level& level, const Level& coarse, int row) {
     const int rows = level.now.rows, columns = level.now.columns;
     const LinearTaps taps = linear_taps(source_of(row, rows, coarse.now.rows), coarse.now.rows);
@@ -74,7 +74,7 @@ inline void enlarge_row(const Level& level, const Level& coarse, int row) {
     }
 }
 
-// What a step towards the motion needs of a row, of the motion known in planes `known`.
+// Computes the inputs of a motion step for a row, from planes `known`.
 inline void wrong_row(const Level& level, int known, int row) {
     const float *right = level.right.row(row), *down = level.down.row(row);
     const float *x = level.x[known].row(row), *y = level.y[known].row(row);
@@ -92,7 +92,7 @@ inline void wrong_row(const Level& level, int known, int row) {
     level.wrong.mirror(row), level.x[known].mirror(row), level.y[known].mirror(row);
 }
 
-// The sums of columns of windows, of a block of columns and as many more as a window reaches.
+// Column sums of windows, for a block of columns plus the reach of a window on both sides.
 struct ColumnSums {
     static constexpr int kTerms = 10, kSize = kBlock + 2 * kFlowReach;
     float terms[kTerms][kSize];
@@ -102,7 +102,7 @@ STYLEFORGE_INLINE float seven(const float* at) {
     return at[0] + at[1] + at[2] + at[3] + at[4] + at[5] + at[6];
 }
 
-// A step: the motion in planes `known` becomes that in the other ones.
+// Runs a step: improves the motion from planes `known` into the other planes.
 inline void solve_row(const Level& level, int known, int row) {
     constexpr int kSide = 2 * kFlowReach + 1;
     static_assert(kSide == 7 && kFlowReach <= kMargin, "sums are written out");
@@ -145,7 +145,7 @@ inline void solve_row(const Level& level, int known, int row) {
     level.x[1 - known].extend(row), level.y[1 - known].extend(row);
 }
 
-// Single errors are removed from the first planes into the second.
+// Removes single errors, from the first planes into the second.
 inline void median_rows(const Level& level, bool settles, int row) {
     const int rows = level.now.rows, columns = level.now.columns;
     for (const Plane* planes : {level.x, level.y}) {
@@ -161,7 +161,7 @@ inline void median_rows(const Level& level, bool settles, int row) {
     }
 }
 
-// The motion of the first of `count` levels, whose pair is filled, to what was known of it.
+// Finds the motion of the first of `count` levels, whose pair is filled in, towards `known`.
 inline void find_motion(const Level* levels, int count, int64_t threads) {
     for (int at = 1; at < count; ++at) {
         const Level &large = levels[at - 1], &half = levels[at];

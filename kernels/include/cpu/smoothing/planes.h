@@ -1,5 +1,5 @@
-// Planes of numbers whose rows go on beyond both ends, so that windows need no case for the edge, and
-// the memory that holds them.
+// Planes of numbers whose rows extend beyond both ends, so that windows need no special case at
+// edges, and the memory that holds them.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,9 @@
 namespace styleforge {
 
 constexpr int kMargin = 4;             // values beyond each end of a row
-constexpr int kBlock = 128;            // columns that are computed at once, in buffers on the stack
-constexpr int64_t kLeastWork = 2048;   // values of a plane, for which a second thread is of use
+constexpr int kBlock = 128;            // columns computed at once, in buffers on the stack
+constexpr int64_t kLeastWork = 2048;   // values of a plane that make a second thread worthwhile
 
-// How many of `columns` are in the block that begins at `begin`.
 inline int block_of(int columns, int begin) {
     return columns - begin < kBlock ? columns - begin : kBlock;
 }
@@ -26,7 +25,7 @@ struct Plane {
 
     float* row(int at) const { return values + at * stride; }
 
-    // Beyond the ends of a row, the picture is mirrored, or continued by its edge.
+    // Fills the margins of a row: mirrors the picture, or repeats its edge.
     void mirror(int at) const {
         float* values = row(at);
         for (int i = 1; i <= kMargin; ++i) {
@@ -41,7 +40,7 @@ struct Plane {
     }
 };
 
-// Hands out parts of a piece of memory; of none, only how much is needed is found.
+// Allocates parts of a block of memory. With a null block, it only computes the required size.
 class Memory {
   public:
     explicit Memory(void* memory) : memory_(static_cast<char*>(memory)) {}
@@ -66,7 +65,7 @@ class Memory {
     int64_t used_ = 0;
 };
 
-// Calls `row(at)` for every row, on several threads where there is enough to do.
+// Calls `row(at)` for every row, on several threads if there is enough work.
 template <typename F>
 void parallel_rows(int rows, int columns, int64_t threads, const F& row) {
     const int64_t useful = 1 + 1ll * rows * columns / kLeastWork;

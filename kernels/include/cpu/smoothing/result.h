@@ -1,4 +1,4 @@
-// The accumulated result of a stream, as smooth_pixel of include/frame/smooth.h has it, by blocks of
+// The accumulated result of a stream, as in smooth_pixel of include/frame/smooth.h, by blocks of
 // columns.
 #pragma once
 
@@ -7,10 +7,10 @@
 
 namespace styleforge {
 
-// What a frame makes of the result before it.
+// The inputs and outputs of accumulating a frame.
 struct Accumulated {
     const short* before;    // [height, width, 3], times kResultOne
-    short* now;             // the same, with kSpare more values behind either
+    short* now;             // the same; both have kSpare more values at the end
     const uint8_t* result;  // [height, width, 3]
     uint8_t* smoothed;      // [height, width, 3]
     int height, width;
@@ -22,7 +22,7 @@ struct Accumulated {
 constexpr int kSpare = 16;
 constexpr int kPhases = static_cast<int>(kMotionSteps);
 
-// The taps of every motion that there is, those of columns once for each channel.
+// The taps of every possible motion; the column taps are repeated for each channel.
 struct CubicTable {
     float rows[kPhases][4], columns[kPhases][16];
 
@@ -35,12 +35,13 @@ struct CubicTable {
     }
 };
 
-// Steps of a position, which is held as near to the picture as moved_result holds it.
+// Returns a position in steps, clamped to the same distance from the picture as in moved_result.
 STYLEFORGE_INLINE int held(int at, int steps, int size) {
     return clamp(at * kPhases + steps, -4 * kPhases, (size + 4) * kPhases);
 }
 
-// What a pixel of the earlier result adds up from: each value of four columns. Positions are in steps.
+// Partial sums of a pixel of the earlier result: each value of four columns. Positions are in
+// steps.
 STYLEFORGE_INLINE void sample_columns(const Accumulated& p, int y, int x, float* sums) {
     const int top = (y >> 5) - 1, left = (x >> 5) - 1;
     static_assert(kPhases == 32, "positions are shifted by 5 bits");
@@ -63,11 +64,11 @@ STYLEFORGE_INLINE void sample_columns(const Accumulated& p, int y, int x, float*
     }
 }
 
-// The earlier result along a part of a row, moved; `x` and `y` are motions in pixels.
+// Returns the moved earlier result along part of a row; `x` and `y` are motions in pixels.
 inline const short* moved_part(const Accumulated& p, int row, int begin, int size, const float* x,
                                const float* y, short* moved) {
     int steps[2][kBlock], any = 0;
-    const auto whole = [](float pixels) {  // farther is outside of every picture
+    const auto whole = [](float pixels) {  // anything farther is outside every picture
         return static_cast<int>(least(greatest(rintf(pixels * kMotionSteps), -1e6f), 1e6f));
     };
     for (int i = 0; i < size; ++i) {
@@ -89,7 +90,6 @@ inline const short* moved_part(const Accumulated& p, int row, int begin, int siz
     return moved;
 }
 
-// Some rows of the smoothed result.
 inline void smooth_rows(const Accumulated& p, int first_row, int end_row) {
     const int rows = p.x.rows, columns = p.x.columns;
     const float wide = static_cast<float>(p.width) / columns;

@@ -1,5 +1,5 @@
-// Where the motion of a block of columns leads, and samples of planes there, as `sampled` of
-// include/frame/flow.h takes them.
+// The positions to which a block of columns moves, and samples of planes there, as in `sampled` of
+// include/frame/flow.h.
 #pragma once
 
 #include "../../frame/flow.h"
@@ -11,7 +11,8 @@ struct MovedPlaces {
     int above_left[kBlock], above_right[kBlock], below_left[kBlock], below_right[kBlock];
     float down[kBlock], across[kBlock];  // shares of the second row and column
 
-    // `x` and `y` are motions from columns of a row, beginning at `begin`; planes are like `plane`.
+    // `x` and `y` are motions of the columns of a row, starting at `begin`; all planes have the
+    // layout of `plane`.
     void find(const Plane& plane, const float* x, const float* y, int row, int begin, int size) {
         const int stride = static_cast<int>(plane.stride);
         const int rows = plane.rows, columns = plane.columns;
