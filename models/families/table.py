@@ -1,4 +1,4 @@
-"""The table of network families, and which one a file belongs to."""
+"""The table of network families, and the lookup of a file's family."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ FAMILIES: dict[str, NetworkFamily[Any]] = {
 
 
 def family_of(path: Path) -> NetworkFamily[Any]:
-    """The family that a file of weights belongs to, by the format in its header.
+    """Return the family of a file of weights, by the format in its header.
 
     Returns:
-        The feed-forward family for a file that names no format: its checkpoints come from many
-        programs, and its `read` says what is wrong with a file of another kind.
+        The feed-forward family for a file without a format: its checkpoints come from many
+        programs, and its `read` reports what is wrong with a file of another kind.
 
     Raises:
-        CheckpointError: The file cannot be read.
+        CheckpointError: If the file cannot be read.
     """
     named = header_texts(path).get("format", "")
     families = FAMILIES.values()
