@@ -32,8 +32,7 @@ class AdaIN(nn.Module):
     """Adaptive instance norm (Huang and Belongie 2017, arXiv:1703.06868) for tokens or planes.
 
     Each feature is normalized over the picture, then scaled and shifted. A linear layer computes
-    the
-    scale and the shift from the style code.
+    the scale and the shift from the style code.
 
     Args:
         features: Features of a token, or channels of a plane.

@@ -63,8 +63,7 @@ class Precision(Enum):
         """The mode with a larger range or more bits to fall back to when this one overflows.
 
         INT8 falls back to FP16; FP16 and AMP (FP16 on a GPU) to BF16; BF16 and TF32 to FP32. None
-        for
-        FP32.
+        for FP32.
         """
         return {
             Precision.int8: Precision.fp16,

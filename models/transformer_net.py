@@ -228,10 +228,8 @@ class TransformerNetFused(TransformerNet):
     """The network as fused units, by exact rewrites only, with one executor per device.
 
     On the CPU, models.inference.cpu runs it. On a GPU with gradients disabled, the native network
-    of
-    kernels.network.dispatch runs it if supported, otherwise models.inference.layerwise; both run in
-    a
-    CUDA graph. Not thread-safe: the executors own buffers.
+    of kernels.network.dispatch runs it if supported, otherwise models.inference.layerwise; both run
+    in a CUDA graph. Not thread-safe: the executors own buffers.
     """
 
     title = "Fused"
@@ -336,9 +334,8 @@ class TransformerNetInRuntime(TransformerNetBaseline):
     """The baseline in another runtime, which receives it as ONNX; one subclass per runtime.
 
     The first picture waits for the export of the network, and each further size for its
-    compilation.
-    Weights stay in float32 on the CPU, whatever dtype the module is converted to: the dtype of the
-    pictures selects the runtime's precision. For inference only; not thread-safe.
+    compilation. Weights stay in float32 on the CPU, whatever dtype the module is converted to: the
+    dtype of the pictures selects the runtime's precision. For inference only; not thread-safe.
 
     Attributes:
         runtime: The runtime.

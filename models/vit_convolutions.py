@@ -98,8 +98,8 @@ class EnlargingConv(ConvLayer):
     """A bilinear enlargement by two, then a ConvLayer.
 
     With a nearest-neighbor enlargement, the painting depends on where edges fall between the
-    repeated
-    pixels. The result has lattices of 2, 4 and 8 pixels, which flicker when the camera moves.
+    repeated pixels. The result has lattices of 2, 4 and 8 pixels, which flicker when the camera
+    moves.
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -111,8 +111,7 @@ def enlarge(x: Tensor) -> Tensor:
     """Enlarge planes by two, bilinearly.
 
     This is `F.interpolate` with mode="bilinear", as repeated pixels and two averages over 2x2.
-    Their
-    backward pass needs no atomic sums, which are slow in bfloat16 and have no fixed order.
+    Their backward pass needs no atomic sums, which are slow in bfloat16 and have no fixed order.
 
     Args:
         x: [N, C, H, W], floating.

@@ -126,8 +126,7 @@ class StylePainter(nn.Module):
     """The network with the code of one style at a time.
 
     With gradients disabled, models.inference.vit paints; on a GPU in half precision, as CUDA
-    graphs.
-    Not thread-safe.
+    graphs. Not thread-safe.
 
     Args:
         network: The network.
@@ -283,8 +282,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         """Read a code.
 
         If another network paints, full or lite, its code is computed from the style picture and
-        saved
-        next to the first one.
+        saved next to the first one.
         """
         code = load_code(files.weights)
         progress("Reading the network")

@@ -183,8 +183,7 @@ class NetworkFamily(ABC, Generic[Contents]):
 
         Only if `banded_bytes` returns a number. The arguments are those for
         models.inference.banded.style_in_bands, except for the module, which `build` made, and the
-        size,
-        which is (width, height).
+        size, which is (width, height).
         """
         raise NotImplementedError
 

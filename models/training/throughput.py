@@ -18,7 +18,7 @@ def seconds_per_step(run: Run) -> float:
     SLOW_S seconds.
 
     Args:
-        run: A run that is not used for anything else afterwards.
+        run: A run that serves no other purpose afterwards.
 
     Returns:
         Seconds per step.
