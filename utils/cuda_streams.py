@@ -1,5 +1,4 @@
-"""The current CUDA stream, for code that requests it often; and a guard against waiting for a GPU.
-"""
+"""The current CUDA stream, for code that requests it often, and a guard against GPU waits."""
 
 from __future__ import annotations
 

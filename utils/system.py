@@ -125,8 +125,7 @@ def missing(
 
 
 def sentence(found: Sequence[Missing]) -> str:
-    """Return a sentence with the missing items, their purposes and the command that installs them.
-    """
+    """Return a sentence with the missing items, their purposes and the command to install them."""
     names = ", ".join(f"{item.name} (for {item.purpose})" for item in found)
     packages = " ".join(dict.fromkeys(item.package for item in found))
     return f"This system lacks {names}. On Debian or Ubuntu: sudo apt-get install {packages}"

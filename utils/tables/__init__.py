@@ -1,8 +1,8 @@
 """Formats stored benchmark reports as Markdown, and fills them into docs/benchmarks.md.
 
 A block `<!-- figures: ../benchmarks/cpu.json -->` ... `<!-- end of figures -->` is replaced by the
-report it names, relative to the page: `python -m utils.tables docs/benchmarks.md`. One that begins
-with `<!-- figures if measured: ` says so where there is no such report.
+report it names, relative to the page: `python -m utils.tables docs/benchmarks.md`. A block that
+begins with `<!-- figures if measured: ` states so if the report does not exist.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     """Format the rows of `bench`.
 
     Args:
-        rows: As in a stored report.
+        rows: Rows of a stored report.
 
     Returns:
         The header and a line per row that was run, without columns that are empty in all of them.
@@ -51,7 +51,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 
 
 def notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Say why rows were not run, one sentence each."""
+    """Return why rows were not run, one sentence each."""
     return [
         f"{row['title']}, {row['precision']}: {row['not_run']}"
         for row in rows
@@ -63,7 +63,7 @@ def frames_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     """Format the times of whole frames, pipelined and one by one.
 
     Args:
-        rows: As in a stored report of `bench --frames`, one per size and precision.
+        rows: Rows of a stored report of `bench --frames`, one per size and precision.
 
     Returns:
         The header and a line per row.
@@ -87,7 +87,7 @@ def frames_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 
 
 def _with_texture(found: Mapping[str, Any] | None) -> tuple[str, str, str]:
-    """Median times between two frames without texture and with it, and how much more that is."""
+    """Format median times per frame without texture and with it, and the increase."""
     if found is None:
         return "-", "-", "-"
     off, on = (found[name]["median_ms"] for name in ("off", "on"))
@@ -95,7 +95,10 @@ def _with_texture(found: Mapping[str, Any] | None) -> tuple[str, str, str]:
 
 
 def dropped_sentence(seconds: Sequence[float]) -> str:
-    """Say how long pictures took to become the style on screen, the first one and the others."""
+    """Return a sentence on how long dropped pictures took to become the style on screen.
+
+    It names the first time and the range of the others.
+    """
     first, *others = seconds
     later = f", the next {min(others):.2f} to {max(others):.2f} s" if others else ""
     return (
@@ -105,10 +108,10 @@ def dropped_sentence(seconds: Sequence[float]) -> str:
 
 
 def window_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """Format the streams through the window, from a source that is never waited for.
+    """Format the streams through the window, from a source that never makes it wait.
 
     Args:
-        rows: As in a report of app.ui.window_benchmark, one per size and choice of controls.
+        rows: Rows of a report of app.ui.window_benchmark, one per size and choice of controls.
 
     Returns:
         The header and a line per row.
@@ -138,8 +141,8 @@ def any_style_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     """Format the times of the any-style network's painter.
 
     Args:
-        rows: As in a report of tests.models.inference.vit.measure_painter, one per variant, size
-            and precision. The fastest of PyTorch's layouts counts; what failed has no figure.
+        rows: Rows of a report of tests.models.inference.vit.measure_painter, one per variant, size
+            and precision. The fastest of PyTorch's layouts counts; a failed run has no figure.
 
     Returns:
         The header and a line per row, without columns that are empty in all of them.
@@ -171,10 +174,10 @@ def any_style_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 
 
 def devices_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """Format what several devices gain over one.
+    """Format the gains of several devices over one.
 
     Args:
-        rows: As in a report of tools.time_devices, one per setting and kind of work.
+        rows: Rows of a report of tools.time_devices, one per setting and kind of work.
 
     Returns:
         The header and a line per row.
@@ -208,7 +211,7 @@ def where(report: Mapping[str, Any]) -> str:
 
 
 def _short(commit: str) -> str:
-    """Shorten a commit to twelve digits, and keep the + that marks changed files."""
+    """Shorten a commit to twelve digits, and preserve the + that marks changed files."""
     return commit[:12] + commit[12:].lstrip("0123456789abcdef")
 
 
@@ -216,8 +219,8 @@ def markdown(report: Mapping[str, Any]) -> str:
     """Format a report of any kind.
 
     Args:
-        report: A stored report: of `bench`, `bench --frames`, `quality`, the live path, the
-            window, several devices, the any-style network, operations or converted models.
+        report: A stored report: of `bench`, `bench --frames`, `quality`, the live path, the window,
+            several devices, the any-style network, operations or converted models.
 
     Returns:
         A line about the machine, then the tables.
@@ -252,7 +255,7 @@ def markdown(report: Mapping[str, Any]) -> str:
 
 
 def _markdown_table(lines: Sequence[tuple[str, ...]]) -> str:
-    """Format a table: two columns of text, aligned left, the others of figures."""
+    """Format a table: two left-aligned columns of text, then columns of figures."""
     header, *rows = lines
     rule = ["---", "---", *["---:"] * (len(header) - 2)]
     return "\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *rows))
@@ -320,11 +323,11 @@ def refreshed(text: str, folder: Path) -> str:
 
     Args:
         text: The page.
-        folder: To which the paths of the reports are relative.
+        folder: The base of relative paths of reports.
 
     Raises:
-        OSError: A report cannot be read.
-        ValueError: A report is damaged.
+        OSError: If a report cannot be read.
+        ValueError: If a report is damaged.
     """
 
     def fill(match: re.Match[str]) -> str:
@@ -338,7 +341,7 @@ def refreshed(text: str, folder: Path) -> str:
 
 
 def _filled(name: str, report: Any) -> str:
-    """Format a report that was read from a file; ValueError if it is none."""
+    """Format a report that was read from a file. Raise ValueError if it is not a report."""
     try:
         text = markdown(report)
         text.encode()  # raises for lone surrogates, which cannot be written
@@ -365,7 +368,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """The cells of a row; reports of older versions lack some columns."""
+    """Return the cells of a row; reports of older versions lack some columns."""
     floor = row.get("floor_ms")
     return (
         row["title"],
