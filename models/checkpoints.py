@@ -124,11 +124,6 @@ def load_checkpoint(path: Path | str) -> State:
 def check_dimensions(path: Path | str, found: NetworkConfig, wanted: NetworkConfig) -> None:
     """Check that the weights in a file have a network's dimensions.
 
-    Args:
-        path: The file, for the message.
-        found: The dimensions of its weights.
-        wanted: The dimensions of the network.
-
     Raises:
         CheckpointError: If they differ.
     """
@@ -153,7 +148,6 @@ def save_checkpoint(
     """Write a state dict as safetensors, atomically.
 
     Args:
-        path: The file to write or replace.
         state: The weights, on any device and of any floating dtype.
         metadata: Text for the header of the file.
         dtype: The dtype to convert the weights to.
@@ -279,7 +273,6 @@ def _is_text(text: str) -> bool:
 
 
 def _unwrap(name: str, content: object) -> dict[Any, Any]:
-    """Return the state dict inside any wrapper dicts."""
     for _ in range(MAX_NESTING):  # a dict may contain itself
         if not is_dict(content):
             break
@@ -368,7 +361,6 @@ def _conform(name: str, content: Mapping[Any, Any]) -> State:
 
 
 def _listed(keys: list[str]) -> str:
-    """Join the first keys, and append how many more follow."""
     listed = enumerated(printable(key, NAME) for key in keys[:MAX_LISTED_KEYS])
     more = len(keys) - MAX_LISTED_KEYS
     if more <= 0:

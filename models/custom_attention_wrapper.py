@@ -19,7 +19,6 @@ class CustomMultiheadAttention(nn.Module):
 
     Args:
         embed_dim: Features of a token, a multiple of `num_heads`.
-        num_heads: Number of heads.
 
     Raises:
         ValueError: If `embed_dim` is not a multiple of `num_heads`.
@@ -70,10 +69,6 @@ class FusedFFNWrapper(nn.Module):
 
     GELU is its tanh approximation (Hendrycks and Gimpel, arXiv:1606.08415), within 5e-4 of the
     exact function. cuBLAS applies it to a product before writing the result.
-
-    Args:
-        embed_dim: Features of a token.
-        hidden_dim: Features between the two layers.
     """
 
     def __init__(self, embed_dim: int, hidden_dim: int) -> None:

@@ -17,8 +17,6 @@ class ConvLayer(nn.Module):
     """Reflection padding by half the kernel, then a convolution.
 
     Args:
-        in_channels: Channels of the input.
-        out_channels: Channels of the result.
         kernel_size: Side of the kernel, odd.
         stride: Stride; the result is [N, out_channels, ceil(H / stride), ceil(W / stride)].
     """
@@ -41,10 +39,7 @@ class UpsampleConvLayer(ConvLayer):
     """A nearest-neighbor enlargement, then a ConvLayer.
 
     Args:
-        in_channels: Channels of the input.
-        out_channels: Channels of the result.
         kernel_size: Side of the kernel, odd.
-        stride: Stride of the convolution.
         upsample: Factor of the enlargement; None or 1 for no enlargement.
     """
 
@@ -70,7 +65,6 @@ class ResidualBlock(nn.Module):
     """x + norm(conv(relu(norm(conv(x))))), without a ReLU after the sum.
 
     Args:
-        channels: Channels of the input and the result.
         norm_type: The instance norm class, a drop-in for PyTorch's.
     """
 
@@ -117,7 +111,6 @@ def to_channels_last(module: M, device: torch.device | None = None) -> M:
     """Move a module's parameters and buffers, in place, to channels-last memory.
 
     Args:
-        module: Any module.
         device: The target device; None leaves the module where it is.
 
     Returns:

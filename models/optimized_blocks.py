@@ -99,8 +99,6 @@ class TransformerBlock(nn.Module):
     """x + attention(norm(x)), then x + ffn(norm(x)): a pre-norm block (arXiv:2002.04745).
 
     Args:
-        embed_dim: Features of a token.
-        num_heads: Number of attention heads.
         hidden_dim: Width of the feed-forward network's hidden layer.
         fused: Whether to use the wrappers of models.custom_attention_wrapper; otherwise plain
             PyTorch layers with the same keys.
@@ -141,7 +139,6 @@ def mean_tokens(tokens: Tensor, size: tuple[int, int], stride: int) -> Tensor:
     Args:
         tokens: [N, T, C], row by row.
         size: Rows and columns; T is their product.
-        stride: Side of a group.
 
     Returns:
         [N, ceil(rows / stride) * ceil(columns / stride), C].

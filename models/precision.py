@@ -20,7 +20,6 @@ class Mode:
     """The parameters of one precision mode.
 
     Attributes:
-        title: The name on screen.
         dtype: Dtype of weights and activations.
         bits: Significant bits of the factors in a product; 24 in FP32.
         autocast: Whether PyTorch's autocast chooses the dtype per operation; weights are FP32.
@@ -96,9 +95,6 @@ class Precision(Enum):
 
     def remark(self, device: torch.device) -> str:
         """Return why this mode has no advantage over FP32 on `device`.
-
-        Args:
-            device: The CPU or a CUDA device.
 
         Returns:
             A sentence, or "" if the device supports the mode natively. Menus still offer a mode

@@ -63,17 +63,13 @@ class Norm(nn.Module):
 
 
 def with_rewrites(network: TransformerNetBaseline) -> TransformerNetBaseline:
-    """Rewrite a network so that it computes the same picture with fewer multiplications.
+    """Return a rewritten copy that computes the same picture with fewer multiplications.
 
     Biases before a norm are dropped, since the norm cancels them. Upsampling layers become a
     PhaseConv. The memory format is channels last.
 
     Args:
-        network: The network, which stays unchanged. Convert the result to another dtype, not this:
-            weights are merged in float64.
-
-    Returns:
-        The rewritten copy.
+        network: Convert the result to another dtype, not this: weights are merged in float64.
     """
     result = copy.deepcopy(network)
     for parent in list(result.modules()):

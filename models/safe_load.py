@@ -59,7 +59,6 @@ def load_tensors(file: BinaryIO, device: torch.device | str = "cpu") -> Any:
 
     Args:
         file: A file opened for reading, at its beginning.
-        device: The device for the tensors.
 
     Returns:
         The saved value: tensors, numbers, text and containers of them.

@@ -52,8 +52,6 @@ class TransformerNetBaseline(nn.Module):
     Args:
         num_residual_blocks: See models.network_config.NetworkConfig, as for the other arguments.
             The published networks have the defaults.
-        widths: Channels at full, half and quarter resolution.
-        end_kernel: Kernel side of the first and the last convolution.
 
     Attributes:
         by_layer: Whether `forward` marks each layer instead of each group of layers; may be set.
@@ -105,9 +103,6 @@ class TransformerNetBaseline(nn.Module):
         """List what slows this variant down on a device, one sentence each.
 
         Args:
-            device: The device that will run the network.
-            dtype: The dtype of its weights.
-            shape: Its dimensions.
             int8: Whether it may multiply 8-bit integers.
         """
         return (INT8_NEEDS_FUSED,) if int8 and device.type == "cuda" else ()
@@ -273,7 +268,6 @@ class TransformerNetFused(TransformerNet):
 
         Args:
             shape: N, H and W of the input.
-            device: The device that will run it.
 
         Returns:
             The plan, or None off CUDA or if gradients are enabled. The plans of the last few sizes
@@ -286,7 +280,6 @@ class TransformerNetFused(TransformerNet):
         return plan
 
     def _plan(self, x: Tensor) -> GraphPlan | None:
-        """Return the CUDA graphs for inputs like `x`, or None."""
         if x.dtype != self.conv1.conv2d.weight.dtype and not torch.is_autocast_enabled("cuda"):
             return None
         return self.plan((x.shape[0], x.shape[2], x.shape[3]), x.device)
@@ -336,9 +329,6 @@ class TransformerNetInRuntime(TransformerNetBaseline):
     The first picture waits for the export of the network, and each further size for its
     compilation. Weights stay in float32 on the CPU, whatever dtype the module is converted to: the
     dtype of the pictures selects the runtime's precision. For inference only; not thread-safe.
-
-    Attributes:
-        runtime: The runtime.
     """
 
     runtime: ClassVar[Runtime]
@@ -392,7 +382,6 @@ ALL_VARIANTS: dict[str, type[TransformerNetBaseline]] = {**VARIANTS, **IN_RUNTIM
 def _layers(
     config: NetworkConfig, device: torch.device, dtype: torch.dtype
 ) -> TransformerNetBaseline:
-    """Build the layers of these dimensions, for inference."""
     network = TransformerNetBaseline(**asdict(config)).requires_grad_(False).eval()
     return network.to(device, dtype)
 

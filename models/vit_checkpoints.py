@@ -40,9 +40,7 @@ class VitCheckpoint(NamedTuple):
     """The content of a file.
 
     Attributes:
-        config: The dimensions of the network.
         state: Its state dict, float32, on the CPU.
-        metadata: The texts in the file's header.
     """
 
     config: VitConfig
@@ -66,8 +64,6 @@ def save_vit(
     """Write the weights of a network, atomically.
 
     Args:
-        path: The file to write or replace.
-        config: The dimensions of the network.
         state: Its state dict, on any device.
         metadata: Further texts for the header.
         storage: "float16" or "int8". With "int8", matrices and kernels have 8 bits and one float32
@@ -110,9 +106,6 @@ def save_vit(
 
 def load_vit(path: Path | str) -> VitCheckpoint:
     """Read a file that `save_vit` wrote.
-
-    Args:
-        path: A regular file.
 
     Raises:
         CheckpointError: If it is missing, damaged or not an any-style network; one sentence.

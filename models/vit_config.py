@@ -19,7 +19,6 @@ class VitConfig:
 
     Args:
         embed_dim: Features of a token, a multiple of `num_heads`.
-        num_heads: Number of attention heads.
         hidden_dim: Width of the hidden layer of the feed-forward networks.
         style_blocks: Number of transformer blocks for the tokens of the style picture.
         content_blocks: Number of transformer blocks for the tokens of the content picture.
@@ -65,10 +64,6 @@ class VitConfig:
     def key_stride(self, rows: int, columns: int) -> int:
         """Return the side of the groups of tokens that share a key, for at most `max_keys` keys.
 
-        Args:
-            rows: Rows of tokens.
-            columns: Columns of tokens.
-
         Returns:
             1 if `rows * columns` is at most `max_keys`.
         """
@@ -93,9 +88,6 @@ VIT_VARIANTS: dict[str, VitConfig] = {"tiny": TINY, "small": SMALL, "base": BASE
 
 def vit_config(values: object) -> VitConfig:
     """Build a configuration from plain values as returned by VitConfig.as_dict.
-
-    Args:
-        values: The content of a file.
 
     Raises:
         ValueError: If these are not the dimensions of a network.

@@ -48,7 +48,6 @@ class Stem(nn.Module):
     """The patch embedding: four convolutions, three of which halve the picture.
 
     Args:
-        config: The source of the widths.
         normed: Whether instance norm and ReLU follow the first three convolutions, which removes
             the content picture's own style. Otherwise GELU follows, which preserves a style
             picture's.
@@ -139,9 +138,6 @@ class Decoder(nn.Module):
     """Tokens to pictures: three bilinear enlargements, each followed by a convolution.
 
     Every norm is an instance norm whose scale and shift come from the style code.
-
-    Args:
-        config: The source of the widths.
     """
 
     def __init__(self, config: VitConfig) -> None:

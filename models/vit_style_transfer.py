@@ -21,7 +21,6 @@ class StyleEncoder(nn.Module):
     """The encoder from style pictures to style codes.
 
     Args:
-        config: The dimensions.
         fused: See models.optimized_blocks.TransformerBlock.
     """
 
@@ -157,7 +156,6 @@ def _flat(planes: Tensor) -> tuple[Tensor, tuple[int, int]]:
 
 
 def _padded(picture: Tensor) -> Tensor:
-    """Pad to multiples of PATCH at the right and the bottom."""
     height, width = picture.shape[-2:]
     if height % PATCH == 0 and width % PATCH == 0:
         return picture

@@ -53,7 +53,6 @@ def bare_errors(source: str, errors: Collection[str]) -> list[tuple[int, str]]:
     it. Results of other functions are left out: they translate their own texts.
 
     Args:
-        source: The source of a module.
         errors: Names of the classes, whether they are raised, returned or stored.
     """
     tree = ast.parse(source)
@@ -98,7 +97,6 @@ def _given(
 
 
 def _assigned(body: list[ast.stmt]) -> dict[str, list[ast.expr]]:
-    """Return the values that the statements of a module or a function assign to names."""
     found: dict[str, list[ast.expr]] = {}
     for node in _below(body):
         if isinstance(node, ast.Assign):
@@ -177,7 +175,6 @@ def _is_doing(keyword: ast.keyword) -> bool:
 
 
 def _in_values(node: ast.Call, name: str) -> Iterator[ast.Constant | ast.JoinedStr]:
-    """Yield the texts among the values of placeholders."""
     if name in ("tr", "trn"):
         for keyword in node.keywords:
             yield from _bare(keyword.value, showing=False)
@@ -204,7 +201,6 @@ def _is_text(words: str) -> bool:
 
 
 def _is_published(node: ast.AST) -> bool:
-    """Return whether this is the list of a package's public names."""
     if not isinstance(node, ast.Assign):
         return False
     return any(isinstance(each, ast.Name) and each.id == "__all__" for each in node.targets)

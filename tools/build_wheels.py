@@ -77,7 +77,6 @@ def check_images(platform: str, folder: Path = IMAGES) -> None:
 
     Args:
         platform: A key of PLATFORMS, or ANY, which needs none.
-        folder: The folder of the images.
 
     Raises:
         WheelError: If one is missing or older than its sources.

@@ -64,7 +64,6 @@ def _named(annotation: Any) -> str:
 
 
 def _summary(op: Op) -> str:
-    """Return the first paragraph of the operation's documentation."""
     return " ".join((inspect.getdoc(op.operation) or "").partition("\n\n")[0].split())
 
 

@@ -201,7 +201,6 @@ def _languages() -> list[str]:
 
 
 def _read(folder: Path) -> dict[str, Translation]:
-    """Read the existing translations of a language, which may be empty."""
     known: dict[str, Translation] = {}
     for path in sorted(folder.glob("*.json")):
         known.update(json.loads(path.read_text("utf-8")))

@@ -19,7 +19,6 @@ def hashes_of(whole: Path, sha256_prefix: str) -> dict[str, str]:
     """Compute the SHA-256 of each layer in use.
 
     Args:
-        whole: torchvision's file.
         sha256_prefix: The first hexadecimal digits of its published SHA-256.
 
     Raises:

@@ -19,17 +19,8 @@ class Benchmark:
     """Statistics of the durations of a series of calls, in milliseconds.
 
     It is also a mapping: `result["mean_ms"]` is `result.mean_ms`, and `dict(result)` has every
-    figure, including `fps`.
-
-    Attributes:
-        mean_ms: Arithmetic mean.
-        median_ms: 50th percentile.
-        p20_ms: 20th percentile.
-        p80_ms: 80th percentile.
-        p95_ms: 95th percentile.
-        min_ms: The shortest.
-        std_ms: Standard deviation.
-        iterations: Number of calls.
+    figure, including `fps`. `std_ms` is the standard deviation, `iterations` the number of calls,
+    and `p20_ms` and the like are percentiles.
     """
 
     mean_ms: float
@@ -88,9 +79,6 @@ def benchmark_model(
 
     Args:
         model: The model; it is neither moved nor converted.
-        input_size: The shape of the input.
-        num_warmup: Calls before the timed ones.
-        num_iterations: Timed calls.
         device: The device of the input; None for the device of the model's first parameter.
         dtype: The dtype of the input; None for the dtype of the model's first parameter.
 
@@ -133,10 +121,6 @@ def interleave(
     the one before it left them, and no candidate always follows the same one.
 
     Args:
-        calls: The candidates.
-        warmup: Rounds before the timed ones.
-        runs: Timed rounds.
-        device: The device of the computation.
         round_done: Called with the number of rounds done, including the warm-up.
 
     Returns:
@@ -170,7 +154,6 @@ def stopwatch(call: Callable[[], object], device: torch.device) -> float:
 
     Args:
         call: On a GPU, it may return before its work is done.
-        device: The device of the computation.
 
     Returns:
         Milliseconds until the work is done: on the CPU from the call, on a GPU from the moment when

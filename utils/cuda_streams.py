@@ -35,12 +35,7 @@ def _known(index: int, _raw: int) -> torch.cuda.Stream:
 
 @contextmanager
 def on_stream(stream: torch.cuda.Stream, before: torch.cuda.Stream) -> Generator[None]:
-    """Make a stream current within the block, like torch.cuda.stream, on the current device.
-
-    Args:
-        stream: The stream for the block.
-        before: The current stream of the device, which is restored afterwards.
-    """
+    """Make a stream current within the block, like torch.cuda.stream, on the current device."""
     torch.cuda.set_stream(stream)
     try:
         yield

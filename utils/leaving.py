@@ -32,7 +32,6 @@ class BackgroundThread(threading.Thread):
     """A daemon thread for which the end of the process waits, with a time limit.
 
     Args:
-        target: The function to run.
         name: The thread's name.
         args: Arguments of `target`.
     """
@@ -68,9 +67,6 @@ def limit_end(status: int) -> int:
     """Limit the time that the interpreter may wait for threads from now on to END_S.
 
     The interpreter waits for the threads of a pool without a limit.
-
-    Args:
-        status: The exit status, which is returned.
     """
     # Python may end this thread at any time: it runs no C++.
     threading.Thread(target=_exit_late, name="end of the process", daemon=True).start()
@@ -84,7 +80,6 @@ def _leave_at_exit() -> None:
 
 
 def _leave() -> None:
-    """Wait for the threads; leave the process if one of them hangs."""
     end = time.monotonic() + WAIT_S
     with suppress(KeyboardInterrupt):  # a second Ctrl+C does not wait
         for thread in _running():
@@ -94,7 +89,6 @@ def _leave() -> None:
 
 
 def _running() -> list[BackgroundThread]:
-    """Return the threads that the end of the process waits for."""
     return [each for each in threading.enumerate() if isinstance(each, BackgroundThread)]
 
 
@@ -104,7 +98,6 @@ def _exit_late() -> None:
 
 
 def _exit() -> None:
-    """Leave the process, after writing its log and its output."""
     logging.shutdown()
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, OSError, ValueError):  # the stream is closed or missing

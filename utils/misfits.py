@@ -18,8 +18,6 @@ def misfit(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[st
 
     Args:
         signature: The signature of the function, with annotations that are types.
-        args: Positional arguments.
-        kwargs: Keyword arguments.
     """
     try:
         given = signature.bind(*args, **kwargs).arguments

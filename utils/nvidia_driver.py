@@ -34,9 +34,6 @@ class NvidiaDriver:
 def find_driver(library: str = LIBRARY) -> NvidiaDriver | None:
     """Query the driver, which may take a second. It allocates nothing on a GPU.
 
-    Args:
-        library: The driver's shared library.
-
     Returns:
         None without a driver, or if it runs no GPU.
     """

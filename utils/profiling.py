@@ -62,7 +62,6 @@ def summary(profiler: torch.profiler.profile, rows: int = 15) -> str:
 
     Args:
         profiler: The profiler from `profiled`, after its block.
-        rows: Number of operations to list.
 
     Returns:
         A table as text, sorted by the operations' own time, without the operations they call: on

@@ -28,7 +28,6 @@ def arrange(target: Path, moved: Collection[str] = MOVED) -> None:
     the weights that have a separate wheel.
 
     Args:
-        target: An existing folder.
         moved: The folders of the checkout that become sub-packages of `styleforge`.
 
     Raises:
@@ -52,7 +51,6 @@ def copy_texts(target: Path) -> None:
 
 
 def _left_out(folder: str, names: list[str]) -> set[str]:
-    """Return the names in a folder that `copytree` must not copy."""
     elsewhere = {path.name for path in (IMAGES, WEIGHTS) if Path(folder) == path.parent}
     return LEFT_OUT(folder, names) | elsewhere & {*names}
 

@@ -47,7 +47,6 @@ def build(
     """Build a wheel of the checkout; return its name.
 
     Args:
-        wheel_directory: The folder for the wheel.
         config_settings: May have `platform`, see `choose`.
         moved: The folders of the checkout in the wheel, see `arrange`.
         project: The files that describe it: their text by name.
@@ -78,15 +77,11 @@ def build(
 def build_weights(
     wheel_directory: str, config_settings: Settings, project: Mapping[str, str]
 ) -> str:
-    """Build the wheel of the weights that are too large for the program's wheel, for any machine.
+    """Build the wheel of the weights that are too large for the program's; return its name.
 
     Args:
-        wheel_directory: The folder for the wheel.
         config_settings: May have `platform`, which is ANY.
         project: The files that describe it: their text by name.
-
-    Returns:
-        The wheel's name.
 
     Raises:
         ValueError: If the setting or the platform is unknown, or the checkout has no weights.

@@ -70,7 +70,6 @@ def choose(asked: str | None, folder: Path) -> str:
 
     Args:
         asked: A key of PLATFORMS, ANY, or None for this machine's wheel if it has images, else ANY.
-        folder: The folder of the images.
 
     Raises:
         ValueError: If the wheel is unknown, or has no image.
@@ -96,8 +95,6 @@ def selected(key: str, folder: Path, left_out: Collection[str] = ()) -> dict[str
     Empty if the folder has none for the wheel's processors, even if it has some for its GPUs.
 
     Args:
-        key: The key of the wheel.
-        folder: The folder of the images.
         left_out: The first words of the names of images to leave out.
 
     Raises:

@@ -70,7 +70,6 @@ class FilmFlickerMeter:
         """Add the next frame of a film.
 
         Args:
-            source: The frame.
             outputs: The frame of each styled film, of the same size.
 
         Raises:
@@ -121,8 +120,6 @@ def backward_motion(
     """Find the position of each pixel in the frame before.
 
     Args:
-        before: The frame before.
-        now: The frame.
         flow: The algorithm for the flow of gray pictures.
 
     Returns:
@@ -154,8 +151,6 @@ def difference_along(
     Args:
         motion: [H, W, 2], the motion of each pixel of `now` to `before`, in pixels right and down.
         seen: [H, W], the pixels to compare, at least one.
-        before: The frame before.
-        now: The frame.
 
     Returns:
         Levels, 0-255.

@@ -35,13 +35,11 @@ def still_flicker(
     Every frame is the photograph plus Gaussian noise, clamped and rounded like a camera's.
 
     Args:
-        network: The network to measure.
         photograph: [1, 3, H, W] float, RGB 0-255.
         frames: Number of frames, 2 or more.
         sigma: Standard deviation of the noise, of 255.
         seed: Seed of the noise, which is drawn on the photograph's device: on one device, every
             network receives the same frames.
-        batch: Frames per forward pass.
 
     Returns:
         The mean absolute difference of consecutive results, clamped and rounded, divided by that
@@ -73,16 +71,8 @@ def panned_flicker(
     flicker. A border of EDGE is excluded, since reflection padding moves against the scene.
 
     Args:
-        network: The network to measure.
         photograph: [1, 3, H, W] float, RGB 0-255, H and W at least SMALLEST.
-        frames: As for `still_flicker`, like the arguments below.
-        sigma: Standard deviation of the noise, of 255.
-        seed: Seed of the noise.
-        batch: Frames per forward pass.
-
-    Returns:
-        The mean absolute difference of consecutive results, divided by that difference for
-        consecutive frames.
+        frames: As for `still_flicker`, like the other arguments and the result.
 
     Raises:
         ValueError: As for `still_flicker`, or if the photograph is too small.
@@ -101,7 +91,6 @@ def pan(frames: int, room_down: int, room_right: int) -> list[tuple[int, int]]:
     """Compute the path of the panning window.
 
     Args:
-        frames: Number of positions.
         room_down: Largest offset from the top, in pixels, at which the path turns back.
         room_right: The same from the left.
 

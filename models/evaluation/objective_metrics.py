@@ -61,8 +61,6 @@ def styler(
     Args:
         state: The weights, by the published keys.
         kernels: A key of ALL_VARIANTS.
-        precision: The precision to compute in.
-        device: The device to run on.
 
     Returns:
         A function from float32 pictures to float32 pictures, and the limitations of the variant and

@@ -69,7 +69,6 @@ class AnyStyleNetwork:
 
     Attributes:
         digest: The digest of its weights, in hexadecimal.
-        config: Its dimensions.
         state: Its state dict, float32, on the CPU.
     """
 
@@ -129,7 +128,6 @@ class StylePainter(nn.Module):
     graphs. Not thread-safe.
 
     Args:
-        network: The network.
         fused: Whether models.inference.vit paints; if not, the network itself does.
 
     Attributes:
@@ -167,7 +165,6 @@ class StylePainter(nn.Module):
 
         Args:
             shape: N, H and W of the input.
-            device: The device that will run it.
 
         Returns:
             The plan; None off CUDA, in FP32 or if gradients are enabled. The plans of the last few

@@ -120,7 +120,6 @@ class NetworkFamily(ABC, Generic[Contents]):
         formats: The texts "format" in the header of its safetensors files.
         variants: The ways of running it, by a key of ALL_VARIANTS in models.transformer_net; always
             includes "baseline" and "fused".
-        precisions: The precisions that it supports.
         bytes_per_pixel: Memory per pixel of the input, rounded up from measurements.
         unavailable: Why a control has no meaning for this family, as a clause, by the control's
             name in the config.
@@ -188,12 +187,7 @@ class NetworkFamily(ABC, Generic[Contents]):
         raise NotImplementedError
 
     def warm_up(self, device: torch.device, networks: SharedNetworks) -> None:
-        """Load everything that the first run of its networks on a device would load. Thread-safe.
-
-        Args:
-            device: The device that will run them.
-            networks: The networks that styles share.
-        """
+        """Load everything that the first run of its networks would load. Thread-safe."""
 
     @abstractmethod
     def read(self, path: Path) -> Contents:
@@ -216,10 +210,6 @@ class NetworkFamily(ABC, Generic[Contents]):
     def has_lite(self, files: StyleFiles, networks: SharedNetworks) -> bool:
         """Return whether a style has a lite network.
 
-        Args:
-            files: The files of the style.
-            networks: The networks that styles share.
-
         Raises:
             CheckpointError: If a file is damaged; one sentence.
         """
@@ -236,8 +226,6 @@ class NetworkFamily(ABC, Generic[Contents]):
         """Read a style for its network.
 
         Args:
-            files: The files of the style.
-            networks: The networks that styles share.
             lite: Whether to read it for the lite network; only if `has_lite`.
             progress: Called with a description before each step that takes a while. Its exceptions
                 propagate.
@@ -280,8 +268,6 @@ class NetworkFamily(ABC, Generic[Contents]):
 
         Args:
             kernels: A key of models.transformer_net.ALL_VARIANTS.
-            device: The device that runs it.
-            precision: The precision it computes in.
             network: As in LoadedStyle.
         """
 
@@ -296,7 +282,6 @@ def interpolate(states: Sequence[State], shares: Sequence[float], out: State) ->
     Args:
         states: States with the same keys and shapes.
         shares: The share of each state, 0 to 1; they add up to 1.
-        out: Receives the result.
     """
     mixed, total = states[0], shares[0]
     for state, share in zip(states[1:], shares[1:], strict=True):

@@ -48,8 +48,6 @@ def save_code(path: Path | str, code: StyleCode, metadata: Mapping[str, str] | N
     """Write a code in float32, atomically.
 
     Args:
-        path: The file to write or replace.
-        code: The code.
         metadata: Further texts for the header.
 
     Raises:
@@ -111,9 +109,6 @@ def second_path(weights: Path, network: str) -> Path:
 
 def header_texts(path: Path) -> dict[str, str]:
     """Read the texts in the header of a safetensors file, without its tensors.
-
-    Args:
-        path: Any regular file.
 
     Returns:
         The texts; empty if the file has none or is not a safetensors file.

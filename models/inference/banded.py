@@ -93,7 +93,6 @@ def memory_needed(
         height: Height of the picture in pixels.
         width: Width of the picture in pixels.
         itemsize: Bytes per number of the network's dtype.
-        shape: The network's dimensions.
         band: As for `style_in_bands`.
     """
     outer, _, inner = shape.widths

@@ -67,9 +67,6 @@ class PreparedWeights:
         """Return the prepared weights, from the cache if `source` has not changed.
 
         Args:
-            name: The key in the cache.
-            source: The network's weights.
-            dtype: The dtype of the result.
             make: Computes the prepared weights from `source`.
 
         Returns:

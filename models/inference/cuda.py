@@ -55,11 +55,9 @@ class PlanCache:
         """Return the plan for one input size, with the current weights; create it if necessary.
 
         Args:
-            network: The dimensions of the network.
             weights: Returns its state dict; called once, and again after `forget_weights`.
             dtype: The dtype of the weights.
             shape: N, H and W of the input.
-            device: The device to run on.
 
         Returns:
             The plan, or None off CUDA or if gradients are enabled. It is cached until plans of

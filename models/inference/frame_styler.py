@@ -164,7 +164,6 @@ class FrameStyler:
         Args:
             frames: The plan's number of frames, each [H, W, 3] uint8, RGB. Frames in the memory of
                 `new_pinned_pixels` are uploaded from there.
-            finish: Options for the processing of the networks' results and input.
             mark: Called with "start", "upload", "resize", "queue", again "resize", the groups of
                 layers, "blend" and "download" as each has been submitted, with its stream as the
                 current one. With None, each stream launches one graph if the work `repeats`.
@@ -231,7 +230,6 @@ class FrameStyler:
     def _compute_batch(
         self, slot: _Slot, finish: Finish, mark: StageCallback, screen: tuple[int, int] | None
     ) -> None:
-        """Submit the computation of a slot's frames, piece by piece."""
         mark("queue")
         self._take(slot)
         mark("resize")
@@ -264,7 +262,6 @@ class FrameStyler:
             self.strokes.frames.copy_(slot.small)
 
     def _finish(self, slot: _Slot, finish: Finish, screen: tuple[int, int] | None) -> None:
-        """Submit the processing of the networks' results."""
         for plan, ranges in zip(self._plans, slot.ranges, strict=True):
             ranges.copy_(plan.ranges)
         for place in range(self.detail.samples):  # smoothing needs them in order
@@ -276,7 +273,6 @@ class FrameStyler:
 
         Args:
             submission: The newest one, of a single frame, after `wait`.
-            finish: Options for the processing of the network's result.
         """
         self._paint(submission.slot, 0, finish)
         return self._download(submission.slot, _unmarked)
@@ -317,7 +313,6 @@ class FrameStyler:
     def _download(
         self, slot: _Slot, mark: StageCallback, screen: tuple[int, int] | None = None
     ) -> Submission:
-        """Submit the download of the pictures of a batch."""
         compute = self._compute
         slot.computed.record(compute)
         with on_stream(self._down, compute):
@@ -339,7 +334,6 @@ class Submission:
     """A batch that was submitted to a FrameStyler.
 
     Args:
-        slot: Its buffers.
         pictures: The host buffers for its pictures.
         screens: The host buffers for the copies for a window; empty if not requested.
     """
@@ -370,18 +364,14 @@ class _Slot:
     Args:
         shape: N, H, W and 3 of the frames.
         size: (height, width) of the network's input.
-        ranges: The ranges of the plans.
-        device: A CUDA device.
 
     Attributes:
-        batch: The frames together.
         frames: The frames, each [H, W, 3] in the memory of `batch`.
         clean: [N, h, w, 3], the frames in the size of the network's input, without texture; `batch`
             itself if the sizes are equal.
         detail: The input of the network.
         small: The input of the strokes' network; None with one size.
         given: The event after which both inputs are ready.
-        pictures: The picture of each frame.
         told: For each frame, the [1, 3] tensors of `host_ranges` that describe it.
     """
 
@@ -431,7 +421,6 @@ class _Slot:
 
 
 def _downloaded(picture: Tensor) -> Tensor:
-    """Start copying a picture to the host on the current stream; return the copy."""
     copied = pinned_like(picture)
     copied.copy_(picture, non_blocking=True)
     return copied

@@ -32,7 +32,6 @@ def encoder(network: PublishedNetwork, native: bool) -> Layers:
     """Return the layers conv1 to conv3, each with its norm: [N, 3, H, W] to [N, C, H/4, W/4].
 
     Args:
-        network: The owner of the weights.
         native: Whether to use native kernels (see `is_native`) or PyTorch's layers.
     """
     return {
@@ -67,8 +66,6 @@ def apply(layers: Layers, x: Tensor, mark: StageCallback) -> Tensor:
     """Apply layers in order.
 
     Args:
-        layers: The layers by name.
-        x: The input of the first layer.
         mark: Called with the name of each layer after it.
     """
     for name, layer in layers.items():

@@ -40,7 +40,6 @@ class RepeatedWork:
         """Submit the work that is due to the current stream.
 
         Args:
-            place: The place of this frame.
             prepare: Returns the function that submits the work, which is the same for each frame of
                 a place. It is called twice: first for this frame, then for the capture that serves
                 the next ones.

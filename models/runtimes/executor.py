@@ -21,7 +21,6 @@ class RuntimeExecutor:
     """A network in a runtime, for the last SIZES_KEPT sizes. Not thread-safe.
 
     Args:
-        runtime: The runtime.
         multiple: The height and width of pictures are multiples of it.
     """
 
@@ -70,7 +69,6 @@ class RuntimeExecutor:
         return styled.to(pictures)
 
     def _onnx(self, network: nn.Module, run: Callable[[Tensor], Tensor]) -> bytes:
-        """Serialize the network with its current weights."""
         if self._model is None:
             portable = PortableNetwork(network, Pictures.raw, run)
             self._model = convert(export_program(portable, Pictures.raw, self._multiple))

@@ -45,7 +45,6 @@ def serialize(
 
     Args:
         model: From `convert`.
-        pictures: The format of the program's pictures.
         texts: The model's metadata.
     """
     file: Any = model.model_proto

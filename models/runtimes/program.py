@@ -60,7 +60,6 @@ class PortableNetwork(nn.Module):
 
     Args:
         network: A module from [1, 3, H, W], RGB 0-255, to the same.
-        pictures: The format of input and output.
         run: The function to call instead of the network itself.
     """
 
@@ -107,7 +106,6 @@ def export_program(
     Args:
         network: A network on the CPU, for inference. The program refers to its weights, so weights
             loaded into the network later are also in the program.
-        pictures: The format of the network's pictures.
         multiple: The height and width of pictures must be multiples of it if `size` is None.
         size: (width, height) in pixels; None for any size from SMALLEST on.
     """

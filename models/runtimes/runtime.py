@@ -101,15 +101,13 @@ class Runtime(ABC):
 
 
 def missing_packages(packages: tuple[str, ...], what: str, extra: str) -> str:
-    """List the packages that are not installed, and the command that installs them.
+    """Return a clause on missing packages and the command that installs them; "" if none is
+    missing.
 
     Args:
         packages: Import names.
         what: The feature that needs them.
         extra: The extra of this distribution that has them.
-
-    Returns:
-        A clause; "" if all are installed.
     """
     absent = [name for name in packages if find_spec(name) is None]
     if not absent:

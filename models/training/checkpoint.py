@@ -64,7 +64,6 @@ def save_run(path: Path, run: SavedRun) -> None:
 
     Args:
         path: The checkpoint; its folder is created if it does not exist.
-        run: The run to save.
 
     Raises:
         TrainingError: If the checkpoint cannot be written; both files are unchanged.
@@ -137,11 +136,7 @@ def forget_run(path: Path) -> None:
 
 
 def clear_leftovers(path: Path) -> None:
-    """Remove the temporary files of a killed process; the caller must hold the run's lock.
-
-    Args:
-        path: The checkpoint.
-    """
+    """Remove the temporary files of a killed process; the caller must hold the run's lock."""
     previous = previous_of(path)
     _temporary(path).unlink(missing_ok=True)
     _temporary(previous).unlink(missing_ok=True)

@@ -50,9 +50,8 @@ class TrainingConfig:
         lr: Adam's initial learning rate.
         precision: "fp32" or "bf16" (autocast).
         seed: Seed of the initial weights and of all random numbers.
-        num_residual_blocks: See models.network_config.NetworkConfig, as for the next two.
-        widths: See there.
-        end_kernel: See there.
+        num_residual_blocks: See models.network_config.NetworkConfig, as for `widths` and
+            `end_kernel`.
 
     Raises:
         TrainingError: If a value is out of range; the message names it.
@@ -146,7 +145,6 @@ class TrainingConfig:
 
         Args:
             epochs: Number of uses of each photograph, 1 or more.
-            photographs: Number of photographs.
 
         Raises:
             TrainingError: If `epochs` is less than 1.

@@ -112,7 +112,6 @@ def load_photographs(
     A file is skipped if it cannot be read, or if its crops may have one color only.
 
     Args:
-        paths: The files.
         side: Side of the squares in pixels.
         limit: The maximum number of photographs, 1 or more; bounds the memory (250 KB per
             photograph at the default sizes).
@@ -206,7 +205,6 @@ class Crops:
         crop: Side of the crops in pixels.
         batch: Crops per step.
         seed: Seed of the crops.
-        device: The device of the results.
     """
 
     def __init__(

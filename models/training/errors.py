@@ -14,8 +14,6 @@ def require(valid: bool, name: str, value: object, expected: str) -> None:
 
     Args:
         valid: Whether the value is valid.
-        name: The name of the value.
-        value: The value.
         expected: The expected range, in the chosen language.
     """
     if not valid:

@@ -111,7 +111,6 @@ def load_vgg(path: Path, expects: str | None = None) -> Vgg19Features:
     """Read VGG-19 from a safetensors or PyTorch file with torchvision's key names.
 
     Args:
-        path: The file.
         expects: Its input convention, a key of INPUTS. If None, the `input` metadata of a
             safetensors file declares it ("BGR ..." or "RGB ..."), or the checksum of torchvision's
             own file.

@@ -24,7 +24,6 @@ class Objective:
     Strokes larger than VGG's receptive field at full size fit into it at a smaller scale.
 
     Args:
-        config: The source of the weights and the scales.
         features: VGG-19, on the device of `style`.
         style: The style picture, [1, 3, H, W] float, RGB 0-255.
 

@@ -16,7 +16,6 @@ class Preset:
 
     Attributes:
         key: Identifies the preset in flags and stored requests.
-        title: Its label.
         words: One sentence that describes it on screen.
         image_size: Side of the training crops in pixels.
     """
@@ -52,7 +51,6 @@ class Stroke:
 
     Attributes:
         key: Identifies the choice in flags and stored requests.
-        title: Its label.
         words: One sentence that describes it on screen.
         style_size: Long side of the style picture in pixels; a larger one produces larger strokes.
         scales: Scales at which output and style picture are compared.

@@ -68,11 +68,8 @@ class Run:
     """The training of one network.
 
     Args:
-        config: The hyperparameters.
         features: VGG-19; moved to `device`.
-        photographs: The training data.
         style: The style picture, [H, W, 3] uint8, RGB, of any size.
-        device: The device to train on.
         weights: A state dict to start from; None for random weights.
         teacher: A trained network of the same style for the teacher loss; moved to `device`.
         compiled: Whether to compile the network and the features.
@@ -82,7 +79,6 @@ class Run:
         seconds: Training time, over all processes.
         history: The losses read so far, from the first step on.
         skipped: Number of photographs that could not be used.
-        network: The network in training.
     """
 
     checkpoint_format = "styleforge-training-1"

@@ -37,7 +37,6 @@ def disturb(windows: Tensor, seed: int, step: int, *, moved: bool) -> Disturbanc
     Args:
         windows: The photographs with a margin of REACH, [B, 3, H + 8, W + 8] float, RGB 0-255.
         seed: Determines the disturbance, together with `step`.
-        step: The number of the training step.
         moved: Whether the frames are also shifted, by whole pixels.
     """
     bits = [int(word) for word in np.random.SeedSequence((seed, 2, step)).generate_state(4)]

@@ -46,7 +46,6 @@ def check_free(folder: Path, *, overwrite: bool) -> None:
     """Check that writing a pack overwrites nothing by accident.
 
     Args:
-        folder: The future folder of the pack.
         overwrite: Whether it may replace another pack.
 
     Raises:
@@ -77,9 +76,7 @@ def write_pack(
     """Write a pack atomically; an older pack is replaced once everything is written.
 
     Args:
-        folder: The pack.
         texts: Written to `style.toml`.
-        state: The weights.
         preview: A picture in the style, [H, W, 3] uint8, RGB; its center becomes the thumbnail.
         training: Written to `style.toml` as the table `training`.
 
@@ -107,7 +104,6 @@ def check_lite_free(folder: Path, *, overwrite: bool) -> None:
     """Check that a lite network can be added to a pack.
 
     Args:
-        folder: The pack.
         overwrite: Whether the new network may replace another one.
 
     Raises:
@@ -123,8 +119,6 @@ def add_lite(folder: Path, state: Mapping[str, Tensor], training: Mapping[str, t
     """Add a lite network to a pack, or replace the existing one.
 
     Args:
-        folder: The pack.
-        state: The weights of the lite network.
         training: Written to `style.toml` as the table `lite_training`.
 
     Raises:
@@ -167,11 +161,7 @@ def put_back(folder: Path) -> None:
 
 
 def clear_staging(folder: Path) -> None:
-    """Remove the temporary folders of killed processes; the caller must hold the run's lock.
-
-    Args:
-        folder: The pack.
-    """
+    """Remove the temporary folders of killed processes; the caller must hold the run's lock."""
     put_back(folder)
     for left in folder.parent.glob(f".{glob.escape(folder.name)}{_STAGING}*"):
         shutil.rmtree(left, ignore_errors=True)

@@ -31,7 +31,6 @@ class Progress:
         iteration: Steps done.
         total: Steps of the run.
         content: The content loss before its weight, like the other terms.
-        style: The style loss.
         tv: The total variation.
         loss: The weighted sum.
         per_second: Steps per second, of this process.
@@ -74,8 +73,6 @@ def train(
     The losses that are read are appended to `run.history`.
 
     Args:
-        run: The run, new or resumed.
-        checkpoint: The file to write checkpoints to.
         checkpoint_interval: Steps between checkpoints.
         preview: Returns the picture to stylize as a preview, [H, W, 3] uint8, RGB; None for no
             previews.

@@ -74,7 +74,6 @@ def _write_album(album: Path) -> dict[str, Path]:
 
 
 def _shoot(album: Path, output: Path) -> None:
-    """Add the pictures, run the queue, and take the picture while an animation is in progress."""
     from PySide6.QtWidgets import QApplication
 
     from app.engine.config import EngineConfig
@@ -124,7 +123,6 @@ def _shoot(album: Path, output: Path) -> None:
 
 
 def _share(window: MainWindow) -> float:
-    """Return the completed share of the animation."""
     progress, number = window.queue.runner.progress, window.queue.runner.number
     titles = {row.number: Path(row.title).name for row in window.queue.rows}
     if progress is None or number is None or titles.get(number) != MOVING:

@@ -34,7 +34,6 @@ class Project:
     """The setup program's information about the project, from pyproject.toml.
 
     Attributes:
-        version: The version of the wheel.
         publisher: The first author.
     """
 
@@ -69,10 +68,6 @@ def find_makensis() -> str:
 def find_wheel(folder: Path, version: str) -> Path:
     """Find the wheel of StyleForge to install on Windows.
 
-    Args:
-        folder: The folder of the wheels.
-        version: The version of StyleForge.
-
     Returns:
         The wheel for Windows or else the one for every system.
 
@@ -87,12 +82,7 @@ def find_wheel(folder: Path, version: str) -> Path:
 
 
 def find_weights(folder: Path, version: str) -> Path | None:
-    """Find the wheel of the any-style networks' weights, or return None.
-
-    Args:
-        folder: The folder of the wheels.
-        version: The version of StyleForge.
-    """
+    """Find the wheel of the any-style networks' weights, or return None."""
     wheel = folder / f"styleforge_any_style-{version}-py3-none-any.whl"
     return wheel if wheel.is_file() else None
 
@@ -148,13 +138,9 @@ def build(
     """Build the setup program.
 
     Args:
-        makensis: NSIS's compiler.
-        project: The program's information about itself.
-        wheel: The wheel to install.
         weights: The wheel of weights to install as well, or None.
         uv: The uv.exe that installs them, with licenses in the folder `licenses` next to it.
         out: The folder for the program and its sha256.
-        work: A folder for temporary files.
 
     Returns:
         The path of the program.

@@ -23,12 +23,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def write_described(described: Mapping[str, Any], path: Path = prediction.FILE) -> None:
-    """Replace the kernels of the calibration, and preserve its constants.
-
-    Args:
-        described: The library's description of itself.
-        path: The calibration.
-    """
+    """Replace the kernels of the calibration, and preserve its constants."""
     stored = json.loads(path.read_text("utf-8"))
     write_json(path, {**stored, "description": described})
 
@@ -60,7 +55,6 @@ def refit(path: Path, calibration: Path = prediction.FILE) -> Calibration:
 
     Args:
         path: The report.
-        calibration: The calibration.
 
     Raises:
         ValueError: If the table lacks the card of the report.

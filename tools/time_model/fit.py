@@ -76,7 +76,6 @@ def fit(measured: Sequence[Measured], told: Calibration) -> dict[str, Constants]
     """Fit the constants of each measured backend; the others are unchanged.
 
     Args:
-        measured: The times.
         told: The kernels that were measured, and the current constants.
 
     Returns:
@@ -92,10 +91,6 @@ def fit(measured: Sequence[Measured], told: Calibration) -> dict[str, Constants]
 def squared_error(measured: Sequence[Measured], told: Calibration) -> float:
     """Compute the mean square of log(predicted / measured); a network counts as much as all its
     layers.
-
-    Args:
-        measured: The times.
-        told: The calibration that predicts them.
     """
     errors: list[float] = []
     weights: list[float] = []

@@ -50,7 +50,6 @@ def part_of_gpu(
     Args:
         multiprocessors: The minimum number; the driver rounds up.
         device: The driver's number of the GPU, on which PyTorch has a context.
-        library: The driver's shared library.
 
     Yields:
         The number of multiprocessors, and a CUstream that is limited to them.

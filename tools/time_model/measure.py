@@ -172,10 +172,7 @@ def limited(library: Network, card: Card, shared_kb: int, device: torch.device) 
     """Return the library, with blocks that leave less room for others if shared memory is limited.
 
     Args:
-        library: The loaded library.
-        card: The GPU.
         shared_kb: Shared memory per multiprocessor in KB; 0 for all.
-        device: The GPU.
     """
     if not shared_kb:
         return library
@@ -256,7 +253,6 @@ def _launch(steps: Sequence[Step], stream: c_void_p) -> None:
 
 
 def _captured(steps: Sequence[Step], times: int) -> Callable[[], object]:
-    """Return a function that launches the layers `times` times, as a CUDA graph."""
     _launch(steps, c_void_p(torch.cuda.current_stream().cuda_stream))  # loads the kernels
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
@@ -273,7 +269,6 @@ def batch_ms(call: Callable[[], object], batch: float) -> float:
     The clock is the processor's: CUDA events belong to a context, and a part of a GPU has its own.
 
     Args:
-        call: A function that submits work to the GPU.
         batch: Approximate milliseconds of a row of calls.
     """
 

@@ -28,8 +28,6 @@ def refreshed(text: str, told: Calibration, report: Mapping[str, Any] | None) ->
     """Fill the blocks of the page.
 
     Args:
-        text: The page.
-        told: The calibration.
         report: The stored check; without one, its block is left empty.
     """
     blocks = {

@@ -16,7 +16,6 @@ def temporary_name(path: Path, ending: str = ".tmp") -> Path:
     """Return an unused hidden name in the folder of `path`, for a file that will become `path`.
 
     Args:
-        path: The final path.
         ending: The end of the name. With up to 4 characters, the name has at most 143 bytes, the
             limit of encrypted file systems; others allow 255.
     """
@@ -28,9 +27,6 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path to write to, and rename it to `path` at the end of the block.
 
     If the block raises, the temporary file is deleted and `path` is unchanged.
-
-    Args:
-        path: The file to write or replace.
 
     Raises:
         OSError: If the temporary file cannot be renamed.
@@ -48,7 +44,6 @@ def atomic_write(path: Path, data: bytes) -> None:
 
     Args:
         path: The file to write or replace; its folder is created if it does not exist.
-        data: The contents.
 
     Raises:
         OSError: If the file cannot be written; it is unchanged.

@@ -21,9 +21,6 @@ class BoundedFile(io.BufferedReader):
     Parsers written in Python follow the lengths in a file, a byte or a small chunk at a time: 50 MB
     of comments take them half a minute and gigabytes of memory.
 
-    Args:
-        path: The file.
-
     Raises:
         OSError: If the file cannot be opened.
     """

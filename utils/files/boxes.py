@@ -33,7 +33,6 @@ def box(file: BinaryIO, place: Place | None, *kinds: bytes, skip: int = 0) -> Pl
     """Find a box by the kinds of the boxes around it.
 
     Args:
-        file: The file.
         place: The place to search; None returns None.
         kinds: The kinds from the outermost to the box itself; the first box of each kind is
             entered.

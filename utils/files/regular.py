@@ -39,7 +39,6 @@ def open_regular(path: Path, most: int) -> BinaryIO:
     """Open a regular file for reading.
 
     Args:
-        path: The file.
         most: The maximum size in bytes.
 
     Raises:

@@ -75,7 +75,6 @@ def load(path: Path, most: int = MAX_BYTES) -> Any:
     """Parse a file as `loads` does.
 
     Args:
-        path: A regular file.
         most: The maximum size in bytes.
 
     Raises:

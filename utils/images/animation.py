@@ -46,9 +46,6 @@ class Animation:
 def read_animation(path: Path) -> Animation | None:
     """Read the timing of a file, up to the point of any damage.
 
-    Args:
-        path: Any file.
-
     Returns:
         None for a file other than GIF, WebP, PNG and AVIF, and for a file with a single frame.
 
@@ -72,7 +69,6 @@ def first_frame(image: Image.Image) -> int:
 
 
 def _read(path: Path, most: int | None) -> Animation | None:
-    """Read the timing of at most `most` frames."""
     delays: list[int] = []
     plays, unit = [1], GIF_UNIT
     try:

@@ -32,14 +32,11 @@ _ORIENTATION = 0x0112
 
 
 def to_rgb(image: Image.Image, *, convert: bool = True) -> NDArray[np.uint8]:
-    """Convert a loaded picture to sRGB over white, without applying its orientation.
+    """Convert a loaded picture to sRGB over white, [H, W, 3] uint8, without its orientation.
 
     Args:
         image: A picture of any mode. 16-bit and float pictures are scaled to 0-255.
         convert: Whether to apply the color profile; otherwise RGB and gray stay in their colors.
-
-    Returns:
-        [H, W, 3] uint8.
     """
     profile = profile_of(image) if convert else None
     if image.mode.startswith("I;16"):
@@ -163,7 +160,6 @@ def bands_of(image: Image.Image) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _in_bands(image: Image.Image, convert: Callable[[Image.Image], Image.Image]) -> Image.Image:
-    """Convert an image to RGB, band by band."""
     done = Image.new("RGB", image.size)
     for box in bands_of(image):
         done.paste(convert(image.crop(box)), box)
@@ -171,7 +167,6 @@ def _in_bands(image: Image.Image, convert: Callable[[Image.Image], Image.Image])
 
 
 def _array(image: Image.Image) -> NDArray[np.generic]:
-    """Copy the pixels of an image, band by band."""
     return np.concatenate([np.asarray(image.crop(box)) for box in bands_of(image)])
 
 

@@ -23,7 +23,6 @@ def read_deep(
     They stay in the colors of the file, without its orientation.
 
     Args:
-        path: The file.
         image: The same file loaded by Pillow, for comparison with the result.
 
     Returns:

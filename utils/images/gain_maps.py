@@ -38,7 +38,6 @@ def has_gain_map(image: Image.Image) -> bool:
 
 
 def _is_named(image: Image.Image) -> bool:
-    """Return whether the metadata of the frame name a gain map."""
     segments: list[tuple[str, bytes]] = getattr(image, "applist", [])
     texts: list[Any] = [data for _, data in segments]
     texts += [image.info.get("xmp", b""), *map(str.encode, image.info.get("aux", ()))]
@@ -46,7 +45,6 @@ def _is_named(image: Image.Image) -> bool:
 
 
 def _has_brand(image: Image.Image) -> bool:
-    """Return whether a file of boxes lists ISO gain maps among its brands."""
     file: IO[bytes] | None = getattr(image, "fp", None)
     if image.format not in ("HEIF", "AVIF") or file is None:
         return False

@@ -137,7 +137,6 @@ def _colors(image: Image.Image, file: BinaryIO) -> tuple[bytes | None, bool]:
 
 
 def _code_points(image: Image.Image, file: BinaryIO) -> tuple[int, int] | None:
-    """Read the primaries and the transfer of cICP or nclx."""
     place = file.tell()
     try:
         if image.format == "PNG":
@@ -171,7 +170,6 @@ def _chunk(file: BinaryIO, name: bytes) -> bytes | None:
 
 
 def _by_gamma(image: Image.Image) -> ColorSpace | None:
-    """Return the color space of a PNG's sRGB, or its gAMA and cHRM."""
     if "srgb" in image.info:
         return SRGB
     gamma = image.info.get("gamma")

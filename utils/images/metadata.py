@@ -30,9 +30,6 @@ _ASCII = b"ASCII\0\0\0"  # the character code that begins an EXIF UserComment
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
     """Read the metadata that `write_pixels` wrote.
 
-    Args:
-        path: A picture file.
-
     Returns:
         The metadata; empty if the file has none.
 
@@ -107,7 +104,6 @@ def exif_of(metadata: Mapping[str, str], kept: bytes = b"", most: float = math.i
     UserComment.
 
     Args:
-        metadata: The metadata of the result.
         kept: The EXIF data of the picture, see `kept_exif`.
         most: Maximum number of bytes. If the data are larger, the camera maker's notes are left
             out, and then all of `kept`.

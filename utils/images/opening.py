@@ -57,7 +57,6 @@ def opened(path: str | os.PathLike[str], *, played: bool = False) -> Iterator[Im
     """Open a picture for the duration of the block.
 
     Args:
-        path: The file.
         played: Whether it is an animation whose frames are read repeatedly, without a limit.
 
     Yields:
@@ -196,7 +195,6 @@ def _is_whole_tiff(path: Path) -> bool:
 
 
 def _first_directory(file: BoundedFile, head: bytes) -> ImageFileDirectory_v2:
-    """Read the tags of the first picture of a TIFF file."""
     directory = ImageFileDirectory_v2(head[:16] if head[2:4] in (b"+\0", b"\0+") else head[:8])
     file.seek(directory.next)
     directory.load(file)

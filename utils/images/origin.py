@@ -62,7 +62,6 @@ class Origin:
 
 
 def _as(pixels: NDArray[np.uint8 | np.uint16], dtype: np.dtype[D]) -> NDArray[np.float32]:
-    """Scale pixels to the range of another dtype."""
     scale = np.iinfo(dtype).max / np.iinfo(pixels.dtype).max
     return pixels.astype(np.float32) * np.float32(scale)
 

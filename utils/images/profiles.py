@@ -39,7 +39,6 @@ class ColorProfile:
     """An RGB profile that differs from sRGB and supports conversion in both directions.
 
     Attributes:
-        data: The profile as embedded in a file.
         deep: Whether it can convert 16 bits per channel; tables for 8 bits cannot.
     """
 

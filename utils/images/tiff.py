@@ -31,10 +31,8 @@ def write_tiff(
     """Write a file; not atomically.
 
     Args:
-        path: The file to write or replace.
         pixels: [H, W, 3] RGB, or [H, W, 4] with alpha.
         exif: Its tags become the tags of the file.
-        profile: The color profile to embed.
 
     Raises:
         OSError: If the file cannot be written, or would be larger than TIFF allows.

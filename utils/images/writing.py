@@ -50,7 +50,6 @@ def write_pixels(
         quality: Quality of JPEG and WebP, 0-100.
         alpha: [H, W] uint8; ignored by formats that are not in KEEPS_ALPHA.
         exif: EXIF data to preserve, see utils.images.metadata.kept_exif; JPEG has room for 64 KB.
-        profile: The color profile to embed.
         compression: Compression of PNG with 8 bits per channel, 0-9: 1 takes a third of the time of
             6.
 
@@ -124,7 +123,6 @@ def _options(
     profile: bytes | None,
     compression: int,
 ) -> dict[str, Any]:
-    """Return Pillow's options for a file of 8 bits per channel."""
     embedded = {"icc_profile": profile} if profile else {}
     if ending == ".png":
         kept = {"exif": exif} if exif else {}

@@ -38,14 +38,7 @@ COLUMNS = (
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """Format the rows of `bench`.
-
-    Args:
-        rows: Rows of a stored report.
-
-    Returns:
-        The header and a line per row that was run, without columns that are empty in all of them.
-    """
+    """Format the rows of `bench` as a header and a line per row that was run."""
     lines = [_cells(row) for row in rows if not row.get("not_run")]
     return without_empty_columns((COLUMNS, *lines))
 
@@ -63,10 +56,7 @@ def frames_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     """Format the times of whole frames, pipelined and one by one.
 
     Args:
-        rows: Rows of a stored report of `bench --frames`, one per size and precision.
-
-    Returns:
-        The header and a line per row.
+        rows: Rows of a report of `bench --frames`, one per size and precision.
     """
     header = (
         "frames", "precision", "a second, overlapped", "ms between two", "p20-p80", "p95",
@@ -112,9 +102,6 @@ def window_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 
     Args:
         rows: Rows of a report of app.ui.window_benchmark, one per size and choice of controls.
-
-    Returns:
-        The header and a line per row.
     """
     header = (
         *("frames", "controls", "styled a second", "painted a second"),
@@ -138,14 +125,11 @@ def window_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 
 
 def any_style_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """Format the times of the any-style network's painter.
+    """Format the times of the any-style network's painter, without empty columns.
 
     Args:
         rows: Rows of a report of tests.models.inference.vit.measure_painter, one per variant, size
             and precision. The fastest of PyTorch's layouts counts; a failed run has no figure.
-
-    Returns:
-        The header and a line per row, without columns that are empty in all of them.
     """
     ways = ("plan", "plan, PyTorch's ends", "eager", "eager in a graph", "compiled in a graph")
     header = (
@@ -178,9 +162,6 @@ def devices_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 
     Args:
         rows: Rows of a report of tools.time_devices, one per setting and kind of work.
-
-    Returns:
-        The header and a line per row.
     """
     header = (
         *("what", "size", "precision", "kernels", "one, a second", "all, a second"),
@@ -216,14 +197,11 @@ def _short(commit: str) -> str:
 
 
 def markdown(report: Mapping[str, Any]) -> str:
-    """Format a report of any kind.
+    """Format a report of any kind: a line about the machine, then the tables.
 
     Args:
         report: A stored report: of `bench`, `bench --frames`, `quality`, the live path, the window,
             several devices, the any-style network, operations or converted models.
-
-    Returns:
-        A line about the machine, then the tables.
     """
     if "live" in report:
         return f"{where(report)}\n\n{_live(report['live'])}\n"
@@ -262,7 +240,6 @@ def _markdown_table(lines: Sequence[tuple[str, ...]]) -> str:
 
 
 def _live(live: Mapping[str, Any]) -> str:
-    """Tabulate the figures of the live path."""
     slow, growth, auto = live["slow_engine"], live["growth"], live["automatic_size"]
     switching, cards = live["switching_frames"], live["gallery"]
     width, height = auto["size"]
@@ -322,7 +299,6 @@ def refreshed(text: str, folder: Path) -> str:
     """Fill every block of figures in a page.
 
     Args:
-        text: The page.
         folder: The base of relative paths of reports.
 
     Raises:
@@ -351,11 +327,7 @@ def _filled(name: str, report: Any) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Refresh the pages named on the command line.
-
-    Returns:
-        The exit code: 1 if a report is missing or damaged.
-    """
+    """Refresh the pages named on the command line; return 1 if a report is missing or damaged."""
     for name in sys.argv[1:] if argv is None else argv:
         path = Path(name)
         try:

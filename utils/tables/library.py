@@ -15,13 +15,10 @@ HEADER = (
 
 
 def library_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """Format the measurements.
+    """Format the measurements, a line per row and pass; gains below 1 are shown too.
 
     Args:
         rows: One per operation, size and precision, from a stored report.
-
-    Returns:
-        The header, and a line per row and pass; gains below 1 are shown too.
     """
     return [HEADER, *(line for row in rows for line in _lines(row))]
 

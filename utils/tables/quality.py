@@ -268,7 +268,6 @@ def _film_lines(styles: Sequence[Mapping[str, Any]], films: Mapping[str, Any]) -
 
 
 def _row(style: Mapping[str, Any], network: str, precision: str) -> Mapping[str, Any]:
-    """Return the row of a network at a precision; empty if it was not measured."""
     for row in style["networks"]:
         if (row["network"], row["precision"]) == (network, precision):
             return row

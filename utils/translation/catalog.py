@@ -17,7 +17,6 @@ def read(language: str, folder: Path = FOLDER) -> dict[str, Translation]:
 
     Args:
         language: A key of LANGUAGES. The source language has no files.
-        folder: The folder with one subfolder per language.
     """
     texts: dict[str, Translation] = {}
     for path in sorted((folder / language).glob("*.json")):

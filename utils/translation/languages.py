@@ -36,7 +36,6 @@ class Language:
         title: Its name in itself.
         forms: Names of its plural forms, as in the plural rules of Unicode CLDR.
         form: Returns the form for a number, one of `forms`.
-        signs: Its punctuation between texts.
         fonts: Font families with the language's own forms of characters, the best one first; empty
             if the system's fonts have them.
         offered: Whether the window offers it: once nearly everything is translated.

@@ -12,8 +12,6 @@ def _english(value: float, decimals: int) -> str:
 
 
 class _Chosen:
-    """The current formatter of numbers."""
-
     write: Writer = staticmethod(_english)
 
 

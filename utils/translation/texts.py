@@ -9,8 +9,6 @@ _CONTEXT = "{context}|{text}"  # the key of a text that has several meanings
 
 
 class _Chosen:
-    """The language in use."""
-
     key = SOURCE
     texts: dict[str, Translation] = {}  # noqa: RUF012  (replaced as a whole, never changed)
 
@@ -51,7 +49,6 @@ def trn(one: str, many: str, number: int, /, **values: object) -> str:
     Args:
         one: In English for the number one, as in "{n} picture".
         many: In English for any other number, as in "{n} pictures". It is the key in the files.
-        number: The number.
         values: As for `tr`; "n" defaults to `number`.
     """
     template = one if number == 1 else many

@@ -27,9 +27,6 @@ class VitCache:
     """The executor and the plans of one network.
 
     Not thread-safe; use it with gradients disabled only.
-
-    Args:
-        config: The network's dimensions.
     """
 
     def __init__(self, config: VitConfig) -> None:
@@ -53,8 +50,6 @@ class VitCache:
         Args:
             state: Returns the network's state dict; called if it is not prepared.
             code: [1, code_dim].
-            dtype: The dtype to compute in.
-            device: The device to compute on.
         """
         weights = self._prepared(state, dtype, device)
         if self._executor is None:
@@ -73,14 +68,12 @@ class VitCache:
     ) -> AnyPlan:
         """Return the plan for one input size, with the code set.
 
-        The plan uses the native network's layers for the ends if it has layers of their shapes and
-        they are loaded.
+        Its ends are the native network's layers if these support the shapes and are loaded.
 
         Args:
-            state: As for `executor`, like the next three arguments; `device` is a CUDA device.
+            state: As for `executor`.
             code: [1, code_dim].
-            dtype: The dtype to compute in.
-            device: The device to compute on.
+            device: A CUDA device.
             shape: N, H, W of the pictures.
         """
         weights = self._prepared(state, dtype, device)

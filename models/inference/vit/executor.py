@@ -45,7 +45,6 @@ class VitExecutor(VitParts):
     Not thread-safe; use it with gradients disabled only.
 
     Args:
-        config: The network's dimensions.
         weights: Its weights, which several executors may share.
     """
 

@@ -102,7 +102,6 @@ def end_weights(weights: VitWeights) -> dict[str, Tensor]:
 
 
 def _styles(parts: VitParts) -> dict[str, Tensor]:
-    """Return the scales and shifts of the norms in the ends."""
     named = dict(zip(native.STYLED, (-5, -4, -3, -1), strict=True))
     return {
         f"{name}.{part}": values
@@ -112,7 +111,6 @@ def _styles(parts: VitParts) -> dict[str, Tensor]:
 
 
 def _planes(x: Tensor) -> Tensor:
-    """View [N, H, W, C] as [N, C, H, W]."""
     return x.permute(0, 3, 1, 2)
 
 

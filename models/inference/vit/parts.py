@@ -43,14 +43,10 @@ class VitParts:
     from frame to frame.
 
     Args:
-        config: The network's dimensions.
         weights: Its weights, which several objects may share.
 
     Attributes:
-        config: The `config` argument.
         weights: The `weights` argument.
-        dtype: The dtype of the computation.
-        device: The device of the computation.
         factors: The output of `set_code`: the factors of all AdaINs, then their shifts, in float32
             or better. Its address is fixed, so that a CUDA graph can read it.
         styles: The same by AdaIN: factor [C] and shift [C].
@@ -174,7 +170,6 @@ class VitParts:
         """Convolve the enlarged picture, and add another one.
 
         Args:
-            name: The name of the convolution.
             x: [N, C, H, W].
             skip: [N, O, 2 H, 2 W] to add, or None.
             out: A buffer of the same shape, channels last, or None.

@@ -24,7 +24,6 @@ def warm_up(config: VitConfig, state: Mapping[str, Tensor], device: torch.device
     CUDA graph in the thread-local error mode.
 
     Args:
-        config: The dimensions of the network.
         state: Its state dict, on any device.
         device: A CUDA device.
     """

@@ -50,7 +50,6 @@ class VitWeights:
             "conv_out" returns pixels.
         bias: [3], of "conv_out", in float32 or better: near 127.5, FP16 has steps of 0.06.
         norms: Weight and bias [C] of the stem's three norms, in float32 or better.
-        blocks: The weights of the blocks, in order.
         code: Weight [2 S, code_dim] and bias [2 S], in float32 or better, of the layer from a code
             to the factors of all AdaINs, then their shifts.
         styled: The features of each AdaIN, in order of application; S is their sum.
@@ -71,9 +70,6 @@ def prepare(
 
     Args:
         state: The state dict of models.vit_style_transfer.StyleForgeTransformer, on any device.
-        config: The network's dimensions.
-        dtype: The dtype to compute in.
-        device: The device to compute on.
     """
     fine = torch.promote_types(dtype, torch.float32)
 
@@ -130,7 +126,6 @@ def _block(exact: Exact, name: str, dtype: torch.dtype, fine: torch.dtype) -> Bl
 def _code(
     exact: Exact, blocks: int, dtype: torch.dtype
 ) -> tuple[tuple[Tensor, Tensor], tuple[int, ...]]:
-    """Return `VitWeights.code` and `VitWeights.styled`."""
     norms = ("norm1", "res_norm1", "res_norm2", "norm2", "norm3")
     names = [f"injections.{n}" for n in range(blocks)] + [f"decoder.{norm}" for norm in norms]
     weights = [exact(f"{name}.affine.weight").chunk(2) for name in names]

@@ -30,8 +30,6 @@ class Call:
     """A call that the pickle requests; it is not executed.
 
     Attributes:
-        function: The function to call.
-        arguments: The arguments.
         state: The argument of `__setstate__`, the last one if it is called repeatedly.
         items: The items to assign to keys of the result.
     """

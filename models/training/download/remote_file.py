@@ -39,7 +39,6 @@ class RemoteFile(io.RawIOBase):
     Each read is one request; wrap it in io.BufferedReader to read small pieces.
 
     Args:
-        address: Its URL.
         limit: The maximum number of bytes to receive in total.
         on_received: Called with the bytes received so far, after every chunk.
 

@@ -184,7 +184,6 @@ def _tensors(state: Any) -> tuple[dict[str, SavedTensor], dict[str, Storage]]:
 
 
 def _texts(values: Any) -> TypeGuard[list[str]]:
-    """Return whether `values` is a list of texts."""
     return isinstance(values, list) and all(isinstance(v, str) for v in cast("list[Any]", values))
 
 

@@ -48,7 +48,6 @@ def fetch_part(
 
     Args:
         address: URL of torchvision's file, in either layout of `torch.save`.
-        path: The file to write.
         hashes: The known SHA-256 of the layers' numbers, by key.
         progress: Called with the bytes received, capped at the size of the layers, and that size.
 

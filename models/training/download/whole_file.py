@@ -30,7 +30,6 @@ def fetch(
 
     Args:
         address: Its URL, which includes its name.
-        folder: The folder to store it in.
         sha256_prefix: The first hexadecimal digits of its SHA-256.
         progress: Called with the bytes received and in total, 0 if the total is unknown.
 
@@ -49,10 +48,6 @@ def fetch(
 @contextmanager
 def downloading(address: str, path: Path) -> Generator[None]:
     """Hold the lock of a file during its download, and translate errors into messages.
-
-    Args:
-        address: The source of the download.
-        path: Its destination.
 
     Raises:
         TrainingError: If another process is downloading it, or the block raised an OSError.

@@ -31,7 +31,6 @@ class VitTrainingConfig:
     """The hyperparameters of a run.
 
     Args:
-        network: The dimensions of the network.
         content_weight: Weight of the content loss; 0 or more, like every weight.
         style_weight: Weight of the style loss.
         moment_weight: Weight of the difference of means and deviations, within the style loss.
@@ -157,7 +156,6 @@ class VitTrainingConfig:
         """Compute the completed fraction of the run, from 0 to 1 (its end).
 
         Args:
-            step: Steps done.
             elapsed: Seconds trained.
         """
         by_steps = 0.0 if self.steps is None else step / self.steps

@@ -18,8 +18,6 @@ class Team:
 
     Attributes:
         rank: The number of this process, from 0.
-        size: Number of processes.
-        device: The device of this process.
     """
 
     rank: int
@@ -103,6 +101,5 @@ def team(device: torch.device) -> Generator[Team]:
 
 
 def _sum(values: Tensor) -> None:
-    """Replace a tensor by its sum over the processes."""
     # PyTorch: annotated in part.
     dist.all_reduce(values)  # pyright: ignore[reportUnknownMemberType]

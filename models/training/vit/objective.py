@@ -39,7 +39,6 @@ class VitObjective:
     every style has the same weight.
 
     Args:
-        config: The source of the weights and the scales.
         features: VGG-19, on the device of the pictures.
     """
 
@@ -112,8 +111,6 @@ def style_loss(
     pairs.
 
     Args:
-        found: The statistics of the results.
-        wanted: The statistics of the style pictures.
         moment_weight: Weight of the same ratio for means and for deviations (Huang and Belongie
             2017, arXiv:1703.06868), which is added.
 

@@ -52,10 +52,8 @@ class VitRun:
     """The training of one network, as one process of a team.
 
     Args:
-        config: The hyperparameters.
         features: VGG-19; moved to the team's device.
         sampler: The source of this process's batches.
-        team: The processes.
         pictures: Identifies the training pictures in a checkpoint; a run with other pictures
             refuses it.
         weights: A state dict to start from; None for random weights.
@@ -65,7 +63,6 @@ class VitRun:
         iteration: Steps done, over all processes that resumed the run.
         seconds: Time trained, likewise.
         history: The losses read so far.
-        network: The network in training.
     """
 
     checkpoint_format = "styleforge-vit-training-1"

@@ -37,8 +37,6 @@ class Sampler:
     Args:
         photographs: [N, S, S, 3] uint8, RGB; moved to `device`.
         paintings: [M, S, S, 3] uint8, RGB; moved to `device`.
-        config: The source of sizes and shares.
-        device: The device of the results.
         rank: The number of this process.
     """
 

@@ -29,8 +29,6 @@ def train_vit(
     Every process of the team must call this, and all of them end together. The first one writes.
 
     Args:
-        run: The run, new or resumed.
-        checkpoint: The file to write checkpoints to.
         checkpoint_interval: Steps between checkpoints.
         stage_seconds: Time after which this call ends, to be resumed later.
         stop: Called between steps; True ends the training at the next reading.

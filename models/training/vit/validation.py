@@ -41,11 +41,9 @@ def held_out_losses(
     Colors stay unchanged, and no noise is added.
 
     Args:
-        run: The source of the weights and the configuration.
         features: VGG-19, on the run's device.
         photographs: [N, S, S, 3] uint8, RGB.
         paintings: [M, S, S, 3] uint8, RGB.
-        batches: Number of batches to average.
     """
     device = run.team.device
     config = _plain(run.config)
