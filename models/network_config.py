@@ -83,12 +83,7 @@ class NetworkConfig:
         return shapes
 
     def multiply_adds(self, width: int, height: int) -> int:
-        """Count the multiply-adds of the convolutions as published.
-
-        Args:
-            width: Width of the input in pixels.
-            height: Height of the input in pixels.
-        """
+        """Count the multiply-adds of the convolutions as published."""
         outer, middle, inner = self.widths
         end = self.end_kernel**2 * 3 * outer
         halves = 9 * outer * middle  # per pixel of conv2 (at half size) and deconv2 (at full size)

@@ -12,16 +12,13 @@ EPS = 1e-5  # added to variances, as in PyTorch's norms
 
 
 def normalize(x: Tensor, dims: tuple[int, ...]) -> Tensor:
-    """Subtract the mean and divide by the standard deviation.
+    """Subtract the mean and divide by the standard deviation; return the shape and dtype of `x`.
 
     Unlike `nn.functional.instance_norm`, it preserves channels-last memory.
 
     Args:
         x: Floating, of any shape.
         dims: The dimensions of the statistics, which are computed in float32 or better.
-
-    Returns:
-        A tensor of the shape and dtype of `x`.
     """
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     variance, mean = torch.var_mean(wide, dims, correction=0, keepdim=True)
@@ -48,14 +45,11 @@ class AdaIN(nn.Module):
         nn.init.zeros_(self.affine.bias)
 
     def forward(self, x: Tensor, code: Tensor) -> Tensor:
-        """Give `x` the statistics of a style.
+        """Give `x` the statistics of a style; return its shape and dtype.
 
         Args:
             x: Tokens [N, T, features] or planes [N, features, H, W], floating.
             code: [N, code_dim] or [1, code_dim].
-
-        Returns:
-            A tensor of the shape and dtype of `x`.
         """
         scale, shift = self.affine(code).chunk(2, -1)
         planes = x.dim() == 4

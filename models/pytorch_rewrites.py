@@ -1,7 +1,7 @@
 """The network with the exact algebraic rewrites of the native kernels, in PyTorch alone.
 
 Benchmarks compile it and compare the native kernels with it as well as with the published
-network: the difference is what the kernels gain beyond the algebra.
+network. The difference is the gain of the kernels beyond the algebra.
 """
 
 from __future__ import annotations

@@ -100,10 +100,10 @@ class TransformerNetBaseline(nn.Module):
         *,
         int8: bool = False,
     ) -> tuple[str, ...]:
-        """List what slows this variant down on a device, one sentence each.
+        """List the limits on this variant's speed on a device, one sentence each.
 
         Args:
-            int8: Whether it may multiply 8-bit integers.
+            int8: Whether the network may multiply 8-bit integers.
         """
         return (INT8_NEEDS_FUSED,) if int8 and device.type == "cuda" else ()
 
@@ -264,7 +264,7 @@ class TransformerNetFused(TransformerNet):
     def plan(self, shape: tuple[int, int, int], device: torch.device) -> GraphPlan | None:
         """Return the network for one input size as CUDA graphs, which also accept uint8 pictures.
 
-        The graphs hold the native network if it is supported, otherwise the layers one by one.
+        The graphs contain the native network if it is supported, otherwise the layers one by one.
 
         Args:
             shape: N, H and W of the input.

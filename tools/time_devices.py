@@ -1,8 +1,8 @@
 """Measures how much faster several devices of a machine stylize a folder and a film than one.
 
 `python -m tools.time_devices --devices cuda:0,cuda:1 --json FILE` runs the command itself, as a
-user would, with one device and with all of them in turn: as fast as the program is, where files and
-codecs limit it as well, and with a network that keeps a fast GPU busy.
+user would, with one device and with all of them. The settings measure the program at full speed,
+where files and codecs also limit it, and a network that keeps a fast GPU busy.
 """
 
 from __future__ import annotations

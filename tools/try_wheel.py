@@ -1,7 +1,7 @@
 """`python -m tools.try_wheel`: installs the wheel in `dist` for this machine and paints with it.
 
-The wheel goes into a fresh environment with what it depends on. Then the program runs with an empty
-`PATH` and a home of its own: no compiler, no tool and no setting of this machine can help it.
+The wheel goes into a fresh environment with its dependencies. Then the program runs with an empty
+`PATH` and a separate home: no compiler, no tool and no setting of this machine can help it.
 """
 
 from __future__ import annotations

@@ -29,12 +29,7 @@ _hanging: list[object] = []
 
 
 class BackgroundThread(threading.Thread):
-    """A daemon thread for which the end of the process waits, with a time limit.
-
-    Args:
-        name: The thread's name.
-        args: Arguments of `target`.
-    """
+    """A daemon thread for which the end of the process waits, with a time limit."""
 
     def __init__(
         self, target: Callable[..., object], name: str, args: tuple[Any, ...] = ()
@@ -49,7 +44,6 @@ def leave_behind(owner: object, name: str) -> None:
     Args:
         owner: The object that owns the thread. A reference to it remains, since Qt aborts the
             process if a running thread is deleted.
-        name: The thread's name for the log.
     """
     log.info("left behind: %s", name)
     _hanging.append(owner)

@@ -36,7 +36,7 @@ def _fits(value: Any, kind: Any) -> bool:
         return any(_fits(value, each) for each in of)
     if origin in (list, Sequence):
         if of[0] is int and _fits(value, int):
-            return True  # one number stands for a list of it
+            return True  # one number means a list of it
         return isinstance(value, list | tuple) and all(_fits(each, of[0]) for each in value)
     if kind in (int, float) and not isinstance(value, str):
         try:

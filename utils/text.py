@@ -12,7 +12,6 @@ def printable(text: str, limit: int = LIMIT) -> str:
     text, other invisible ones, unassigned ones and lone surrogates become `\n`, `\x1b`, `\u202e`.
 
     Args:
-        text: Text of any length.
         limit: Maximum number of characters in the result; longer text is cut and ends in "...".
     """
     # Cut before escaping, since the text may be very long, and after, since escapes lengthen it.

@@ -33,8 +33,6 @@ class ObjectiveMetrics:
         clipped: Fraction of pixels with a channel at 0 or 255 after clamping.
         beyond: Fraction of pixels with a channel outside 0-255 before clamping.
         edge: As in models.evaluation.image_metrics.Border, like `within` and `step`.
-        within: See there.
-        step: See there.
         psnr: PSNR against the output in FP32, in dB; infinite if equal.
         picture: [1, 3, H, W] float32, RGB, not clamped.
     """

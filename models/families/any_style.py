@@ -332,7 +332,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
             raise CheckpointError(tr("'{file}': {error}", file=name, error=error)) from error
         try:
             save_code(second, again)
-        except OSError as error:  # if the folder is read-only, only this time is lost again
+        except OSError as error:  # without the saved code, the next load computes it again
             log.warning("a code could not be kept in '%s': %s", second.parent, error.strerror)
         return LoadedStyle(network, {CODE: again.values}, remark)
 

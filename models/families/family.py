@@ -253,18 +253,13 @@ class NetworkFamily(ABC, Generic[Contents]):
 
     @abstractmethod
     def difference(self, first: Any, second: Any) -> str:
-        """Return why styles of these two networks cannot be mixed, as a clause; "" if they can.
-
-        Args:
-            first: As in LoadedStyle.
-            second: As in LoadedStyle.
-        """
+        """Return why styles of these two networks cannot be mixed, as a clause; "" if they can."""
 
     @abstractmethod
     def limitations(
         self, kernels: str, device: torch.device, precision: Precision, network: Any
     ) -> tuple[str, ...]:
-        """List what keeps a network from full speed, one clause each.
+        """List the limits on a network's speed, one clause each.
 
         Args:
             kernels: A key of models.transformer_net.ALL_VARIANTS.

@@ -18,9 +18,8 @@ FAMILIES: dict[str, NetworkFamily[Any]] = {
 def family_of(path: Path) -> NetworkFamily[Any]:
     """Return the family of a file of weights, by the format in its header.
 
-    Returns:
-        The feed-forward family for a file without a format: its checkpoints come from many
-        programs, and its `read` reports what is wrong with a file of another kind.
+    A file without a format is feed-forward: such checkpoints come from many programs, and the
+    family's `read` reports a file of another kind.
 
     Raises:
         CheckpointError: If the file cannot be read.

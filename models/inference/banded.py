@@ -90,8 +90,6 @@ def memory_needed(
     """Compute the bytes that `style_in_bands` needs, without the picture and the result.
 
     Args:
-        height: Height of the picture in pixels.
-        width: Width of the picture in pixels.
         itemsize: Bytes per number of the network's dtype.
         band: As for `style_in_bands`.
     """

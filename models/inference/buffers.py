@@ -66,9 +66,6 @@ class PreparedWeights:
     ) -> tuple[Tensor, ...]:
         """Return the prepared weights, from the cache if `source` has not changed.
 
-        Args:
-            make: Computes the prepared weights from `source`.
-
         Returns:
             `make(source)`, each tensor in `dtype` and channels last.
         """

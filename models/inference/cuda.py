@@ -56,7 +56,6 @@ class PlanCache:
 
         Args:
             weights: Returns its state dict; called once, and again after `forget_weights`.
-            dtype: The dtype of the weights.
             shape: N, H and W of the input.
 
         Returns:

@@ -144,8 +144,7 @@ class FrameStyler:
     def repeats(self, finish: Finish, screen: tuple[int, int] | None = None) -> bool:
         """Return whether a batch with these options can be launched as graphs.
 
-        It can if enough of the newest batches had the same options. Stages within a graph cannot be
-        timed.
+        The newest batches must have had the same options. Stages within a graph cannot be timed.
         """
         begins = finish.smoothing > 0 and self._history.begins
         if finish.texture and (self._texture is None or self._texture.begins):

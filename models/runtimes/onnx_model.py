@@ -45,7 +45,6 @@ def serialize(
 
     Args:
         model: From `convert`.
-        texts: The model's metadata.
     """
     file: Any = model.model_proto
     graph = file.graph

@@ -34,7 +34,6 @@ class TrainingConfig:
 
     Args:
         content_weight: Weight of the content loss; 0 or more, like every weight.
-        style_weight: Weight of the style loss.
         tv_weight: Weight of the total variation.
         stability_weight: Weight of the stability loss for a still camera
             (models.training.stability).
@@ -46,7 +45,6 @@ class TrainingConfig:
         style_scales: Scales, at most 1, at which output and style picture are compared.
         image_size: Side of the training crops in pixels, a multiple of 4.
         batch_size: Crops per step.
-        iterations: Steps of the run.
         lr: Adam's initial learning rate.
         precision: "fp32" or "bf16" (autocast).
         seed: Seed of the initial weights and of all random numbers.

@@ -204,7 +204,6 @@ class Crops:
         photographs: Moved to `device` if they fill at most PORTION of its free memory.
         crop: Side of the crops in pixels.
         batch: Crops per step.
-        seed: Seed of the crops.
     """
 
     def __init__(

@@ -13,7 +13,6 @@ def require(valid: bool, name: str, value: object, expected: str) -> None:
     """Raise a TrainingError that names a value, unless it is valid.
 
     Args:
-        valid: Whether the value is valid.
         expected: The expected range, in the chosen language.
     """
     if not valid:

@@ -291,9 +291,6 @@ class Run:
     def differences(self, state: dict[str, Any]) -> list[str]:
         """List the settings of a state that differ from this run's.
 
-        Args:
-            state: As for `restore`.
-
         Returns:
             One phrase per setting; empty if the run can be resumed.
         """

@@ -45,9 +45,6 @@ class PackTexts:
 def check_free(folder: Path, *, overwrite: bool) -> None:
     """Check that writing a pack overwrites nothing by accident.
 
-    Args:
-        overwrite: Whether it may replace another pack.
-
     Raises:
         TrainingError: If the folder exists and is not a pack, or must not be replaced.
     """
@@ -102,9 +99,6 @@ def write_pack(
 
 def check_lite_free(folder: Path, *, overwrite: bool) -> None:
     """Check that a lite network can be added to a pack.
-
-    Args:
-        overwrite: Whether the new network may replace another one.
 
     Raises:
         TrainingError: If the pack does not exist, or its lite network must not be replaced.

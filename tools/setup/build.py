@@ -66,10 +66,7 @@ def find_makensis() -> str:
 
 
 def find_wheel(folder: Path, version: str) -> Path:
-    """Find the wheel of StyleForge to install on Windows.
-
-    Returns:
-        The wheel for Windows or else the one for every system.
+    """Find StyleForge's wheel for Windows, or else the one for every system.
 
     Raises:
         SetupError: If neither exists.
@@ -94,7 +91,7 @@ def fetch_uv(folder: Path) -> Path:
         folder: The target folder, which is emptied first.
 
     Returns:
-        The path of uv.exe. Its licenses are in `licenses` next to it.
+        The path of uv.exe, with the folder `licenses` next to it.
 
     Raises:
         SetupError: If it cannot be downloaded, is another file than uv.txt names, or contains no
@@ -135,15 +132,12 @@ def build(
     out: Path,
     work: Path,
 ) -> Path:
-    """Build the setup program.
+    """Build the setup program; return its path.
 
     Args:
         weights: The wheel of weights to install as well, or None.
         uv: The uv.exe that installs them, with licenses in the folder `licenses` next to it.
         out: The folder for the program and its sha256.
-
-    Returns:
-        The path of the program.
 
     Raises:
         SetupError: If NSIS rejects the script or a file.

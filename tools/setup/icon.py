@@ -14,7 +14,7 @@ from PySide6.QtSvg import QSvgRenderer
 DRAWING = Path(__file__).resolve().parents[2] / "assets" / "icons" / "styleforge.svg"
 # pixels; the sizes up to 64 match Windows' own scales
 WINDOWS_SIZES = (16, 20, 24, 32, 40, 48, 64, 256)
-SIDE_PICTURE = (328, 628)  # pixels; twice what NSIS shows on a screen without scaling
+SIDE_PICTURE = (328, 628)  # pixels; twice the size on a screen without scaling
 SIDE_COLOR = "#2b2350"  # the drawing's evening sky
 
 

@@ -238,7 +238,6 @@ def steps_ms(steps: Sequence[Step], stream: c_void_p | None, batch: float) -> fl
     one by one, which takes less time than they run there.
 
     Args:
-        steps: Functions that launch the layers.
         stream: The stream of a part of the GPU; None for all of it.
         batch: Approximate milliseconds between two readings of the clock.
     """

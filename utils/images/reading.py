@@ -74,9 +74,6 @@ def read_pixels(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
 def picture_size(path: str | os.PathLike[str]) -> tuple[int, int]:
     """Read the size of a picture from the head of its file, without decoding it.
 
-    Args:
-        path: A file as for `read_picture`.
-
     Returns:
         (width, height) in pixels, upright if the head states the orientation.
 

@@ -164,9 +164,10 @@ def _objective_lines(
 
 
 def _any_style_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Return the header and a line per style, or the header alone if none was measured.
+    """Return the header, and per style the style term and flicker of the trained and any-style
+    networks.
 
-    A line has the style term and the flicker of the trained network and of any-style networks.
+    The header alone if no style was measured.
     """
     found = {row["network"]: None for style in styles for row in style["networks"]}
     others = [name for name in found if name not in TRAINED]
@@ -195,10 +196,7 @@ def _count(row: Mapping[str, Any], name: str, iterations: Sequence[int]) -> str:
 
 
 def _flicker_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Return the header and a line per style.
-
-    A line has its flicker, and the flicker of the same style trained without the stability loss.
-    """
+    """Return the header, and per style its flicker, trained with and without the stability loss."""
     lines = [["style"]]
     for name in ("still", "panned"):
         lines[0] += [f"{name}, without", name, "ratio", f"{name}, textured", f"{name}, lite"]
@@ -216,9 +214,7 @@ def _flicker_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 
 
 def _texture_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Return the header and a line per style: the effect of texture; the header alone if not
-    judged.
-    """
+    """Return the header, and per style the effect of texture; the header alone if not judged."""
     header = ["style"]
     if not any(style.get("texture") for style in styles):
         return [header]
@@ -249,9 +245,9 @@ def _texture_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 
 
 def _film_lines(styles: Sequence[Mapping[str, Any]], films: Mapping[str, Any]) -> list[list[str]]:
-    """Return the header and a line per style: the flicker of films by smoothing, and a mean.
+    """Return the header, and per style the flicker of films by smoothing, and a mean.
 
-    Without films, return the header alone.
+    The header alone without films.
     """
     amounts = films.get("smoothing", [])
     lines = [["style", *(f"films, smoothing {amount:g}" for amount in amounts)]]

@@ -89,10 +89,8 @@ class RemoteFile(io.RawIOBase):
         return self._position
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        """Fill the buffer from the position on, or up to the end of the file.
-
-        Returns:
-            The number of bytes.
+        """Fill the buffer from the position on, or up to the end of the file; return the number of
+        bytes.
 
         Raises:
             NoRangesError: If the server sends no ranges, or does not identify the version.

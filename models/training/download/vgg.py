@@ -27,16 +27,15 @@ def cached_vgg(
     progress: Callable[[int, int], None] = lambda done, total: None,
     note: Callable[[str], None] = lambda text: None,
 ) -> Path:
-    """Return torchvision's VGG-19, or the layers of it that training uses; download it if missing.
+    """Return the path of torchvision's VGG-19, or of the layers that training uses.
+
+    A missing file is downloaded.
 
     Args:
-        download: The download: "layers" (9 MB) or "whole" (575 MB). With "layers", a whole file in
-            the cache is accepted too.
+        download: "layers" (9 MB) or "whole" (575 MB). With "layers", a whole file in the cache is
+            accepted too.
         progress: Called with the bytes received and in total, 0 if the total is unknown.
         note: Called after a download with a sentence on the checks that were possible.
-
-    Returns:
-        The path of the file.
 
     Raises:
         WholeFileNeededError: If the layers cannot be downloaded alone.

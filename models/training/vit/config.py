@@ -32,7 +32,6 @@ class VitTrainingConfig:
 
     Args:
         content_weight: Weight of the content loss; 0 or more, like every weight.
-        style_weight: Weight of the style loss.
         moment_weight: Weight of the difference of means and deviations, within the style loss.
         tv_weight: Weight of the total variation.
         stability_weight: Weight of the stability loss for a still camera

@@ -60,7 +60,6 @@ class Team:
 
         Args:
             elapsed: Seconds by the clock of this process.
-            stop: Whether this process should stop.
 
         Returns:
             The first process's seconds, and whether any process should stop.

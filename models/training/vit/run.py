@@ -53,7 +53,6 @@ class VitRun:
 
     Args:
         features: VGG-19; moved to the team's device.
-        sampler: The source of this process's batches.
         pictures: Identifies the training pictures in a checkpoint; a run with other pictures
             refuses it.
         weights: A state dict to start from; None for random weights.
@@ -170,7 +169,6 @@ class VitRun:
         """Average the losses of `step` over the processes, copy them and append them to `history`.
 
         Args:
-            losses: The result of `step`.
             seconds: Time trained, as agreed among the processes.
         """
         self.seconds = seconds
@@ -188,12 +186,8 @@ class VitRun:
         return {name: value.to("cpu", torch.float32).contiguous() for name, value in pairs}
 
     def state(self) -> dict[str, Any]:
-        """Copy the state from which a run continues bit for bit as if it had not stopped.
-
-        It contains no generators: the random numbers of a step are a function of its number.
-
-        Returns:
-            Tensors, numbers, text and containers only.
+        """Copy the state from which a run continues bit for bit, as in Run.state of
+        models.training.run.
         """
         return copy.deepcopy(
             {
@@ -241,9 +235,6 @@ class VitRun:
         """List the settings of a state that differ from this run's.
 
         Steps and seconds may differ, so that a run can be extended.
-
-        Args:
-            state: As for `restore`.
 
         Returns:
             One phrase per setting; empty if the run can be resumed.
