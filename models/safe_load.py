@@ -55,13 +55,10 @@ class UnsafeFileError(ValueError):
 
 
 def load_tensors(file: BinaryIO, device: torch.device | str = "cpu") -> Any:
-    """Read a PyTorch file through the restricted unpickler.
+    """Read tensors, numbers, text and containers through PyTorch's restricted unpickler.
 
     Args:
         file: A file opened for reading, at its beginning.
-
-    Returns:
-        The saved value: tensors, numbers, text and containers of them.
 
     Raises:
         UnsafeFileError: If the file is damaged, or holds objects of other types.

@@ -111,7 +111,6 @@ def _calls_of(scope: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef) -> Ite
 
 
 def _below(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """Yield all nodes of statements, without the nodes of functions among them."""
     left: list[ast.AST] = list(body)
     while left:
         node = left.pop()
@@ -211,7 +210,6 @@ def _is_docstring(statement: ast.AST) -> bool:
 
 
 def _words(node: ast.Constant | ast.JoinedStr, value: str = "") -> str:
-    """Return the words of a text, with `value` in place of each value of an f-string."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
     return "".join(

@@ -103,7 +103,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _rows(
     args: argparse.Namespace, folder: Path, setting: Setting, devices: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return a row for pictures and one for a film, with the best run of one device and of all."""
     width, height = setting.size
     scene = _scene(width, height)
     album, film = folder / "album", folder / "film.mp4"

@@ -52,7 +52,6 @@ def find_driver(library: str = LIBRARY) -> NvidiaDriver | None:
 
 
 def _capability(driver: ctypes.CDLL, ordinal: int) -> tuple[int, int] | None:
-    """Return the compute capability of a GPU; None if the driver does not report it."""
     device, major, minor = c_int(), c_int(), c_int()
     asked = (
         (major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),

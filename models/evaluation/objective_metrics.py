@@ -23,16 +23,15 @@ Styler = Callable[[Tensor], Tensor]  # [N, 3, H, W] float RGB, about 0-255, in a
 class ObjectiveMetrics:
     """The metrics of one styled photograph; the names are the keys of stored reports.
 
+    `content`, `style` and `tv` (total variation) are the terms before their weights. For `edge`,
+    `within` and `step` see models.evaluation.image_metrics.Border.
+
     Attributes:
         objective: The training objective of the network's output; NaN without an objective, like
             its terms and `seen`.
-        content: The content term, before its weight.
-        style: The style term, before its weight.
-        tv: The total variation, before its weight.
         seen: The objective of the output clamped to 0-255 and rounded, as displayed.
         clipped: Fraction of pixels with a channel at 0 or 255 after clamping.
         beyond: Fraction of pixels with a channel outside 0-255 before clamping.
-        edge: As in models.evaluation.image_metrics.Border, like `within` and `step`.
         psnr: PSNR against the output in FP32, in dB; infinite if equal.
         picture: [1, 3, H, W] float32, RGB, not clamped.
     """
@@ -61,8 +60,8 @@ def styler(
         kernels: A key of ALL_VARIANTS.
 
     Returns:
-        A function from float32 pictures to float32 pictures, and the limitations of the variant and
-        the precision on the device, one sentence each.
+        A function from and to float32 pictures, and the limitations of the variant and the
+        precision, one sentence each.
     """
     mode = precision.value
     network = ALL_VARIANTS[kernels](**asdict(network_config(state)))

@@ -272,7 +272,7 @@ class NetworkFamily(ABC, Generic[Contents]):
 
 
 def interpolate(states: Sequence[State], shares: Sequence[float], out: State) -> None:
-    """Mix the states of two or more styles.
+    """Mix the states of two or more styles into `out`.
 
     Args:
         states: States with the same keys and shapes.

@@ -254,7 +254,6 @@ class FrameStyler:
         return submit
 
     def _take(self, slot: _Slot) -> None:
-        """Submit the copies of the prepared input to the networks."""
         self.detail.frames.copy_(slot.detail)
         if self.strokes is not None:
             assert slot.small is not None
@@ -292,7 +291,6 @@ class FrameStyler:
     def _paint(
         self, slot: _Slot, place: int, finish: Finish, screen: tuple[int, int] | None = None
     ) -> None:
-        """Submit the painting of the finished result of the frame at `place` in its batch."""
         finished, frame, picture = self._finished, slot.frames[place], slot.pictures[place]
         if finished.shape != picture.shape or finish.mixes:
             slopes = None
@@ -330,12 +328,7 @@ class FrameStyler:
 
 
 class Submission:
-    """A batch that was submitted to a FrameStyler.
-
-    Args:
-        pictures: The host buffers for its pictures.
-        screens: The host buffers for the copies for a window; empty if not requested.
-    """
+    """A batch that was submitted to a FrameStyler, with the host buffers of its results."""
 
     __slots__ = ("_pictures", "_screens", "slot")
 

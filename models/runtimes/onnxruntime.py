@@ -28,8 +28,7 @@ class OnnxRuntime(Runtime):
     Args:
         device: The device's name for users: "CPU", "CUDA".
         provider: ONNX Runtime's name of the provider, without "ExecutionProvider".
-        packages: The required packages; by default includes the packages that convert networks to
-            ONNX.
+        packages: The required packages, by default with the converters to ONNX.
     """
 
     extra = "onnx"

@@ -29,8 +29,7 @@ class OpenVino(Runtime):
 
     Args:
         device: OpenVINO's name of the device: "CPU", "GPU", "NPU".
-        packages: The required packages; by default includes the packages that convert networks to
-            ONNX.
+        packages: The required packages, by default with the converters to ONNX.
     """
 
     extra = "openvino"

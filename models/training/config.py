@@ -30,24 +30,22 @@ class TrainingConfig:
     """The hyperparameters of a run; the defaults come from measurements.
 
     The weights multiply losses in relative form (models.training.losses), so that one set fits
-    every style.
+    every style. Each is 0 or more.
 
     Args:
-        content_weight: Weight of the content loss; 0 or more, like every weight.
-        tv_weight: Weight of the total variation.
-        stability_weight: Weight of the stability loss for a still camera
-            (models.training.stability).
-        motion_weight: Weight of the stability loss for a moving camera.
-        teacher_weight: Weight of the distance from the output of a trained network of the same
-            style; has no effect without a teacher.
-        weave_weight: Weight of the weave loss (models.training.losses).
+        tv_weight: For the total variation.
+        stability_weight: For the stability loss of a still camera (models.training.stability).
+        motion_weight: For the stability loss of a moving camera.
+        teacher_weight: For the distance from the output of a trained network of the same style; has
+            no effect without a teacher.
+        weave_weight: For the weave loss (models.training.losses).
         style_size: Long side of the style picture in pixels.
         style_scales: Scales, at most 1, at which output and style picture are compared.
         image_size: Side of the training crops in pixels, a multiple of 4.
         batch_size: Crops per step.
         lr: Adam's initial learning rate.
         precision: "fp32" or "bf16" (autocast).
-        seed: Seed of the initial weights and of all random numbers.
+        seed: For the initial weights and all random numbers.
         num_residual_blocks: See models.network_config.NetworkConfig, as for `widths` and
             `end_kernel`.
 

@@ -164,14 +164,8 @@ def load_photographs(
 
 
 def square(pixels: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
-    """Crop the largest centered square of a picture and resize it.
-
-    Args:
-        pixels: [H, W, 3] uint8.
-        side: Side of the result in pixels.
-
-    Returns:
-        [side, side, 3] uint8.
+    """Crop the largest centered square of a picture [H, W, 3] uint8, and resize it to `side`
+    pixels.
     """
     height, width = pixels.shape[:2]
     short = min(height, width)

@@ -78,7 +78,7 @@ def style_loss(grams: Mapping[str, Tensor], targets: Mapping[str, Tensor]) -> Te
 
     Args:
         grams: G, the Gram matrices of the output, [B, C, C] per layer.
-        targets: Gs, the Gram matrices of the style picture, [1, C, C] per layer.
+        targets: Gs, the same for the style picture, [1, C, C] per layer.
 
     Returns:
         A float32 scalar.
@@ -97,9 +97,6 @@ def total_variation(images: Tensor) -> Tensor:
 
     Args:
         images: [B, 3, H, W] on 0-255.
-
-    Returns:
-        A scalar.
     """
     across = (images[..., 1:] - images[..., :-1]).square().mean()
     down = (images[..., 1:, :] - images[..., :-1, :]).square().mean()

@@ -77,7 +77,7 @@ class Run:
     Attributes:
         iteration: Steps done, over all processes.
         seconds: Training time, over all processes.
-        history: The losses read so far, from the first step on.
+        history: The losses read so far.
         skipped: Number of photographs that could not be used.
     """
 
@@ -143,11 +143,7 @@ class Run:
         return self.iteration >= self.config.iterations
 
     def step(self) -> StepTerms:
-        """Run one training step.
-
-        Returns:
-            The losses before the step. They are on the device: reading them waits for it.
-        """
+        """Run one training step; return the losses before it, on the device."""
         for group in self._optimizer.param_groups:
             group["lr"] = self.config.learning_rate(self.iteration)
         photographs, frames, later = self._frames()
@@ -214,14 +210,7 @@ class Run:
                 value.lerp_(weights[name].to(value), share)
 
     def styled(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Stylize a picture with the current weights, in FP32.
-
-        Args:
-            picture: [H, W, 3] uint8, RGB.
-
-        Returns:
-            [H, W, 3] uint8, RGB.
-        """
+        """Stylize a picture [H, W, 3] uint8, RGB, with the current weights, in FP32."""
         with torch.no_grad():
             result = self.network(_images(picture, self.device))[0]
         return result.clamp(0, 255).round().to(torch.uint8).permute(1, 2, 0).cpu().numpy()
@@ -229,10 +218,8 @@ class Run:
     def state(self) -> dict[str, Any]:
         """Copy the state from which a run continues bit for bit as if it had not stopped.
 
-        It contains no generators: the random numbers of a step are a function of its number.
-
-        Returns:
-            Tensors, numbers, text and containers only.
+        It consists of tensors, numbers, text and containers only. It contains no generators: the
+        random numbers of a step are a function of its number.
         """
         return copy.deepcopy(
             {
@@ -246,10 +233,7 @@ class Run:
         )
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a state of this or another process.
-
-        Args:
-            state: A result of `state`, or its copy read from a file.
+        """Continue from a state of this or another process, or from its copy read from a file.
 
         Raises:
             KeyError: If the state is invalid; likewise TypeError, ValueError, RuntimeError,
@@ -274,7 +258,6 @@ class Run:
         self.iteration, self.seconds, self.history = iteration, float(seconds), history
 
     def _moments_fit(self) -> bool:
-        """Return whether the optimizer has valid moments and a step count for every parameter."""
         for weights in self._parameters:
             kept = self._optimizer.state[weights]
             moments = (kept["exp_avg"], kept["exp_avg_sq"])
@@ -289,11 +272,7 @@ class Run:
         return True
 
     def differences(self, state: dict[str, Any]) -> list[str]:
-        """List the settings of a state that differ from this run's.
-
-        Returns:
-            One phrase per setting; empty if the run can be resumed.
-        """
+        """List the settings of a state that differ from this run's, one phrase each."""
         # older versions did not write it
         theirs = {"weave_weight": 0.0} | small_json.loads(state["identity"])
         words = {
@@ -339,12 +318,7 @@ def _read_history(stored: Tensor, iteration: int) -> list[StepLosses]:
 
 
 def fit(picture: NDArray[np.uint8], long_side: int) -> NDArray[np.uint8]:
-    """Resize a picture, up or down.
-
-    Args:
-        picture: [H, W, 3] uint8.
-        long_side: Long side of the result in pixels.
-    """
+    """Resize a picture [H, W, 3] uint8, up or down, to a long side in pixels."""
     height, width = picture.shape[:2]
     scale = long_side / max(height, width)
     size = (max(1, round(width * scale)), max(1, round(height * scale)))

@@ -73,9 +73,8 @@ def write_pack(
     """Write a pack atomically; an older pack is replaced once everything is written.
 
     Args:
-        texts: Written to `style.toml`.
         preview: A picture in the style, [H, W, 3] uint8, RGB; its center becomes the thumbnail.
-        training: Written to `style.toml` as the table `training`.
+        training: The table `training` of `style.toml`.
 
     Raises:
         TrainingError: If the pack cannot be written.
@@ -113,7 +112,7 @@ def add_lite(folder: Path, state: Mapping[str, Tensor], training: Mapping[str, t
     """Add a lite network to a pack, or replace the existing one.
 
     Args:
-        training: Written to `style.toml` as the table `lite_training`.
+        training: The table `lite_training` of `style.toml`.
 
     Raises:
         TrainingError: If the pack cannot be read or written.

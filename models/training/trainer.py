@@ -25,21 +25,18 @@ KEEP_EVERY = 100  # iterations between copies of the state in memory
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Progress:
-    """The progress of a run; the losses are in relative form, of one batch.
+    """The progress of a run; the losses are in relative form, of one batch, before their weights.
 
     Attributes:
-        iteration: Steps done.
         total: Steps of the run.
-        content: The content loss before its weight, like the other terms.
         tv: The total variation.
-        loss: The weighted sum.
+        loss: The weighted sum of the losses.
         per_second: Steps per second, of this process.
         seconds_left: Estimated time to the end of the run.
         preview: [H, W, 3] uint8, RGB; None without a new one.
         skipped: Number of photographs that could not be used.
-        stability: The stability loss; 0 if it has no weight.
+        stability: 0 if it has no weight, like `weave`.
         teacher: The distance from the teacher; 0 without one.
-        weave: The weave loss; 0 if it has no weight.
         kept: The iteration of the newest checkpoint on disk, or 0.
     """
 
@@ -74,8 +71,7 @@ def train(
 
     Args:
         checkpoint_interval: Steps between checkpoints.
-        preview: Returns the picture to stylize as a preview, [H, W, 3] uint8, RGB; None for no
-            previews.
+        preview: Returns the picture to stylize, [H, W, 3] uint8, RGB; None for no previews.
         preview_seconds: Minimum time between previews; longer if they take more than PREVIEW_SHARE
             of the time.
         stop: Called before each step; True ends the training.

@@ -50,11 +50,9 @@ class MeasuringError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A way to run a network.
+    """A way to run a network: its name in WITH_KERNELS, and the name of a row of BACKENDS.
 
     Attributes:
-        network: Its name in WITH_KERNELS.
-        backend: The name of a row of BACKENDS.
         shared_kb: Available shared memory per multiprocessor in KB; 0 for all of it.
     """
 

@@ -36,10 +36,7 @@ def check_regular(path: Path) -> None:
 
 
 def open_regular(path: Path, most: int) -> BinaryIO:
-    """Open a regular file for reading.
-
-    Args:
-        most: The maximum size in bytes.
+    """Open a regular file of at most `most` bytes for reading.
 
     Raises:
         OSError: If it is not a regular file, is too large or cannot be opened; `strerror` has the

@@ -58,12 +58,10 @@ def loads(text: str | bytes) -> Any:
 
 
 def loads_parts(text: str | bytes) -> Any:
-    """Parse a JSON document whose parts are independent, such as the rows of a list.
+    """Parse a JSON document, bytes in UTF-8, whose parts are independent, such as the rows of a
+    list.
 
     Each value beyond the bounds becomes REFUSED, so that the others can be read.
-
-    Args:
-        text: The document; bytes in UTF-8.
 
     Raises:
         SmallJsonError: If it is not JSON.
@@ -72,10 +70,7 @@ def loads_parts(text: str | bytes) -> Any:
 
 
 def load(path: Path, most: int = MAX_BYTES) -> Any:
-    """Parse a file as `loads` does.
-
-    Args:
-        most: The maximum size in bytes.
+    """Parse a regular file of at most `most` bytes as `loads` does.
 
     Raises:
         OSError: If the file does not exist, is larger or cannot be read.

@@ -28,10 +28,7 @@ _ASCII = b"ASCII\0\0\0"  # the character code that begins an EXIF UserComment
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Read the metadata that `write_pixels` wrote.
-
-    Returns:
-        The metadata; empty if the file has none.
+    """Read the metadata that `write_pixels` wrote; empty if the picture has none.
 
     Raises:
         ImageError: If the picture cannot be read.

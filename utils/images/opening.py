@@ -100,11 +100,7 @@ def opened(path: str | os.PathLike[str], *, played: bool = False) -> Iterator[Im
 
 
 def kind_of(path: str | os.PathLike[str]) -> Literal["", "picture", "animation"]:
-    """Classify a file by its first bytes, even if the rest of it cannot be read.
-
-    Returns:
-        "picture", "animation", or "" for any other file.
-    """
+    """Return "picture", "animation" or "" by a file's first bytes, even if the rest is damaged."""
     path = Path(path)
     try:
         if not path.is_file():
@@ -202,7 +198,6 @@ def _first_directory(file: BoundedFile, head: bytes) -> ImageFileDirectory_v2:
 
 
 def _fault(path: Path, exc: BaseException) -> str:
-    """Describe for users why a file could not be read, since Pillow's messages do not."""
     name = printable(path.name)
     try:
         with path.open("rb") as file:

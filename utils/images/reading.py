@@ -72,10 +72,9 @@ def read_pixels(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
 
 
 def picture_size(path: str | os.PathLike[str]) -> tuple[int, int]:
-    """Read the size of a picture from the head of its file, without decoding it.
+    """Read (width, height) in pixels from the head of a file, without decoding it.
 
-    Returns:
-        (width, height) in pixels, upright if the head states the orientation.
+    The size is upright if the head states the orientation.
 
     Raises:
         ImageError: If the head cannot be read.

@@ -45,13 +45,12 @@ def write_pixels(
         path: The file to write or replace; its extension, one of SAVED, selects the format.
         pixels: [H, W, 3] uint8, RGB, or uint16 for a format in DEEP; with `alpha`, composited over
             white.
-        metadata: Stored as PNG text chunks, otherwise as EXIF: as text in ImageDescription and as
-            JSON in UserComment; "Software" also in the tag of that name. See `read_metadata`.
-        quality: Quality of JPEG and WebP, 0-100.
+        metadata: PNG text chunks, or EXIF: text in ImageDescription and JSON in UserComment;
+            "Software" also in the tag of that name. See `read_metadata`.
+        quality: Of JPEG and WebP, 0-100.
         alpha: [H, W] uint8; ignored by formats that are not in KEEPS_ALPHA.
         exif: EXIF data to preserve, see utils.images.metadata.kept_exif; JPEG has room for 64 KB.
-        compression: Compression of PNG with 8 bits per channel, 0-9: 1 takes a third of the time of
-            6.
+        compression: Of PNG with 8 bits per channel, 0-9: 1 takes a third of the time of 6.
 
     Raises:
         ImageError: If the arguments or the size do not fit the format, or the file cannot be

@@ -77,7 +77,6 @@ def frames_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 
 
 def _with_texture(found: Mapping[str, Any] | None) -> tuple[str, str, str]:
-    """Format median times per frame without texture and with it, and the increase."""
     if found is None:
         return "-", "-", "-"
     off, on = (found[name]["median_ms"] for name in ("off", "on"))
@@ -233,7 +232,6 @@ def markdown(report: Mapping[str, Any]) -> str:
 
 
 def _markdown_table(lines: Sequence[tuple[str, ...]]) -> str:
-    """Format a table: two left-aligned columns of text, then columns of figures."""
     header, *rows = lines
     rule = ["---", "---", *["---:"] * (len(header) - 2)]
     return "\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *rows))
@@ -317,7 +315,6 @@ def refreshed(text: str, folder: Path) -> str:
 
 
 def _filled(name: str, report: Any) -> str:
-    """Format a report that was read from a file. Raise ValueError if it is not a report."""
     try:
         text = markdown(report)
         text.encode()  # raises for lone surrogates, which cannot be written

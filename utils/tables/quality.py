@@ -190,7 +190,6 @@ def _any_style_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 
 
 def _count(row: Mapping[str, Any], name: str, iterations: Sequence[int]) -> str:
-    """Format the number of iterations after which L-BFGS reaches a network's objective."""
     beyond = name in row and row[name] is None and iterations
     return f"over {iterations[-1]}" if beyond else figure(row.get(name), 0)
 

@@ -42,6 +42,9 @@ class VitParts:
     Not thread-safe; without gradients only. On the CPU, activations use buffers that are reused
     from frame to frame.
 
+    Args:
+        weights: Its weights, which several objects may share.
+
     Attributes:
         factors: The output of `set_code`: the factors of all AdaINs, then their shifts, in float32
             or better. Its address is fixed, so that a CUDA graph can read it.

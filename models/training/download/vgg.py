@@ -67,7 +67,7 @@ def present_vgg() -> Path | None:
 
 
 def layers_proven() -> bool:
-    """Return whether StyleForge knows the checksum of every layer that it would download."""
+    """Return whether the checksum of every layer to download is known."""
     return set(layer_shapes()) <= set(layer_hashes())
 
 

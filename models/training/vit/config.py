@@ -28,17 +28,15 @@ SHARES = ("photo_share", "jitter_share", "texture_share", "stability_share")
 
 @dataclass(frozen=True, slots=True)
 class VitTrainingConfig:
-    """The hyperparameters of a run.
+    """The hyperparameters of a run. Each weight is 0 or more.
 
     Args:
-        content_weight: Weight of the content loss; 0 or more, like every weight.
-        moment_weight: Weight of the difference of means and deviations, within the style loss.
-        tv_weight: Weight of the total variation.
-        stability_weight: Weight of the stability loss for a still camera
-            (models.training.stability).
-        motion_weight: Weight of the stability loss for a moving camera. Both weights rise from 0
-            over the first half of the run, since a network that paints nothing is steady. If both
-            exceed 0, still and moving cameras alternate.
+        moment_weight: For the difference of means and deviations, within the style loss.
+        tv_weight: For the total variation.
+        stability_weight: For the stability loss of a still camera (models.training.stability).
+        motion_weight: For the stability loss of a moving camera. Both weights rise from 0 over the
+            first half of the run, since a network that paints nothing is steady. If both exceed 0,
+            still and moving cameras alternate.
         stability_share: Fraction of the batch that is painted a second time, disturbed.
         style_scales: Scales, at most 1, at which results and style pictures are compared.
         style_zoom: Least and largest enlargement of the stored style pictures.
@@ -53,13 +51,13 @@ class VitTrainingConfig:
         image_size: Side of the crops of content and style in pixels, a multiple of 8.
         batch_size: Pairs of content and style per step and process.
         lr: AdamW's highest learning rate.
-        weight_decay: AdamW's weight decay, of matrices and kernels.
+        weight_decay: AdamW's, of matrices and kernels.
         ema: Decay of the running mean of the weights, which becomes the result.
-        steps: Steps of the run; None for no limit.
-        seconds: Duration of the run, over all processes that resume it; None for no limit. The
-            learning rate then follows the clock.
+        steps: None for no limit.
+        seconds: Duration over all processes that resume the run; None for no limit. The learning
+            rate then follows the clock.
         precision: "fp32" or "bf16" (autocast).
-        seed: Seed of the initial weights and of all random numbers.
+        seed: For the initial weights and all random numbers.
 
     Raises:
         TrainingError: If a value is out of range; the message names it.
@@ -142,10 +140,9 @@ class VitTrainingConfig:
         return bool(self.motion_weight)
 
     def steadiness(self, step: int, progress: float) -> float:
-        """Compute the weight of the stability loss of a step.
+        """Compute the weight of the stability loss of a step, counted from 0.
 
         Args:
-            step: The number of the step, from 0.
             progress: The fraction from `progress`.
         """
         weight = self.motion_weight if self.moves(step) else self.stability_weight
@@ -162,12 +159,11 @@ class VitTrainingConfig:
         return min(1.0, max(by_steps, by_time))
 
     def learning_rate(self, step: int, progress: float) -> float:
-        """Compute the learning rate of a step.
+        """Compute the learning rate of a step, counted from 0.
 
         It rises over WARM_UP steps, and falls linearly to 0 in the second half of the run.
 
         Args:
-            step: The number of the step, from 0.
             progress: The fraction from `progress`.
         """
         rising = min(1.0, (step + 1) / WARM_UP)

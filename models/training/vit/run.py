@@ -202,10 +202,7 @@ class VitRun:
         )
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a state of this or another process.
-
-        Args:
-            state: A result of `state`, or its copy read from a file.
+        """Continue from a state of this or another process, or from its copy read from a file.
 
         Raises:
             KeyError: If the state is invalid; likewise TypeError, ValueError, RuntimeError,
@@ -232,12 +229,9 @@ class VitRun:
         self.history = [VitLosses(int(first), *rest) for first, *rest in rows]
 
     def differences(self, state: dict[str, Any]) -> list[str]:
-        """List the settings of a state that differ from this run's.
+        """List the settings of a state that differ from this run's, one phrase each.
 
         Steps and seconds may differ, so that a run can be extended.
-
-        Returns:
-            One phrase per setting; empty if the run can be resumed.
         """
         theirs = small_json.loads(state["identity"])
         ours = json.loads(json.dumps(self._identity))
