@@ -9,7 +9,7 @@ from kernel_fusion.auto_convert import ModelConverter, auto_convert_model
 
 
 def main() -> None:
-    """Convert for a shape, for example inputs, and train what was converted."""
+    """Convert for a shape and for example inputs, and train a converted model."""
     network = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
     converted = auto_convert_model(network, (8, 64), keep_slower=True)
     print(f"for a shape:\n{converted.conversion_stats}")
@@ -30,7 +30,7 @@ def main() -> None:
         optimizer.step()
         optimizer.zero_grad()
     print(f"trained from a loss of {losses[0]:.3f} to {losses[-1]:.3f}")
-    network.load_state_dict(converted.state_dict())  # the keys are the same, both ways
+    network.load_state_dict(converted.state_dict())  # the keys are the same, in both directions
     converted.eval()
     with torch.no_grad():
         print(f"differs from the original by {float((converted(x) - network(x)).abs().max()):.1e}")

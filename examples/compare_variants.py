@@ -11,7 +11,7 @@ from utils.benchmark import benchmark_model
 
 
 def main(size: str = "512") -> None:
-    """Print how long each variant takes for a picture of `size` x `size` pixels."""
+    """Print the time of each variant for a picture of `size` x `size` pixels."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     shape = (1, 3, int(size), int(size))
     times = {}

@@ -10,7 +10,7 @@ from kernel_fusion.auto_convert.command import add_arguments, run
 
 
 def main() -> int:
-    """Convert what the flags name, and say what was replaced and gained."""
+    """Convert the models named by the flags, and print the replacements and gains."""
     parser = argparse.ArgumentParser(description=__doc__)
     add_arguments(parser)
     return run(parser.parse_args())

@@ -11,7 +11,7 @@ from utils.profiling import profiled, summary
 
 
 def main() -> None:
-    """Print what one frame of random pixels spends its time on."""
+    """Print where the time of one frame of random pixels goes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--size", type=int, default=512, help="side of the picture, in pixels")
@@ -22,7 +22,7 @@ def main() -> None:
     model = TransformerNetFused().to(args.device, dtype).eval()
     picture = torch.rand(1, 3, args.size, args.size, device=args.device, dtype=dtype) * 255
     with torch.no_grad():
-        for _ in range(3):  # loads the kernels and makes the buffers
+        for _ in range(3):  # loads the kernels and allocates the buffers
             model(picture)
         with profiled(args.trace) as profiler:
             model(picture)

@@ -18,7 +18,7 @@ def main(weights: str, source: str, target: str) -> None:
     Path(target).mkdir(parents=True, exist_ok=True)
     for path in sorted(Path(source).iterdir()):
         if kind_of(path):
-            with torch.no_grad():  # one network keeps its buffers from picture to picture
+            with torch.no_grad():  # one network reuses its buffers from picture to picture
                 styled = model(load_image(path))
             save_image(styled, Path(target) / f"{path.stem}.jpg")
             print(path.name)

@@ -1,4 +1,4 @@
-"""Reads any published checkpoint of the network into our state dict, and writes our own.
+"""Readers of every published checkpoint of the network, and the writer of our own.
 
 The first bytes of a file decide its format, not its name. Nothing in a file is ever executed:
 pickles go through PyTorch's restricted reader, which accepts tensors and plain containers only.
@@ -37,28 +37,31 @@ from utils.translation.texts import mark, tr, trn
 
 State = dict[str, Tensor]  # a state dict by the published keys
 
-NAME = 100  # characters of a file's name in a message
-MAX_NESTING = 8  # wrapper dicts inside each other
+NAME = 100  # characters of a file name in a message
+MAX_NESTING = 8  # levels of wrapper dicts
 MAX_LISTED_KEYS = 3  # per fault in a message
 MAX_BYTES = 100 << 20  # bytes of a checkpoint, and of its weights as float32: 15 times the network
-MAX_PICKLE_BYTES = 4 << 20  # of a PyTorch file's data.pkl; the network's takes 8 KB
+MAX_PICKLE_BYTES = 4 << 20  # bytes of a PyTorch file's data.pkl; the network's has 8 KB
 
 
 class CheckpointError(ValueError):
-    """A file cannot be used as weights; the message is one sentence with its name and its fault."""
+    """Raised if a file cannot be used as weights.
+
+    The message is one sentence that names the file and its fault.
+    """
 
 
 # Prefixes that wrappers (DataParallel, torch.compile) leave on every key.
 _PREFIXES = ("module.", "_orig_mod.")
 
-# Keys under which training checkpoints keep the state dict; wrappers may be nested.
+# Keys under which training checkpoints store the state dict; wrappers may be nested.
 _WRAPPERS = ("state_dict", "model_state_dict", "model", "network", "params")
 
-# Keys of old instance norms that are not used: the statistics are computed from the input.
+# Keys of old instance norms, unused: the statistics are computed from the input.
 _DROPPED = re.compile(r".*\b(running_mean|running_var|num_batches_tracked)")
 
-# (pattern of a key, our key). The rows are tried in order, first that matches; a key that no row
-# matches is taken as it is. Ours are the names of pytorch/examples.
+# (pattern of a key, our key). The first matching row applies; a key that matches no row stays as it
+# is. Our keys are the names of pytorch/examples.
 _RENAMES: tuple[tuple[str, str], ...] = (
     (r"(conv\d)\.conv\.(\w+)", r"\1.conv2d.\2"),
     (r"conv(\d)\.norm\.(\w+)", r"in\1.\2"),
@@ -71,7 +74,7 @@ _RENAMES: tuple[tuple[str, str], ...] = (
 )
 _AFFINE_NAMES = {"gamma": "weight", "beta": "bias"}
 
-# Files of other kinds that users pass as checkpoints, by their first bytes.
+# Other kinds of files that users pass as checkpoints, by their first bytes.
 _FOREIGN = (
     (b"\xff\xd8\xff", mark("a JPEG picture")),
     (b"\x89PNG", mark("a PNG picture")),
@@ -92,17 +95,17 @@ def load_checkpoint(path: Path | str) -> State:
     """Read the weights of a transformer network.
 
     Args:
-        path: A regular file: safetensors or PyTorch, of the zip or the older format, in either
-            published layout, with or without wrapper dicts around the state dict; or such a file
-            as a wheel packs it.
+        path: A regular file: safetensors or PyTorch (zip or legacy format), in either published
+            layout, with or without wrapper dicts around the state dict. Also such a file as packed
+            in a wheel.
 
     Returns:
-        The state dict under our keys, complete and finite: float32, contiguous, on the CPU.
+        The complete, finite state dict under our keys: float32, contiguous, on the CPU.
 
     Raises:
-        CheckpointError: The file is missing, unreadable, damaged or of another kind; for a
-            checkpoint that does not fit the network, the message names the first missing,
-            unexpected and wrongly shaped keys.
+        CheckpointError: If the file is missing, unreadable, damaged or of another kind. If the
+            checkpoint does not fit the network, the message names the first missing, unexpected and
+            wrongly shaped keys.
     """
     path = Path(path)
     name = printable(path.name, NAME)
@@ -119,15 +122,10 @@ def load_checkpoint(path: Path | str) -> State:
 
 
 def check_dimensions(path: Path | str, found: NetworkConfig, wanted: NetworkConfig) -> None:
-    """Check that a file holds weights of a network's dimensions.
-
-    Args:
-        path: The file.
-        found: The dimensions of its weights.
-        wanted: Those of the network.
+    """Check that the weights in a file have a network's dimensions.
 
     Raises:
-        CheckpointError: They differ.
+        CheckpointError: If they differ.
     """
     if found != wanted:
         name = printable(Path(path).name)
@@ -150,14 +148,13 @@ def save_checkpoint(
     """Write a state dict as safetensors, atomically.
 
     Args:
-        path: The file to write or replace.
         state: The weights, on any device and of any floating dtype.
-        metadata: Text stored in the header of the file.
-        dtype: What the weights are converted to.
+        metadata: Text for the header of the file.
+        dtype: The dtype to convert the weights to.
 
     Raises:
-        CheckpointError: A weight is not finite in `dtype`.
-        OSError: The file cannot be written.
+        CheckpointError: If a weight is not finite in `dtype`.
+        OSError: If the file cannot be written.
     """
     path = Path(path)
     weights = {
@@ -173,7 +170,11 @@ def save_checkpoint(
 
 
 def _read(name: str, file: BinaryIO) -> Any:
-    """Deserialize a file of any supported format; CheckpointError if it is no checkpoint."""
+    """Deserialize a file of any supported format.
+
+    Raises:
+        CheckpointError: If it is not a checkpoint.
+    """
     head = file.read(512)
     file.seek(0)
     if head.startswith(MAGIC):
@@ -190,7 +191,7 @@ def _read(name: str, file: BinaryIO) -> Any:
                 tr("'{file}' is a Python pickle, not a PyTorch checkpoint", file=name)
             )
         return _read_torch(name, file)
-    # safetensors: the length of the header in 8 bytes, then the header, which is JSON.
+    # safetensors: 8 bytes with the length of the header, then the header as JSON.
     if len(head) > 8 and head[8:9] == b"{" and int.from_bytes(head[:8], "little") < 1 << 32:
         return _read_safetensors(name, file)
     if kind := _describe(head):
@@ -213,7 +214,7 @@ def _read_zip(name: str, file: BinaryIO) -> Any:
     if not any(entry.endswith("/data.pkl") for entry in sizes):
         raise CheckpointError(tr("'{file}' is not a checkpoint: it is a ZIP archive", file=name))
     pickled = sum(size for entry, size in sizes.items() if entry.endswith("/data.pkl"))
-    # Uncompressed sizes: the archive itself may be small.
+    # Check the uncompressed sizes: the archive itself may be small.
     if sum(sizes.values()) > MAX_BYTES or pickled > MAX_PICKLE_BYTES:
         raise _too_large(name)
     file.seek(0)
@@ -229,7 +230,7 @@ def _read_torch(name: str, file: BinaryIO) -> Any:
 
 def _read_safetensors(name: str, file: BinaryIO) -> State:
     try:
-        # Not load_file: it maps the file, whose later changes would change the weights.
+        # Not load_file: it maps the file, so later changes to the file would change the weights.
         return safetensors.torch.load(file.read(MAX_BYTES))
     except SafetensorError as error:
         raise CheckpointError(
@@ -251,7 +252,7 @@ def _too_large(name: str) -> CheckpointError:
 
 
 def _describe(head: bytes) -> str:
-    """Name the kind of a file that is no checkpoint, by its first bytes; "" if it is not known."""
+    """Name the kind of a foreign file by its first bytes, or return "" for an unknown kind."""
     for magic, what in _FOREIGN:
         if head.startswith(magic):
             return what
@@ -272,7 +273,6 @@ def _is_text(text: str) -> bool:
 
 
 def _unwrap(name: str, content: object) -> dict[Any, Any]:
-    """Return the state dict inside any wrapper dicts."""
     for _ in range(MAX_NESTING):  # a dict may contain itself
         if not is_dict(content):
             break
@@ -303,7 +303,11 @@ def _our_key(key: str) -> str:
 
 
 def _conform(name: str, content: Mapping[Any, Any]) -> State:
-    """Rename, check and convert the weights; CheckpointError names the keys that do not fit."""
+    """Rename, check and convert the weights.
+
+    Raises:
+        CheckpointError: If keys do not fit; the message names them.
+    """
     found: dict[str, Any] = {}
     duplicates: list[str] = []
     for key, value in content.items():
@@ -331,7 +335,7 @@ def _conform(name: str, content: Mapping[Any, Any]) -> State:
     expected = shape.state_shapes()
     faults = _faults(found, usable, expected)
     if any(faults.values()):
-        # Widths inferred from inconsistent weights would name the wrong keys in the message.
+        # Widths inferred from inconsistent weights would put the wrong keys into the message.
         expected = replace(FULL, num_residual_blocks=max(count, 1)).state_shapes()
         faults = _faults(found, usable, expected)
     faults[mark("given twice", "weights")] = duplicates
@@ -357,7 +361,6 @@ def _conform(name: str, content: Mapping[Any, Any]) -> State:
 
 
 def _listed(keys: list[str]) -> str:
-    """Join the first keys, and say how many more there are."""
     listed = enumerated(printable(key, NAME) for key in keys[:MAX_LISTED_KEYS])
     more = len(keys) - MAX_LISTED_KEYS
     if more <= 0:

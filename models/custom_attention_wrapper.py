@@ -1,7 +1,7 @@
 """Multi-head attention and the feed-forward network of a transformer, with PyTorch's state dicts.
 
 A checkpoint of `nn.MultiheadAttention` loads into CustomMultiheadAttention and back, whatever
-computes the attention.
+implementation computes the attention.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from torch import Tensor, nn
 class CustomMultiheadAttention(nn.Module):
     """Multi-head attention (Vaswani et al. 2017, arXiv:1706.03762), batch first.
 
-    Parameters, their initial values and results are those of
+    Its parameters, their initial values and its results equal
     `nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)`.
 
     Args:
         embed_dim: Features of a token, a multiple of `num_heads`.
-        num_heads: Heads.
 
     Raises:
-        ValueError: `embed_dim` is not a multiple of `num_heads`.
+        ValueError: If `embed_dim` is not a multiple of `num_heads`.
     """
 
     def __init__(self, embed_dim: int, num_heads: int) -> None:
@@ -42,7 +41,7 @@ class CustomMultiheadAttention(nn.Module):
 
         Args:
             x: [N, T, embed_dim], floating.
-            context: [N, S, embed_dim], from which keys and values are computed; None for `x`.
+            context: [N, S, embed_dim], the source of keys and values; None for `x`.
 
         Returns:
             [N, T, embed_dim].
@@ -60,7 +59,7 @@ class CustomMultiheadAttention(nn.Module):
         return self.out_proj(attended.transpose(1, 2).flatten(2))
 
     def _heads(self, tokens: Tensor) -> Tensor:
-        """[N, T, embed_dim] to [N, num_heads, T, embed_dim / num_heads]."""
+        """Reshape [N, T, embed_dim] to [N, num_heads, T, embed_dim / num_heads]."""
         count, length, _ = tokens.shape
         return tokens.reshape(count, length, self.num_heads, -1).transpose(1, 2)
 
@@ -68,12 +67,8 @@ class CustomMultiheadAttention(nn.Module):
 class FusedFFNWrapper(nn.Module):
     """The feed-forward network `fc2(gelu(fc1(x)))`.
 
-    GELU is its approximation by tanh (Hendrycks and Gimpel, arXiv:1606.08415), at most 5e-4 from
-    the exact one, which cuBLAS applies to a product before it is written.
-
-    Args:
-        embed_dim: Features of a token.
-        hidden_dim: Features between the two layers.
+    GELU is its tanh approximation (Hendrycks and Gimpel, arXiv:1606.08415), within 5e-4 of the
+    exact function. cuBLAS applies it to a product before writing the result.
     """
 
     def __init__(self, embed_dim: int, hidden_dim: int) -> None:
@@ -82,5 +77,5 @@ class FusedFFNWrapper(nn.Module):
         self.fc2 = nn.Linear(hidden_dim, embed_dim)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply the network to [..., embed_dim], floating; the result has the same shape."""
+        """Apply the network to [..., embed_dim], floating; return the same shape."""
         return self.fc2(F.gelu(self.fc1(x), approximate="tanh"))

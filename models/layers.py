@@ -17,11 +17,8 @@ class ConvLayer(nn.Module):
     """Reflection padding by half the kernel, then a convolution.
 
     Args:
-        in_channels: Channels of the input.
-        out_channels: Channels of the result.
         kernel_size: Side of the kernel, odd.
-        stride: Step of the kernel; the result is [N, out_channels, ceil(H / stride),
-            ceil(W / stride)].
+        stride: Stride; the result is [N, out_channels, ceil(H / stride), ceil(W / stride)].
     """
 
     upsample = 1
@@ -42,10 +39,7 @@ class UpsampleConvLayer(ConvLayer):
     """A nearest-neighbor enlargement, then a ConvLayer.
 
     Args:
-        in_channels: Channels of the input.
-        out_channels: Channels of the result.
         kernel_size: Side of the kernel, odd.
-        stride: Step of the kernel.
         upsample: Factor of the enlargement; None or 1 for no enlargement.
     """
 
@@ -71,8 +65,7 @@ class ResidualBlock(nn.Module):
     """x + norm(conv(relu(norm(conv(x))))), without a ReLU after the sum.
 
     Args:
-        channels: Channels of the input and the result.
-        norm_type: The instance norm to use, a drop-in for PyTorch's.
+        norm_type: The instance norm class, a drop-in for PyTorch's.
     """
 
     def __init__(
@@ -86,13 +79,13 @@ class ResidualBlock(nn.Module):
         self.relu = nn.ReLU()
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply the block to [N, channels, H, W]; the result has the same shape."""
+        """Apply the block to [N, channels, H, W]; return the same shape."""
         y = self.relu(self.in1(self.conv1(x)))
         return self.in2(self.conv2(y)) + x
 
 
 class PublishedNetwork(Protocol):
-    """What executors read of a transformer network: its layers, by their published names."""
+    """The layers of a transformer network that executors read, by their published names."""
 
     shape: NetworkConfig
     num_residual_blocks: int
@@ -110,16 +103,15 @@ class PublishedNetwork(Protocol):
 
     @property
     def residual_blocks(self) -> list[ResidualBlock]:
-        """The residual blocks, in the order in which they are applied."""
+        """The residual blocks, in order of application."""
         ...
 
 
 def to_channels_last(module: M, device: torch.device | None = None) -> M:
-    """Move the parameters and buffers of a module, in place, to channels-last memory.
+    """Move a module's parameters and buffers, in place, to channels-last memory.
 
     Args:
-        module: Any module.
-        device: Where to move it; None leaves it where it is.
+        device: The target device; None leaves the module where it is.
 
     Returns:
         The same module.

@@ -13,8 +13,8 @@ Value = TypeVar("Value", Tensor, float)
 class ObjectiveTerms(NamedTuple, Generic[Value]):
     """The objective of one batch and its terms, as scalar tensors or as floats.
 
-    `total` is the weighted sum; `content`, `style` and `tv` (total variation) are the terms
-    before their weights are applied.
+    `total` is the weighted sum. `content`, `style` and `tv` (total variation) are the terms before
+    weighting.
     """
 
     total: Value
@@ -24,11 +24,11 @@ class ObjectiveTerms(NamedTuple, Generic[Value]):
 
 
 def read_terms(terms: ObjectiveTerms[Tensor]) -> ObjectiveTerms[float]:
-    """Copy the terms to the host, in one transfer; waits for the device."""
+    """Copy the terms to the host, in one transfer. Waits for the device."""
     return ObjectiveTerms(*floats(torch.stack(terms)))
 
 
 def floats(values: Tensor) -> list[float]:
-    """The elements of a one-dimensional tensor as Python floats; waits for the device."""
+    """Return the elements of a one-dimensional tensor as floats. Waits for the device."""
     # PyTorch: annotated as a bare `list`.
     return values.tolist()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]

@@ -16,15 +16,15 @@ MAX_WIDTH = 4096  # channels; the widest network published has 128
 
 @dataclass(frozen=True, slots=True)
 class NetworkConfig:
-    """The dimensions of a transformer network; the defaults are those of Johnson et al. 2016.
+    """The dimensions of a transformer network; the defaults are from Johnson et al. 2016.
 
     Args:
         num_residual_blocks: 1 to MAX_RESIDUAL_BLOCKS.
         widths: Channels at full, half and quarter resolution, each 1 to MAX_WIDTH.
-        end_kernel: Side of the first and the last convolution's kernel: odd, 1 to 15.
+        end_kernel: Kernel side of the first and the last convolution: odd, 1 to 15.
 
     Raises:
-        ValueError: A dimension is out of its range.
+        ValueError: If a dimension is out of its range.
     """
 
     num_residual_blocks: int = 5
@@ -83,15 +83,10 @@ class NetworkConfig:
         return shapes
 
     def multiply_adds(self, width: int, height: int) -> int:
-        """Count the multiply-adds of the convolutions as published.
-
-        Args:
-            width: Of the input, in pixels.
-            height: Of the input, in pixels.
-        """
+        """Count the multiply-adds of the convolutions as published."""
         outer, middle, inner = self.widths
         end = self.end_kernel**2 * 3 * outer
-        halves = 9 * outer * middle  # per pixel of conv2, at half size, and of deconv2, at full
+        halves = 9 * outer * middle  # per pixel of conv2 (at half size) and deconv2 (at full size)
         quarters = 9 * middle * inner
         residual = 9 * inner * inner * 2 * self.num_residual_blocks
         sixteenths = 16 * (2 * end + halves) + 4 * (halves + quarters) + quarters + residual
@@ -101,7 +96,7 @@ class NetworkConfig:
 FULL = NetworkConfig()
 LITE = NetworkConfig(widths=(16, 32, 48), end_kernel=5)
 
-# By the names that users choose them by.
+# Keyed by the names that users choose.
 CONFIGS: dict[str, NetworkConfig] = {"full": FULL, "lite": LITE}
 
 
@@ -112,7 +107,7 @@ def network_config(state: Mapping[str, Tensor]) -> NetworkConfig:
         state: Weights under the published keys.
 
     Raises:
-        ValueError: These are not the weights of a transformer network.
+        ValueError: If these are not the weights of a transformer network.
     """
     try:
         first, second, third = (state[f"conv{n}.conv2d.weight"] for n in (1, 2, 3))

@@ -8,20 +8,17 @@ from torch import Tensor, nn
 
 from models.custom_attention_wrapper import CustomMultiheadAttention, FusedFFNWrapper
 
-EPS = 1e-5  # added to variances, as by PyTorch's norms
+EPS = 1e-5  # added to variances, as in PyTorch's norms
 
 
 def normalize(x: Tensor, dims: tuple[int, ...]) -> Tensor:
-    """Subtract the mean and divide by the standard deviation.
+    """Subtract the mean and divide by the standard deviation; return the shape and dtype of `x`.
 
-    Unlike `nn.functional.instance_norm`, it keeps channels-last memory as it is.
+    Unlike `nn.functional.instance_norm`, it preserves channels-last memory.
 
     Args:
         x: Floating, of any shape.
-        dims: Over which the statistics are taken, in float32 or better.
-
-    Returns:
-        Of the shape and dtype of `x`.
+        dims: The dimensions of the statistics, which are computed in float32 or better.
     """
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     variance, mean = torch.var_mean(wide, dims, correction=0, keepdim=True)
@@ -31,8 +28,8 @@ def normalize(x: Tensor, dims: tuple[int, ...]) -> Tensor:
 class AdaIN(nn.Module):
     """Adaptive instance norm (Huang and Belongie 2017, arXiv:1703.06868) for tokens or planes.
 
-    Each feature is normalized over the picture, then scaled and shifted by numbers that a linear
-    layer computes from the style code.
+    Each feature is normalized over the picture, then scaled and shifted. A linear layer computes
+    the scale and the shift from the style code.
 
     Args:
         features: Features of a token, or channels of a plane.
@@ -42,19 +39,17 @@ class AdaIN(nn.Module):
     def __init__(self, features: int, code_dim: int) -> None:
         super().__init__()
         self.affine = nn.Linear(code_dim, 2 * features)
-        if not self.affine.weight.is_meta:  # as of models.vit_convolutions.keep_variance
+        # same reason as in models.vit_convolutions.keep_variance
+        if not self.affine.weight.is_meta:
             nn.init.normal_(self.affine.weight, std=0.5 * code_dim**-0.5)
         nn.init.zeros_(self.affine.bias)
 
     def forward(self, x: Tensor, code: Tensor) -> Tensor:
-        """Give `x` the statistics that belong to a style.
+        """Give `x` the statistics of a style; return its shape and dtype.
 
         Args:
             x: Tokens [N, T, features] or planes [N, features, H, W], floating.
             code: [N, code_dim] or [1, code_dim].
-
-        Returns:
-            Of the shape and dtype of `x`.
         """
         scale, shift = self.affine(code).chunk(2, -1)
         planes = x.dim() == 4
@@ -68,20 +63,20 @@ class AdaIN(nn.Module):
 
 
 class PlainAttention(nn.MultiheadAttention):
-    """PyTorch's multi-head attention, called as CustomMultiheadAttention is."""
+    """PyTorch's multi-head attention with the interface of CustomMultiheadAttention."""
 
     def __init__(self, embed_dim: int, num_heads: int) -> None:
         # PyTorch: its parameters have no annotations.
         super().__init__(embed_dim, num_heads, batch_first=True)  # pyright: ignore[reportUnknownMemberType]
 
     def forward(self, x: Tensor, context: Tensor | None = None) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Let every token of `x` attend to all tokens of `context`, or of `x`."""
+        """Let every token of `x` attend to all tokens of `context`, which defaults to `x`."""
         keys = x if context is None else context
         return super().forward(x, keys, keys, need_weights=False)[0]
 
 
 class PlainFFN(nn.Module):
-    """The feed-forward network of plain PyTorch layers, under FusedFFNWrapper's keys."""
+    """The feed-forward network in plain PyTorch layers, with FusedFFNWrapper's keys."""
 
     def __init__(self, embed_dim: int, hidden_dim: int) -> None:
         super().__init__()
@@ -90,7 +85,7 @@ class PlainFFN(nn.Module):
         self.fc2 = nn.Linear(hidden_dim, embed_dim)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply the network to [..., embed_dim]; the result has the same shape."""
+        """Apply the network to [..., embed_dim]; return the same shape."""
         return self.fc2(self.activation(self.fc1(x)))
 
 
@@ -98,11 +93,9 @@ class TransformerBlock(nn.Module):
     """x + attention(norm(x)), then x + ffn(norm(x)): a pre-norm block (arXiv:2002.04745).
 
     Args:
-        embed_dim: Features of a token.
-        num_heads: Attention heads.
         hidden_dim: Width of the feed-forward network's hidden layer.
-        fused: Whether attention and feed-forward network are the wrappers of
-            models.custom_attention_wrapper; if not, plain PyTorch layers with the same keys.
+        fused: Whether to use the wrappers of models.custom_attention_wrapper; otherwise plain
+            PyTorch layers with the same keys.
     """
 
     def __init__(
@@ -122,8 +115,8 @@ class TransformerBlock(nn.Module):
         Args:
             x: Tokens [N, T, embed_dim], row by row, floating.
             size: Rows and columns of tokens; T is their product.
-            key_stride: Side of the square groups of tokens that share a key and a value. Since
-                both are linear in the token, those of the mean token are the mean key and value.
+            key_stride: Side of the square groups of tokens that share a key and a value. Both are
+                linear in the token, so the mean token yields the mean key and value.
 
         Returns:
             [N, T, embed_dim].
@@ -140,7 +133,6 @@ def mean_tokens(tokens: Tensor, size: tuple[int, int], stride: int) -> Tensor:
     Args:
         tokens: [N, T, C], row by row.
         size: Rows and columns; T is their product.
-        stride: Side of a group.
 
     Returns:
         [N, ceil(rows / stride) * ceil(columns / stride), C].

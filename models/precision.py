@@ -1,4 +1,4 @@
-"""The precision modes: one member per mode, iterated by menus, flags and tests."""
+"""The precision modes: one enum member per mode, which menus, flags and tests iterate."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ class Mode:
     """The parameters of one precision mode.
 
     Attributes:
-        title: The name on screen.
         dtype: Dtype of weights and activations.
         bits: Significant bits of the factors in a product; 24 in FP32.
         autocast: Whether PyTorch's autocast chooses the dtype per operation; weights are FP32.
         tf32: Whether a GPU may multiply FP32 numbers as TF32.
-        int8: Whether a GPU may multiply integers of eight bits in place of FP16 numbers.
+        int8: Whether a GPU may multiply 8-bit integers instead of FP16 numbers.
         capability: The lowest CUDA compute capability that runs the mode on tensor cores.
-        max_difference: Two pictures made in this mode agree when their largest difference (on
-            0-255) is at most this; None to compare their PSNR instead.
-        min_psnr: The PSNR in dB at which two pictures agree where `max_difference` is None.
+        max_difference: The largest difference (on 0-255) at which two pictures made in this mode
+            agree; None to compare their PSNR instead.
+        min_psnr: The PSNR in dB at which two pictures agree if `max_difference` is None.
     """
 
     title: str
@@ -60,9 +59,11 @@ class Precision(Enum):
 
     @property
     def safer(self) -> Precision | None:
-        """The precision with a larger range or more bits to use when this one overflows: INT8
-        steps down to FP16, FP16 and AMP (FP16 on a GPU) to BF16, BF16 and TF32 to FP32; None for
-        FP32."""
+        """The mode with a larger range or more bits to fall back to when this one overflows.
+
+        INT8 falls back to FP16; FP16 and AMP (FP16 on a GPU) to BF16; BF16 and TF32 to FP32. None
+        for FP32.
+        """
         return {
             Precision.int8: Precision.fp16,
             Precision.fp16: Precision.bf16,
@@ -79,7 +80,7 @@ class Precision(Enum):
             psnr: Their PSNR in dB.
 
         Returns:
-            Whether they agree, and the bound that was applied, as text.
+            Whether they agree, and the applied bound as text.
         """
         if self.value.max_difference is not None:
             bound = self.value.max_difference
@@ -93,14 +94,11 @@ class Precision(Enum):
         return f"{self.title} multiplies {bits} of FP32's {full} bits" if bits < full else ""
 
     def remark(self, device: torch.device) -> str:
-        """Say why this mode has no advantage over FP32 on `device`.
-
-        Args:
-            device: The CPU or a CUDA device.
+        """Return why this mode has no advantage over FP32 on `device`.
 
         Returns:
-            A sentence, or "" if the mode is supported natively. A mode with a remark is still
-            offered, next to its remark.
+            A sentence, or "" if the device supports the mode natively. Menus still offer a mode
+            that has a remark, with the remark next to it.
         """
         if self is Precision.fp32:
             return ""
@@ -116,7 +114,7 @@ class Precision(Enum):
             capability = torch.cuda.get_device_capability(device)
             if capability < self.value.capability:
                 return _INT8_ON_GPU
-            # Hopper's FP16 has kernels of its own.
+            # Hopper's FP16 has its own, faster kernels.
             return _INT8_ON_HOPPER if capability == (9, 0) else ""
         if device.type == "cuda":
             if torch.cuda.get_device_capability(device) < self.value.capability:
@@ -129,7 +127,7 @@ class Precision(Enum):
         return ""
 
 
-# What a network other than the fused one says of it on a GPU.
+# Remark of every network but the fused one about INT8 on a GPU.
 INT8_NEEDS_FUSED = mark("INT8 needs the fused network; runs in FP16")
 _TF32_ON_CPU, _TF32_ON_GPU = "TF32 is FP32 on a CPU", "TF32 is FP32 on this GPU"
 _INT8_ON_CPU, _INT8_ON_GPU = "INT8 is FP16 on a CPU", "INT8 is FP16 on this GPU"
@@ -140,7 +138,7 @@ _NO_BF16 = "{title} is slower than FP32 on this CPU: it has no BF16 instructions
 
 
 def sentences() -> tuple[str, ...]:
-    """Return all that `cost` and `remark` say on any device, for translations."""
+    """Return every sentence of `cost` and `remark` on any device, for translations."""
     emulated = (Precision.fp16, Precision.bf16, Precision.amp)
     return (
         *(each.cost for each in Precision if each.cost),
@@ -166,11 +164,11 @@ _int8: ContextVar[bool] = ContextVar("whether integers may be multiplied", defau
 
 @contextmanager
 def int8_allowed(allowed: bool) -> Generator[None]:
-    """Allow or forbid integers of eight bits in the products of FP16 networks on CUDA.
+    """Allow or forbid 8-bit integers in the products of FP16 networks on CUDA.
 
     Args:
-        allowed: The setting inside the `with` block, of this thread; the previous one is restored
-            afterwards.
+        allowed: The setting of this thread inside the `with` block, which restores the previous
+            one.
     """
     token = _int8.set(allowed)
     try:
@@ -180,11 +178,11 @@ def int8_allowed(allowed: bool) -> Generator[None]:
 
 
 def is_int8_allowed() -> bool:
-    """The setting of `int8_allowed`; False outside of it."""
+    """Return the setting of `int8_allowed`; False outside it."""
     return _int8.get()
 
 
 def compute_dtype(x: Tensor) -> torch.dtype:
-    """The dtype to compute in: autocast's where it is enabled on the device of `x`, else x's."""
+    """Return autocast's dtype if autocast is enabled on the device of `x`, else x's dtype."""
     kind = x.device.type
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype

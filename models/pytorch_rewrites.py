@@ -1,7 +1,7 @@
 """The network with the exact algebraic rewrites of the native kernels, in PyTorch alone.
 
-Benchmarks compile it and compare the native kernels with it, not only with the network as it was
-published: the difference is what the kernels gain beyond the algebra.
+Benchmarks compile it and compare the native kernels with it as well as with the published
+network. The difference is the gain of the kernels beyond the algebra.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class PhaseConv(nn.Module):
     """An UpsampleConvLayer (x2) as one smaller convolution that computes all four phases.
 
     Args:
-        layer: The layer to rewrite; its weights are merged in float64 and its bias is dropped.
+        layer: The layer to rewrite; its weights are merged in float64, its bias is dropped.
     """
 
     def __init__(self, layer: ConvLayer) -> None:
@@ -44,7 +44,7 @@ class PhaseConv(nn.Module):
 class Norm(nn.Module):
     """Instance norm in elementary operations, with statistics in FP32 or better.
 
-    PyTorch's own converts channels-last input to NCHW.
+    PyTorch's own norm converts channels-last input to NCHW.
 
     Args:
         norm: The norm to rewrite; its parameters are shared.
@@ -55,7 +55,7 @@ class Norm(nn.Module):
         self.weight, self.bias, self.eps = norm.weight, norm.bias, norm.eps
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalize [N, C, H, W] per sample and channel; keeps the dtype."""
+        """Normalize [N, C, H, W] per sample and channel, in the dtype of the input."""
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
         var, mean = torch.var_mean(wide, (2, 3), correction=0, keepdim=True)
         scale = torch.rsqrt(var + self.eps) * self.weight[:, None, None]
@@ -63,17 +63,13 @@ class Norm(nn.Module):
 
 
 def with_rewrites(network: TransformerNetBaseline) -> TransformerNetBaseline:
-    """Rewrite a network so that it computes the same picture with fewer multiplications.
+    """Return a rewritten copy that computes the same picture with fewer multiplications.
 
-    Biases in front of a norm are dropped, since the norm cancels them; upsampling layers become a
-    PhaseConv; the memory format is channels last.
+    Biases before a norm are dropped, since the norm cancels them. Upsampling layers become a
+    PhaseConv. The memory format is channels last.
 
     Args:
-        network: Left as it is. Convert the result, not this, to another dtype: weights are merged
-            in float64.
-
-    Returns:
-        The rewritten copy.
+        network: Convert the result to another dtype, not this: weights are merged in float64.
     """
     result = copy.deepcopy(network)
     for parent in list(result.modules()):

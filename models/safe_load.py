@@ -1,4 +1,4 @@
-"""Reads PyTorch files of tensors and plain containers without executing anything in them."""
+"""A reader of PyTorch files of tensors and plain containers that executes nothing in them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from torch import Tensor
 from utils.text import printable
 from utils.translation.texts import tr
 
-CODE = 100  # characters of a function's name in a message
+CODE = 100  # characters of a function name in a message
 
 # PyTorch warns of the first two in addition to the error raised below, and of the last while it
-# reads sparse tensors, which those who ask for weights refuse. The filters are the process's, since
-# they cannot be set for one of several threads.
+# reads sparse tensors, which readers of weights refuse. The filters apply to the whole process,
+# since they cannot be set for one of several threads.
 for _message in (
     "Detected pickle protocol",
     "TypedStorage is deprecated",
@@ -27,10 +27,10 @@ for _message in (
 
 
 class UnsafeFileError(ValueError):
-    """A file is damaged or holds more than tensors; the message completes "'a.pth' ...".
+    """Raised if a file is damaged or holds more than tensors; the message completes "'a.pth' ...".
 
     Args:
-        code: The function that it names, of those that would be run; "" where it is damaged.
+        code: A function that loading the file would run; "" if the file is damaged.
     """
 
     def __init__(self, code: str = "") -> None:
@@ -43,7 +43,7 @@ class UnsafeFileError(ValueError):
         self.code = code
 
     def sentence(self, name: str) -> str:
-        """Say it of a file that is called `name`, in the chosen language."""
+        """Return the message for a file called `name`, in the chosen language."""
         if not self.code:
             return tr("'{file}' is damaged or truncated", file=name)
         return tr(
@@ -55,18 +55,14 @@ class UnsafeFileError(ValueError):
 
 
 def load_tensors(file: BinaryIO, device: torch.device | str = "cpu") -> Any:
-    """Read a PyTorch file through the restricted unpickler.
+    """Read tensors, numbers, text and containers through PyTorch's restricted unpickler.
 
     Args:
-        file: Opened for reading, at its beginning.
-        device: Where tensors are put.
-
-    Returns:
-        Whatever was saved: tensors, numbers, text and containers of them.
+        file: A file opened for reading, at its beginning.
 
     Raises:
-        UnsafeFileError: The file is damaged, or holds objects of other types.
-        OSError: The file cannot be read.
+        UnsafeFileError: If the file is damaged, or holds objects of other types.
+        OSError: If the file cannot be read.
     """
     try:
         return torch.load(file, map_location=device, weights_only=True)
@@ -77,17 +73,20 @@ def load_tensors(file: BinaryIO, device: torch.device | str = "cpu") -> Any:
             code = printable(found[1].rstrip("."), CODE)
             raise UnsafeFileError(code) from error
         raise UnsafeFileError() from error
-    except Exception as error:  # PyTorch checks few of the values it reads, so any may be raised
+    # PyTorch checks few of the values it reads, so any exception may be raised
+    except Exception as error:
         raise UnsafeFileError() from error
 
 
 def is_dict(value: object) -> TypeGuard[dict[Any, Any]]:
-    """Whether `value`, as read from a file, is a dict, of whatever keys and values."""
+    """Return whether a value read from a file is a dict, with any keys and values."""
     return isinstance(value, dict)
 
 
 def is_weight(value: object) -> TypeGuard[Tensor]:
-    """Whether `value` is a dense floating-point tensor with storage, neither meta nor quantized."""
+    """Return whether `value` is a dense floating-point tensor with storage, neither meta nor
+    quantized.
+    """
     return (
         isinstance(value, Tensor)
         and value.layout == torch.strided

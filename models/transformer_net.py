@@ -1,8 +1,8 @@
 """The image transformation network of Johnson et al. (2016, arXiv:1603.08155), in its variants.
 
-Three are ours, the others are the same network in other runtimes. All share one state dict, whose
-keys are those of the published PyTorch network (`conv1.conv2d.weight`, `in1.weight`,
-`res1.conv1.conv2d.weight`, ..., `deconv3.conv2d.bias`), and compute the same picture.
+Three variants are ours; the others run the same network in other runtimes. All compute the same
+picture and share one state dict, with the keys of the published PyTorch network
+(`conv1.conv2d.weight`, `in1.weight`, `res1.conv1.conv2d.weight`, ..., `deconv3.conv2d.bias`).
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ from models.runtimes.table import RUNTIMES
 from utils.profiling import nvtx_range
 from utils.translation.joints import labeled
 
-MIN_SIDE = 16  # pixels; at a quarter of less, reflection padding is wider than the picture
-MULTIPLE = 4  # pictures are padded to sides that are multiples of it
+# pixels; below, at a quarter of the size, reflection padding is wider than the picture
+MIN_SIDE = 16
+MULTIPLE = 4  # sides are padded to multiples of it
 
 
 def _unmarked(_layer: str) -> None:
-    """For layers that are not timed."""
+    """Ignore the name of a layer that is not timed."""
 
 
 def _below(group: str, mark: StageCallback | None) -> StageCallback:
-    """What marks the layers of a group by `mark`; None marks none."""
+    """Return a callback that passes the layers of a group to `mark`; None ignores them."""
     return _unmarked if mark is None else lambda layer: mark(f"{group}/{layer}")
 
 
@@ -49,16 +50,14 @@ class TransformerNetBaseline(nn.Module):
     """The network in plain PyTorch, layer by layer as published.
 
     Args:
-        num_residual_blocks: See models.network_config.NetworkConfig, as for the others. The
-            published networks have the defaults.
-        widths: Channels at full, half and quarter resolution.
-        end_kernel: Side of the first and the last convolution's kernel.
+        num_residual_blocks: See models.network_config.NetworkConfig, as for the other arguments.
+            The published networks have the defaults.
 
     Attributes:
         by_layer: Whether `forward` marks each layer instead of each group of layers; may be set.
 
     Raises:
-        ValueError: A dimension is out of its range.
+        ValueError: If a dimension is out of its range.
     """
 
     title: ClassVar[str] = "Baseline"
@@ -101,35 +100,32 @@ class TransformerNetBaseline(nn.Module):
         *,
         int8: bool = False,
     ) -> tuple[str, ...]:
-        """List what keeps this variant from full speed there, one sentence each.
+        """List the limits on this variant's speed on a device, one sentence each.
 
         Args:
-            device: Where the network is to run.
-            dtype: Of its weights.
-            shape: Its dimensions.
-            int8: Whether it may multiply integers of eight bits.
+            int8: Whether the network may multiply 8-bit integers.
         """
         return (INT8_NEEDS_FUSED,) if int8 and device.type == "cuda" else ()
 
     @property
     def residual_blocks(self) -> list[ResidualBlock]:
-        """The residual blocks, in the order in which they are applied."""
+        """The residual blocks, in order of application."""
         blocks = (
             self.get_submodule(f"res{number}") for number in range(1, self.num_residual_blocks + 1)
         )
         return [block for block in blocks if isinstance(block, ResidualBlock)]
 
     def load_checkpoint(self, path: Path | str) -> Self:
-        """Load the weights in a file: all of them or none.
+        """Load the weights from a file: all of them or none.
 
         Args:
-            path: Any checkpoint that models.checkpoints reads, of a network of these dimensions.
+            path: Any checkpoint that models.checkpoints reads, of a network with these dimensions.
 
         Returns:
             This network.
 
         Raises:
-            CheckpointError: The file is missing, damaged, incomplete or of another network.
+            CheckpointError: If the file is missing, damaged, incomplete or of another network.
         """
         state = load_checkpoint(path)
         check_dimensions(path, network_config(state), self.shape)
@@ -140,18 +136,18 @@ class TransformerNetBaseline(nn.Module):
         """Stylize pictures of any size.
 
         Args:
-            x: [N, 3, H, W] of a floating dtype, RGB 0-255, H and W at least 16. Sides that are
-                not multiples of 4 are padded by reflection, and the result is cropped.
-            mark: Called with "encoder", "residual blocks" and "decoder" after each group of
-                layers has been submitted; with `by_layer`, with the names of layers below these,
-                such as "encoder/conv1". A residual block is one layer, "residual blocks/res1",
-                where it is computed as one.
+            x: [N, 3, H, W] of a floating dtype, RGB 0-255, H and W at least 16. Sides that are not
+                multiples of 4 are padded by reflection, and the result is cropped.
+            mark: Called with "encoder", "residual blocks" and "decoder" after each group of layers
+                has been submitted. With `by_layer`, called with the names of the layers instead,
+                such as "encoder/conv1". A residual block that is computed as one layer is marked as
+                "residual blocks/res1".
 
         Returns:
             [N, 3, H, W], RGB, about 0-255, not clamped.
 
         Raises:
-            ValueError: The shape or the dtype is another one.
+            ValueError: If the shape or the dtype differs.
         """
         _check(x)
         height, width = x.shape[-2:]
@@ -170,7 +166,7 @@ class TransformerNetBaseline(nn.Module):
     def encode(self, x: Tensor, mark: StageCallback = _unmarked) -> Tensor:
         """Apply conv1 to in3: [N, 3, H, W] to [N, C, H/4, W/4].
 
-        `mark` is called with the name of each layer after it, as by `transform` and `decode`.
+        Like `transform` and `decode`, it calls `mark` with the name of each layer after that layer.
         """
         x = self.relu(self.in1(self.conv1(x)))
         mark("conv1")
@@ -199,7 +195,7 @@ class TransformerNetBaseline(nn.Module):
 
 
 class TransformerNet(TransformerNetBaseline):
-    """The network with the fused instance norm; everything else is as in the baseline."""
+    """The network with the fused instance norm, otherwise as the baseline."""
 
     title = "Fused norm"
     norm_type = FusedInstanceNorm2d
@@ -214,7 +210,7 @@ class TransformerNet(TransformerNetBaseline):
         *,
         int8: bool = False,
     ) -> tuple[str, ...]:
-        """List the norms without a native kernel on `device`, with the reason."""
+        """List the norms that lack a native kernel on `device`, with the reason."""
         norms = tuple(
             labeled(status.name, status.reason)
             for status in statuses(device, STYLE)
@@ -224,12 +220,11 @@ class TransformerNet(TransformerNetBaseline):
 
 
 class TransformerNetFused(TransformerNet):
-    """The network as fused units, by exact rewrites only, with an executor per device.
+    """The network as fused units, by exact rewrites only, with one executor per device.
 
     On the CPU, models.inference.cpu runs it. On a GPU with gradients disabled, the native network
-    of kernels.network.dispatch runs it where it is supported, otherwise models.inference.layerwise,
-    in a CUDA graph either way.
-    Not thread-safe: the executors keep buffers.
+    of kernels.network.dispatch runs it if supported, otherwise models.inference.layerwise; both run
+    in a CUDA graph. Not thread-safe: the executors own buffers.
     """
 
     title = "Fused"
@@ -252,7 +247,7 @@ class TransformerNetFused(TransformerNet):
         *,
         int8: bool = False,
     ) -> tuple[str, ...]:
-        """Give the reason why the native kernels do not run there, if they do not."""
+        """Return the reason why the native kernels do not run on `device`, if any."""
         if device.type != "cuda":
             return super().limitations(device, dtype, shape)
         reason = unavailable_reason(shape, device, dtype)
@@ -261,23 +256,22 @@ class TransformerNetFused(TransformerNet):
         return (reason,) if reason else ()
 
     def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
-        """Stylize pictures as the baseline does, by the fastest executor for `x`."""
+        """Stylize pictures as the baseline does, with the fastest executor for `x`."""
         _check(x)
         plan = self._plan(x)
         return super().forward(x, mark) if plan is None else plan(x, mark)
 
     def plan(self, shape: tuple[int, int, int], device: torch.device) -> GraphPlan | None:
-        """Get the network for one input size as CUDA graphs, which also accept uint8 pictures.
+        """Return the network for one input size as CUDA graphs, which also accept uint8 pictures.
 
-        It is the native network where that is supported, otherwise the layers one by one.
+        The graphs contain the native network if it is supported, otherwise the layers one by one.
 
         Args:
             shape: N, H and W of the input.
-            device: Where it is to run.
 
         Returns:
-            The plan, or None off CUDA and where gradients are enabled. The plans of the last few
-            sizes are cached.
+            The plan, or None off CUDA or if gradients are enabled. The plans of the last few sizes
+            are cached.
         """
         dtype = self.conv1.conv2d.weight.dtype
         plan = self._cuda.plan(self.shape, self._state, dtype, shape, device)
@@ -286,7 +280,6 @@ class TransformerNetFused(TransformerNet):
         return plan
 
     def _plan(self, x: Tensor) -> GraphPlan | None:
-        """Get the CUDA graphs for inputs like `x`; None where there are none."""
         if x.dtype != self.conv1.conv2d.weight.dtype and not torch.is_autocast_enabled("cuda"):
             return None
         return self.plan((x.shape[0], x.shape[2], x.shape[3]), x.device)
@@ -302,16 +295,16 @@ class TransformerNetFused(TransformerNet):
         return super()._apply(*args, **kwargs)  # pyright: ignore[reportUnknownMemberType]
 
     def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
-        """Load weights as nn.Module does, and have the native network read them again."""
+        """Load weights as nn.Module does, and make the native network read them again."""
         self._cuda.forget_weights()
         return super().load_state_dict(*args, **kwargs)
 
     def encode(self, x: Tensor, mark: StageCallback = _unmarked) -> Tensor:
-        """Apply conv1 to in3; the layout of the result is the executor's own."""
+        """Apply conv1 to in3; the executor chooses the layout of the result."""
         if x.device.type == "cpu":
             return self._cpu.encode(self, x, mark)
         native = layerwise.is_native(x.device)
-        # Autocast does not cast the inputs of our operations, only of PyTorch's.
+        # Autocast casts the inputs of PyTorch's operations only, not of ours.
         x = x.to(compute_dtype(x)) if native else x
         return layerwise.apply(layerwise.encoder(self, native), x, mark)
 
@@ -323,7 +316,7 @@ class TransformerNetFused(TransformerNet):
         return layerwise.apply(layers, x, mark)
 
     def decode(self, x: Tensor, mark: StageCallback = _unmarked) -> Tensor:
-        """Apply deconv1 to deconv3 to the result of `transform`; gives [N, 3, H, W]."""
+        """Apply deconv1 to deconv3 to the result of `transform`; return [N, 3, H, W]."""
         if x.device.type == "cpu":
             return self._cpu.decode(self, x, mark)
         layers = layerwise.decoder(self, layerwise.is_native(x.device))
@@ -331,14 +324,11 @@ class TransformerNetFused(TransformerNet):
 
 
 class TransformerNetInRuntime(TransformerNetBaseline):
-    """The baseline in the runtime of others, which gets it as ONNX; one subclass for each.
+    """The baseline in another runtime, which receives it as ONNX; one subclass per runtime.
 
-    The first picture waits until the network is exported, each further size until it is compiled.
-    Weights stay in float32 on the CPU, whatever the module is converted to: the dtype of the
-    pictures says what the runtime computes in. For inference only; not thread-safe.
-
-    Attributes:
-        runtime: What runs it.
+    The first picture waits for the export of the network, and each further size for its
+    compilation. Weights stay in float32 on the CPU, whatever dtype the module is converted to: the
+    dtype of the pictures selects the runtime's precision. For inference only; not thread-safe.
     """
 
     runtime: ClassVar[Runtime]
@@ -356,9 +346,9 @@ class TransformerNetInRuntime(TransformerNetBaseline):
         """Stylize pictures as the baseline does; no layer is marked.
 
         Raises:
-            RuntimeFault: The runtime is not installed, finds no such device, or does not compute in
-                the dtype of `x`; one sentence.
-            ValueError: The shape or the dtype is another one.
+            RuntimeFault: If the runtime is not installed, does not find the device, or does not
+                compute in the dtype of `x`; one sentence.
+            ValueError: If the shape or the dtype differs.
         """
         _check(x)
         height, width = x.shape[-2:]
@@ -368,7 +358,7 @@ class TransformerNetInRuntime(TransformerNetBaseline):
         return self
 
     def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
-        """Load weights as nn.Module does, and have the runtime compile them."""
+        """Load weights as nn.Module does, and make the runtime compile them again."""
         self._executor.forget_weights()
         return super().load_state_dict(*args, **kwargs)
 
@@ -392,13 +382,12 @@ ALL_VARIANTS: dict[str, type[TransformerNetBaseline]] = {**VARIANTS, **IN_RUNTIM
 def _layers(
     config: NetworkConfig, device: torch.device, dtype: torch.dtype
 ) -> TransformerNetBaseline:
-    """Layers of these dimensions, for inference."""
     network = TransformerNetBaseline(**asdict(config)).requires_grad_(False).eval()
     return network.to(device, dtype)
 
 
 def _padded(x: Tensor) -> Tensor:
-    """Pad [N, C, H, W] by reflection at the right and at the bottom to multiples of MULTIPLE."""
+    """Pad [N, C, H, W] by reflection at the right and the bottom to multiples of MULTIPLE."""
     height, width = x.shape[-2:]
     if height % MULTIPLE == 0 and width % MULTIPLE == 0:
         return x

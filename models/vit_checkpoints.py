@@ -1,6 +1,6 @@
-"""Writes the weights of the any-style network as safetensors, in 16 or 8 bits, and reads them.
+"""Writer and reader of the any-style network's weights as safetensors, in 16 or 8 bits.
 
-Nothing in a file is executed. A file says its dimensions, and a digest of its weights.
+Nothing in a file is executed. A file records its dimensions and a digest of its weights.
 """
 
 from __future__ import annotations
@@ -31,18 +31,16 @@ FORMAT = "styleforge-vit-1"
 STORAGES = ("float16", "int8")
 MAX_BYTES = 256 << 20  # bytes of a file: the base variant has 88 MB in float16
 MAX_HEADER = 4 << 20  # bytes of its header
-SCALE = ".scale"  # ending of the key of an int8 weight's scales
+SCALE = ".scale"  # suffix of the key of an int8 weight's scales
 LARGEST = 127  # of an int8 weight
-NAME = 100  # characters of a file's name or a key in a message
+NAME = 100  # characters of a file name or a key in a message
 
 
 class VitCheckpoint(NamedTuple):
-    """What a file holds.
+    """The content of a file.
 
     Attributes:
-        config: The dimensions of the network.
         state: Its state dict, float32, on the CPU.
-        metadata: The texts in the file's header.
     """
 
     config: VitConfig
@@ -50,7 +48,7 @@ class VitCheckpoint(NamedTuple):
     metadata: dict[str, str]
 
     def network(self) -> StyleForgeTransformer:
-        """Make the network, for inference."""
+        """Build the network, for inference."""
         made = StyleForgeTransformer(self.config)
         made.load_state_dict(self.state)
         return made.requires_grad_(False).eval()
@@ -66,18 +64,16 @@ def save_vit(
     """Write the weights of a network, atomically.
 
     Args:
-        path: The file to write or replace.
-        config: The dimensions of the network.
         state: Its state dict, on any device.
         metadata: Further texts for the header.
-        storage: "float16"; or "int8", in which matrices and kernels have 8 bits with one float32
-            scale for each output channel, so that a weight is off by at most half a scale, and
-            vectors have 16 bits.
+        storage: "float16" or "int8". With "int8", matrices and kernels have 8 bits and one float32
+            scale per output channel, so the error of a weight is at most half a scale; vectors have
+            16 bits.
 
     Raises:
-        CheckpointError: The weights are not finite, or not those of such a network.
-        ValueError: There is no such storage.
-        OSError: The file cannot be written.
+        CheckpointError: If the weights are not finite, or do not fit such a network.
+        ValueError: If the storage is unknown.
+        OSError: If the file cannot be written.
     """
     path = Path(path)
     if storage not in STORAGES:
@@ -111,11 +107,8 @@ def save_vit(
 def load_vit(path: Path | str) -> VitCheckpoint:
     """Read a file that `save_vit` wrote.
 
-    Args:
-        path: A regular file.
-
     Raises:
-        CheckpointError: It is missing, damaged, or no any-style network; one sentence.
+        CheckpointError: If it is missing, damaged or not an any-style network; one sentence.
     """
     path = Path(path)
     name = printable(path.name, NAME)
@@ -146,8 +139,8 @@ def load_vit(path: Path | str) -> VitCheckpoint:
         for key, value in stored.items()
         if not key.endswith(SCALE)
     }
-    # A sum is finite only where every weight is, and takes a tenth of the time of isfinite(). Whole
-    # numbers times a scale are finite where the largest is.
+    # A sum is finite only if every weight is, and costs a tenth of the time of isfinite(). Integers
+    # times a scale are finite if the largest product is.
     largest = {
         key: stored[key + SCALE] * LARGEST if key + SCALE in stored else value
         for key, value in state.items()
@@ -166,8 +159,7 @@ def quantize(weight: Tensor) -> tuple[Tensor, Tensor]:
         weight: [C, ...] float32; C output channels.
 
     Returns:
-        Whole numbers from -127 to 127, int8 in the shape of `weight`, and the scales [C] float32
-        by which they are to be multiplied.
+        Integers from -127 to 127, int8 in the shape of `weight`, and their scales, [C] float32.
     """
     scales = weight.flatten(1).abs().amax(1) / LARGEST
     divisor = torch.where(scales > 0, scales, 1.0)
@@ -176,12 +168,12 @@ def quantize(weight: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def dequantize(values: Tensor, scales: Tensor) -> Tensor:
-    """Undo `quantize`, up to half a scale per weight; gives float32."""
+    """Undo `quantize`, up to half a scale per weight; return float32."""
     return values * scales.reshape(-1, *[1] * (values.dim() - 1))  # in one pass, of float32
 
 
 def weights_digest(stored: Mapping[str, Tensor]) -> str:
-    """The SHA-256 of names, dtypes, shapes and bytes of tensors on the CPU, in hexadecimal."""
+    """Compute the SHA-256 of names, dtypes, shapes and bytes of CPU tensors, in hexadecimal."""
     digest = hashlib.sha256()
     for key in sorted(stored):
         value = stored[key].contiguous()
@@ -191,7 +183,7 @@ def weights_digest(stored: Mapping[str, Tensor]) -> str:
 
 
 def _metadata(name: str, data: bytes) -> dict[str, str]:
-    """The texts in the header; CheckpointError if this is no file of ours."""
+    """Return the texts in the header. Raise CheckpointError if the file is not one of ours."""
     length = int.from_bytes(data[:8], "little")
     if len(data) < 9 or data[8:9] != b"{" or not 2 <= length <= min(len(data) - 8, MAX_HEADER):
         raise CheckpointError(tr("'{file}' is not a safetensors file", file=name))
@@ -207,7 +199,7 @@ def _metadata(name: str, data: bytes) -> dict[str, str]:
 
 
 def _check_shapes(name: str, config: VitConfig, stored: Mapping[str, Tensor]) -> None:
-    """CheckpointError if a tensor is missing, unexpected or of another shape or dtype."""
+    """Raise CheckpointError if a tensor is missing, unexpected or of another shape or dtype."""
     with torch.device("meta"):
         expected = {k: v.shape for k, v in StyleForgeTransformer(config).state_dict().items()}
     faults = [tr("{key} is missing", key=key) for key in expected if key not in stored]

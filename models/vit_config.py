@@ -8,9 +8,9 @@ from typing import Any, cast
 
 from models.safe_load import is_dict
 
-PATCH = 8  # pixels per token and side: the stem halves the picture three times
+PATCH = 8  # pixels per token side: the stem halves the picture three times
 MAX_WIDTH = 4096  # features of a token
-MAX_BLOCKS = 24  # of each of the two stacks
+MAX_BLOCKS = 24  # in each of the two stacks
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,17 +19,16 @@ class VitConfig:
 
     Args:
         embed_dim: Features of a token, a multiple of `num_heads`.
-        num_heads: Attention heads.
         hidden_dim: Width of the hidden layer of the feed-forward networks.
-        style_blocks: Transformer blocks over the tokens of the style picture.
-        content_blocks: Transformer blocks over the tokens of the content picture.
+        style_blocks: Number of transformer blocks for the tokens of the style picture.
+        content_blocks: Number of transformer blocks for the tokens of the content picture.
         code_dim: Numbers in a style code.
         widths: Channels of the stem and the decoder at full, half and quarter resolution.
-        max_keys: Most keys that a token attends to; beyond, keys and values are averages of
-            square groups of tokens.
+        max_keys: Maximum number of keys that a token attends to; beyond it, keys and values are
+            averages of square groups of tokens.
 
     Raises:
-        ValueError: A dimension is out of its range.
+        ValueError: If a dimension is out of its range.
     """
 
     embed_dim: int = 384
@@ -59,15 +58,11 @@ class VitConfig:
 
     @property
     def taps(self) -> tuple[int, ...]:
-        """The style blocks, counted from 1, whose tokens give the style code: (2, 4, 6) of 6."""
+        """The style blocks, counted from 1, whose tokens form the style code: (2, 4, 6) of 6."""
         return tuple(sorted({math.ceil(self.style_blocks * part / 3) for part in (1, 2, 3)}))
 
     def key_stride(self, rows: int, columns: int) -> int:
-        """The side of the groups of tokens that share a key, so that there are few enough keys.
-
-        Args:
-            rows: Of tokens.
-            columns: Of tokens.
+        """Return the side of the groups of tokens that share a key, for at most `max_keys` keys.
 
         Returns:
             1 if `rows * columns` is at most `max_keys`.
@@ -78,7 +73,7 @@ class VitConfig:
         return stride
 
     def as_dict(self) -> dict[str, Any]:
-        """The dimensions as plain values, for JSON."""
+        """Return the dimensions as plain values, for JSON."""
         return {**asdict(self), "widths": list(self.widths)}
 
 
@@ -87,18 +82,15 @@ TINY = VitConfig(embed_dim=192, num_heads=3, hidden_dim=576, widths=(16, 32, 64)
 SMALL = VitConfig()
 BASE = VitConfig(embed_dim=512, num_heads=8, hidden_dim=2048)
 
-# By the names that users choose them by.
+# Keyed by the names that users choose.
 VIT_VARIANTS: dict[str, VitConfig] = {"tiny": TINY, "small": SMALL, "base": BASE}
 
 
 def vit_config(values: object) -> VitConfig:
-    """Make a configuration of plain values, as VitConfig.as_dict gives them.
-
-    Args:
-        values: Read from a file.
+    """Build a configuration from plain values as returned by VitConfig.as_dict.
 
     Raises:
-        ValueError: These are not the dimensions of a network.
+        ValueError: If these are not the dimensions of a network.
     """
     if not is_dict(values) or set(values) != {field.name for field in fields(VitConfig)}:
         raise ValueError("these are not the dimensions of an any-style network")
@@ -111,5 +103,5 @@ def vit_config(values: object) -> VitConfig:
 
 
 def variant_name(config: VitConfig) -> str:
-    """The name of a configuration in VIT_VARIANTS, or "custom"."""
+    """Return the name of a configuration in VIT_VARIANTS, or "custom"."""
     return next((name for name, known in VIT_VARIANTS.items() if known == config), "custom")

@@ -12,12 +12,12 @@ from models.layers import ConvLayer
 from models.optimized_blocks import AdaIN, normalize
 from models.vit_config import VitConfig
 
-CENTER, SPREAD = 127.5, 64.0  # pixels are (x - CENTER) / SPREAD inside of the network
+CENTER, SPREAD = 127.5, 64.0  # pixels are (x - CENTER) / SPREAD inside the network
 END_KERNEL = 9  # side of the first and the last convolution's kernel
 
 
 class StemResult(NamedTuple):
-    """What a stem makes of a picture.
+    """The result of a stem.
 
     Attributes:
         tokens: [N, embed_dim, H/8, W/8].
@@ -31,7 +31,7 @@ class StemResult(NamedTuple):
 
 
 class PlaneNorm(nn.Module):
-    """Instance norm (arXiv:1607.08022) with a learned scale and shift for each channel."""
+    """Instance norm (arXiv:1607.08022) with a learned scale and shift per channel."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -48,9 +48,9 @@ class Stem(nn.Module):
     """The patch embedding: four convolutions, three of which halve the picture.
 
     Args:
-        config: Gives the widths.
         normed: Whether instance norm and ReLU follow the first three convolutions, which removes
-            the content picture's own style; otherwise GELU does, which keeps a style picture's.
+            the content picture's own style. Otherwise GELU follows, which preserves a style
+            picture's.
     """
 
     def __init__(self, config: VitConfig, *, normed: bool) -> None:
@@ -80,8 +80,8 @@ class Stem(nn.Module):
             picture: [N, 3, H, W], RGB 0-255, H and W multiples of 8 and at least 16.
 
         Returns:
-            The tokens, which know their surroundings by a depthwise convolution (Chu et al. 2021,
-            arXiv:2102.10882), and the activations that the decoder takes up again.
+            The tokens, and the activations that the decoder reuses. A depthwise convolution gives
+            the tokens their surroundings (Chu et al. 2021, arXiv:2102.10882).
         """
         x = self._activate(self.conv1((picture - CENTER) / SPREAD), 0)
         half = self._activate(self.conv2(x), 1)
@@ -96,8 +96,9 @@ class Stem(nn.Module):
 class EnlargingConv(ConvLayer):
     """A bilinear enlargement by two, then a ConvLayer.
 
-    With a nearest-neighbor enlargement, what is painted depends on where edges fall between the
-    repeated pixels: lattices of 2, 4 and 8 pixels, which flicker where the camera moves.
+    With a nearest-neighbor enlargement, the painting depends on where edges fall between the
+    repeated pixels. The result has lattices of 2, 4 and 8 pixels, which flicker when the camera
+    moves.
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -108,8 +109,8 @@ class EnlargingConv(ConvLayer):
 def enlarge(x: Tensor) -> Tensor:
     """Enlarge planes by two, bilinearly.
 
-    It is `F.interpolate` with mode="bilinear", as repeated pixels and two averages over 2x2: the
-    backward pass of those needs no atomic sums, which are slow in bfloat16 and of no fixed order.
+    This is `F.interpolate` with mode="bilinear", as repeated pixels and two averages over 2x2.
+    Their backward pass needs no atomic sums, which are slow in bfloat16 and have no fixed order.
 
     Args:
         x: [N, C, H, W], floating.
@@ -118,14 +119,16 @@ def enlarge(x: Tensor) -> Tensor:
         [N, C, 2 H, 2 W].
     """
     repeated = F.interpolate(x, scale_factor=2, mode="nearest")
-    padded = F.pad(repeated, (1, 1, 1, 1), mode="reflect")  # repeats the border: it comes in pairs
+    # repeats the border, since pixels come in pairs
+    padded = F.pad(repeated, (1, 1, 1, 1), mode="reflect")
     return F.avg_pool2d(F.avg_pool2d(padded, 2, stride=1), 2, stride=1)
 
 
 def keep_variance(layer: nn.Conv2d | nn.Linear) -> None:
-    """Draw weights that keep the variance of a signal through a rectifier (He et al. 2015,
-    arXiv:1502.01852), and set biases to 0."""
-    if not layer.weight.is_meta:  # PyTorch would load its compiler for it, which takes 1.4 s
+    """Draw weights that preserve the variance of a signal through a rectifier (He et al. 2015,
+    arXiv:1502.01852), and set biases to 0.
+    """
+    if not layer.weight.is_meta:  # on meta, PyTorch would load its compiler, which takes 1.4 s
         nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
     if layer.bias is not None:
         nn.init.zeros_(layer.bias)
@@ -135,9 +138,6 @@ class Decoder(nn.Module):
     """Tokens to pictures: three bilinear enlargements, each followed by a convolution.
 
     Every norm is an instance norm whose scale and shift come from the style code.
-
-    Args:
-        config: Gives the widths.
     """
 
     def __init__(self, config: VitConfig) -> None:
@@ -163,7 +163,7 @@ class Decoder(nn.Module):
 
         Args:
             tokens: [N, embed_dim, H/8, W/8].
-            stem: Of the content pictures.
+            stem: The stem's result for the content pictures.
             code: [N, code_dim] or [1, code_dim].
 
         Returns:

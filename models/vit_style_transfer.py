@@ -1,7 +1,7 @@
 """The any-style network: a transformer that paints one picture in the style of another.
 
-The style picture becomes a code of 256 numbers once; any number of pictures are then painted with
-it, and codes mix by interpolation.
+The style picture becomes a code of 256 numbers once. The code then paints any number of pictures,
+and codes mix by interpolation.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from models.optimized_blocks import EPS, AdaIN, TransformerBlock
 from models.vit_config import PATCH, VIT_VARIANTS, VitConfig
 from models.vit_convolutions import Decoder, Stem, keep_variance
 
-MIN_SIDE = 16  # pixels; of less, reflection padding is wider than the rows of tokens
+MIN_SIDE = 16  # pixels; below, reflection padding is wider than the rows of tokens
 
 
 class StyleEncoder(nn.Module):
-    """Style pictures to style codes.
+    """The encoder from style pictures to style codes.
 
     Args:
-        config: The dimensions.
         fused: See models.optimized_blocks.TransformerBlock.
     """
 
@@ -50,16 +49,15 @@ class StyleEncoder(nn.Module):
 
 
 class StyleForgeTransformer(nn.Module):
-    """Paints content pictures of any size in the style of pictures of any size.
+    """The network that paints content pictures of any size in the style of pictures of any size.
 
     Args:
         variant: "tiny", "small" or "base", or the dimensions.
-        fused: Whether attention and feed-forward networks are the wrappers of
-            models.custom_attention_wrapper; if not, plain PyTorch layers. The state dict is the
-            same.
+        fused: Whether to use the wrappers of models.custom_attention_wrapper for attention and
+            feed-forward networks; otherwise plain PyTorch layers. The state dict is the same.
 
     Raises:
-        ValueError: There is no such variant.
+        ValueError: If the variant is unknown.
     """
 
     def __init__(self, variant: str | VitConfig = "small", *, fused: bool = True) -> None:
@@ -78,14 +76,14 @@ class StyleForgeTransformer(nn.Module):
 
         Args:
             content: [N, 3, H, W] floating, RGB 0-255, H and W at least 16.
-            style: [N, 3, h, w] or [1, 3, h, w], likewise, of any size of its own.
+            style: [N, 3, h, w] or [1, 3, h, w], likewise; its size may differ.
             key_stride: See `stylize`; for both pictures.
 
         Returns:
             [N, 3, H, W], RGB, about 0-255, not clamped.
 
         Raises:
-            ValueError: A shape or a dtype is another one.
+            ValueError: If a shape or a dtype differs.
         """
         return self.stylize(content, self.encode_style(style, key_stride), key_stride)
 
@@ -100,7 +98,7 @@ class StyleForgeTransformer(nn.Module):
             [N, code_dim]. The code of a mixture of styles is the weighted mean of their codes.
 
         Raises:
-            ValueError: The shape or the dtype is another one.
+            ValueError: If the shape or the dtype differs.
         """
         check_picture(picture)
         return self.style(_padded(picture), key_stride)
@@ -112,14 +110,15 @@ class StyleForgeTransformer(nn.Module):
             content: [N, 3, H, W] floating, RGB 0-255, H and W at least 16. Sides that are not
                 multiples of 8 are padded by reflection, and the result is cropped.
             code: [N, code_dim] or [1, code_dim], from `encode_style`.
-            key_stride: Side of the groups of tokens that share a key; None for the least that
-                leaves at most `config.max_keys`, so that memory stays proportional to the size.
+            key_stride: Side of the groups of tokens that share a key. None selects the smallest
+                side with at most `config.max_keys` keys, so that memory stays proportional to the
+                size.
 
         Returns:
             [N, 3, H, W], RGB, about 0-255, not clamped.
 
         Raises:
-            ValueError: A shape or a dtype is another one.
+            ValueError: If a shape or a dtype differs.
         """
         check_picture(content)
         if code.dim() != 2 or code.shape[1] != self.config.code_dim:
@@ -152,12 +151,11 @@ def _blocks(config: VitConfig, count: int, *, fused: bool) -> nn.ModuleList:
 
 
 def _flat(planes: Tensor) -> tuple[Tensor, tuple[int, int]]:
-    """[N, C, h, w] to tokens [N, h w, C], and (h, w)."""
+    """Return [N, C, h, w] as tokens [N, h w, C], and (h, w)."""
     return planes.flatten(2).transpose(1, 2), (planes.shape[2], planes.shape[3])
 
 
 def _padded(picture: Tensor) -> Tensor:
-    """Pad to multiples of PATCH at the right and at the bottom."""
     height, width = picture.shape[-2:]
     if height % PATCH == 0 and width % PATCH == 0:
         return picture

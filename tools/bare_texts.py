@@ -7,7 +7,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 
 _TRANSLATING = ("tr", "trn", "mark", "defer")
-# Not shown, or by those who read English: names of objects, keys, patterns, the log, the terminal.
+# Not shown, or shown to readers of English only: names of objects, keys, patterns, the log, the
+# terminal.
 _SILENT = (
     *("setObjectName", "setProperty", "property", "findChild", "findChildren", "getLogger"),
     *("debug", "info", "warning", "error", "exception", "critical", "QKeySequence", "setShortcut"),
@@ -15,7 +16,7 @@ _SILENT = (
     *("cast", "setStyle", "setStyleSheet", "set_least_size"),
     *("icon", "encode", "decode", "strftime", "write_text", "read_text", "write"),
 )
-# Functions that show what they are given, one word as well.
+# Functions that show their arguments, even a single word.
 _SHOWING = re.compile(
     r"set(Text|ToolTip|AccessibleName|AccessibleDescription|WindowTitle|PlaceholderText|Title"
     r"|IconText|StatusTip|InformativeText|TabText|Suffix|Prefix|SpecialValueText|Format|LabelText)"
@@ -23,8 +24,8 @@ _SHOWING = re.compile(
     r"|ask|Q(Label|PushButton|CheckBox|RadioButton|GroupBox|Action|ToolButton)|Choice|OptionBox"
 )
 _MAKING = ("join", "filter", "format", "clauses", "enumerated", "sentences", "labeled")
-_PASSING = ("join", "filter", "str", "rstrip")  # return what they are given
-# Words before or behind a value (\0), with a colon or without.
+_PASSING = ("join", "filter", "str", "rstrip")  # return their arguments
+# Words before or after a value (\0), with a colon or without.
 _BESIDE_VALUE = re.compile(r"(^|\s)[^\W\d_]{3,}:?\s+\0|\0\s+[^\W\d_]{3,}")
 _MNEMONIC = re.compile(r"&(?=[^\W_])")
 _SENTENCE = re.compile(r"[^\W\d_]{2,}\.?,? [^\W\d_]{2,}|^[A-Z][a-z]+( |$|\.\.\.)| [a-z]{2,}")
@@ -34,26 +35,25 @@ _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def bare_texts(source: str) -> list[tuple[int, str]]:
-    """Return the line and the words of each text that no function of translation gets.
+    """Return the line and the words of each text that no translation function receives.
 
-    A text is what a function that shows texts is given, and whatever reads as words of a sentence,
-    defaults of parameters and words beside the values of an f-string among it.
-    What is raised, compared or logged is left out.
+    A text is an argument of a function that shows texts, or anything that reads like words of a
+    sentence, including defaults of parameters and words next to the values of an f-string. Texts
+    that are raised, compared or logged are left out.
     """
     found = _bare(ast.parse(source), showing=False)
     return sorted({(node.lineno, _words(node)) for node in found})
 
 
 def bare_errors(source: str, errors: Collection[str]) -> list[tuple[int, str]]:
-    """Return the line and the words of each text that errors are given untranslated.
+    """Return the line and the words of each untranslated text passed to errors.
 
-    A text is a string or an f-string with a word, also as a part of another argument, and what a
-    name stands for that the module or the function assigns, of which `mark` alone translates
-    nothing. What else a function returns is left out: it translates its own texts.
+    A text is a string or an f-string with a word, also as a part of another argument. It may also
+    be the value of a name that the module or the function assigns; `mark` alone does not translate
+    it. Results of other functions are left out: they translate their own texts.
 
     Args:
-        source: Of a module.
-        errors: Names of the classes, whether they are raised, returned or kept.
+        errors: Names of the classes, whether they are raised, returned or stored.
     """
     tree = ast.parse(source)
     shared = _assigned(tree.body)
@@ -73,7 +73,7 @@ def bare_errors(source: str, errors: Collection[str]) -> list[tuple[int, str]]:
 def _given(
     node: ast.AST, names: Mapping[str, list[ast.expr]]
 ) -> Iterator[ast.Constant | ast.JoinedStr]:
-    """Yield the untranslated texts of an argument, with what its names stand for."""
+    """Yield the untranslated texts of an argument, including the values of its names."""
     if isinstance(node, ast.Compare):
         return
     if isinstance(node, ast.Call):
@@ -86,7 +86,7 @@ def _given(
         for value in names.get(node.id, ()):
             if isinstance(value, ast.Call) and _called(value) == "mark":
                 yield from _given(value.args[0], others)
-            else:  # words of a single one may be a name of a file
+            else:  # the words of a single one may be a file name
                 yield from filter(_reads_as_text, _given(value, others))
         return
     if isinstance(node, ast.Constant | ast.JoinedStr) and _WORD.search(_words(node)):
@@ -97,7 +97,6 @@ def _given(
 
 
 def _assigned(body: list[ast.stmt]) -> dict[str, list[ast.expr]]:
-    """What the statements of a module or a function assign to names."""
     found: dict[str, list[ast.expr]] = {}
     for node in _below(body):
         if isinstance(node, ast.Assign):
@@ -112,7 +111,6 @@ def _calls_of(scope: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef) -> Ite
 
 
 def _below(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """All nodes of statements, without those of functions among them."""
     left: list[ast.AST] = list(body)
     while left:
         node = left.pop()
@@ -122,7 +120,7 @@ def _below(body: list[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def _bare(node: ast.AST, *, showing: bool) -> Iterator[ast.Constant | ast.JoinedStr]:
-    """Yield the texts at and below a node; with `showing`, a single word is one too."""
+    """Yield the texts at and below a node; with `showing`, a single word also counts."""
     if isinstance(node, ast.Raise | ast.Assert | ast.Compare) or _is_published(node):
         return
     if isinstance(node, ast.Call):
@@ -132,7 +130,7 @@ def _bare(node: ast.AST, *, showing: bool) -> Iterator[ast.Constant | ast.Joined
             return
         yield from _bare(node.func, showing=False)
         inside = _shows(node, name) or (showing and name in _PASSING)
-        first = 1 if name == "Choice" else 0  # what it stands for, before its title
+        first = 1 if name == "Choice" else 0  # its value, before its title
         for argument in node.args[first:]:
             yield from _bare(argument, showing=inside)
         for keyword in node.keywords:
@@ -156,52 +154,52 @@ def _bare(node: ast.AST, *, showing: bool) -> Iterator[ast.Constant | ast.Joined
 
 
 def _shows(node: ast.Call, name: str) -> bool:
-    """Whether a function shows what it is given; of those called `add` only that of a form, which
-    gets a label and a control."""
+    """Return whether a function shows its arguments.
+
+    Of the functions named `add`, only a form's counts, which receives a label and a control.
+    """
     return bool(_SHOWING.fullmatch(name)) or (name == "add" and len(node.args) > 1)
 
 
 def _reads_as_text(node: ast.Constant | ast.JoinedStr) -> bool:
-    """Whether it is a sentence, a label or, of an f-string, has a word beside a value."""
+    """Return whether it is a sentence, a label or an f-string with a word next to a value."""
     if _SENTENCE.search(_MNEMONIC.sub("", _words(node))):
         return True
     return isinstance(node, ast.JoinedStr) and bool(_BESIDE_VALUE.search(_words(node, "\0")))
 
 
 def _is_doing(keyword: ast.keyword) -> bool:
-    """Whether this names what was being done, which Problem.of translates."""
+    """Return whether this names the action in progress, which Problem.of translates."""
     return keyword.arg == "doing" and isinstance(keyword.value, ast.Constant)
 
 
 def _in_values(node: ast.Call, name: str) -> Iterator[ast.Constant | ast.JoinedStr]:
-    """Texts among what stands in the places of placeholders."""
     if name in ("tr", "trn"):
         for keyword in node.keywords:
             yield from _bare(keyword.value, showing=False)
 
 
 def _children(node: ast.AST) -> Iterator[ast.AST]:
-    """What is below a node, without its docstring, annotations, decorators and keys."""
+    """Yield the nodes below a node, without its docstring, annotations, decorators and keys."""
     body = getattr(node, "body", None)
     documented = isinstance(node, _DOCUMENTED) and body and _is_docstring(body[0])
     skipped: list[ast.AST | None] = [body[0]] if documented and isinstance(body, list) else []
     skipped += [getattr(node, "returns", None), getattr(node, "annotation", None)]
     skipped += list(getattr(node, "decorator_list", ()))
     if isinstance(node, ast.Dict):
-        skipped += node.keys  # looked up, not shown
+        skipped += node.keys  # used for lookup, not shown
     if isinstance(node, ast.Subscript):
         skipped.append(node.slice)
     return (child for child in ast.iter_child_nodes(node) if child not in skipped)
 
 
 def _is_text(words: str) -> bool:
-    """Whether there is something to translate: more than signs, names of files and of ours."""
+    """Return whether it needs translation: more than signs, file names and our names."""
     named = words in ("StyleForge", "Pasted .png")
     return not named and any(letter.isalpha() for letter in words)
 
 
 def _is_published(node: ast.AST) -> bool:
-    """Whether this is the list of what a package offers to others."""
     if not isinstance(node, ast.Assign):
         return False
     return any(isinstance(each, ast.Name) and each.id == "__all__" for each in node.targets)
@@ -212,7 +210,6 @@ def _is_docstring(statement: ast.AST) -> bool:
 
 
 def _words(node: ast.Constant | ast.JoinedStr, value: str = "") -> str:
-    """The words of a text, with `value` in the place of each value of an f-string."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
     return "".join(

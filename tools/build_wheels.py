@@ -1,8 +1,8 @@
 """`python -m tools.build_wheels`: makes the wheels and the source distribution, into `dist`.
 
-A wheel is made for each platform of wheels/platforms.py that `kernels/images` has images for; where
-it has none, one without images; and one of the any-style networks' weights, if they are there.
-Images of other sources than today's are refused.
+A wheel is made for each platform of wheels/platforms.py that has images in `kernels/images`; if
+none has, one without images is made. Another one has the any-style networks' weights, if they
+exist. Images of other sources than today's are refused.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from wheels.platforms import ANY, PLATFORMS, selected
 ROOT = Path(__file__).resolve().parents[1]
 PROJECTS = (ROOT, ROOT / "wheels" / "kernel_fusion")
 WEIGHTS_PROJECT = ROOT / "wheels" / "any_style"
-MAX_BYTES = 60_000_000  # of a wheel; PyPI takes 100 MB
-# A source distribution is no concern of pip, which builds wheels alone; the backend is asked.
+MAX_BYTES = 60_000_000  # of a wheel; PyPI accepts 100 MB
+# pip builds wheels only, so the backend builds the source distribution.
 SDIST = "import sys; sys.path.insert(0, 'wheels'); import backend; backend.build_sdist(sys.argv[1])"
 
 
 class WheelError(RuntimeError):
-    """A wheel is not as it should be; the message says which and why."""
+    """Raised if a wheel is not as it should be; the message names it and the reason."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Build what the command line asks for; returns 1 where something could not be built."""
+    """Build the distributions named on the command line; return 1 if one could not be built."""
     parser = argparse.ArgumentParser(prog="python -m tools.build_wheels", description=__doc__)
     parser.add_argument("--dist", type=Path, default=ROOT / "dist", help="default: dist")
     parser.add_argument(
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (WheelError, ValueError) as error:
         print(error, file=sys.stderr)  # noqa: T201
         return 1
-    except subprocess.CalledProcessError as error:  # it has said why
+    except subprocess.CalledProcessError as error:  # it has printed the reason
         return error.returncode
     for path in made:
         print(f"{path.stat().st_size:>11,} {path.name}")  # noqa: T201
@@ -73,14 +73,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def check_images(platform: str, folder: Path = IMAGES) -> None:
-    """Make sure that there is an image of every library, made of today's sources.
+    """Check that every library has an image made from today's sources.
 
     Args:
         platform: A key of PLATFORMS, or ANY, which needs none.
-        folder: Where the images are.
 
     Raises:
-        WheelError: One is missing or older than its sources.
+        WheelError: If one is missing or older than its sources.
     """
     if platform == ANY:
         return
@@ -93,7 +92,7 @@ def check_images(platform: str, folder: Path = IMAGES) -> None:
 
 
 def _wanted(platform: str, folder: Path) -> Iterator[str]:
-    """The images that a wheel should hold. One that is out of date is named by its list."""
+    """Yield the images for a wheel. An outdated one is represented by its list."""
     for name, library in LIBRARIES.items():
         if library.cpu:
             targets = (key for key in TARGETS if key.startswith(PLATFORMS[platform].images))
@@ -109,10 +108,10 @@ def _wanted(platform: str, folder: Path) -> Iterator[str]:
 
 
 def build_wheel(project: Path, platform: str, dist: Path) -> Path:
-    """Build the wheel of a project for a platform, without a network; its path in `dist`.
+    """Build the wheel of a project for a platform, without a network; return its path in `dist`.
 
     Raises:
-        subprocess.CalledProcessError: pip has said why it could not.
+        subprocess.CalledProcessError: If pip failed; it has printed the reason.
     """
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet"]
     flags = ["--no-deps", "--no-index", "--no-build-isolation"]
@@ -121,16 +120,16 @@ def build_wheel(project: Path, platform: str, dist: Path) -> Path:
 
 
 def build_sdist(dist: Path) -> Path:
-    """Build the source distribution of the program, which holds no images; its path in `dist`.
+    """Build the source distribution of the program, without images; return its path in `dist`.
 
     Raises:
-        subprocess.CalledProcessError: The backend has said why it could not.
+        subprocess.CalledProcessError: If the backend failed; it has printed the reason.
     """
     return _into(dist, [sys.executable, "-c", SDIST])
 
 
 def _into(dist: Path, command: Sequence[str]) -> Path:
-    """Run a command that writes one file into the folder that is its last argument."""
+    """Run a command that writes one file into the folder given by its last argument."""
     with tempfile.TemporaryDirectory(prefix=".building-", dir=dist) as folder:
         subprocess.run([*command, folder], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
         (made,) = Path(folder).iterdir()
@@ -138,10 +137,10 @@ def _into(dist: Path, command: Sequence[str]) -> Path:
 
 
 def check_sizes(made: Sequence[Path]) -> None:
-    """Make sure that no wheel is larger than MAX_BYTES.
+    """Check that no wheel is larger than MAX_BYTES.
 
     Raises:
-        WheelError: One is; the message names the folders that take the most room in it.
+        WheelError: If one is; the message names its largest folders.
     """
     for path in made:
         size = path.stat().st_size
@@ -153,7 +152,7 @@ def check_sizes(made: Sequence[Path]) -> None:
 
 
 def largest_folders(wheel: Path) -> str:
-    """Name the three folders of a wheel whose files take the most room in it, with their sizes."""
+    """Return the three largest folders of a wheel, by compressed size, with their sizes."""
     sizes: Counter[str] = Counter()
     with zipfile.ZipFile(wheel) as packed:
         for item in packed.infolist():

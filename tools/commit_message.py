@@ -1,6 +1,6 @@
 """Checks a commit message: `area: imperative summary` of at most 72 characters, and a body.
 
-`python tools/commit_message.py FILE` is what git's commit-msg hook runs.
+Git's commit-msg hook runs `python tools/commit_message.py FILE`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ SCISSORS = re.compile(r"^# -+ >8 -+$", re.MULTILINE)  # git commit --verbose put
 
 
 def faults(message: str) -> list[str]:
-    """What is wrong with `message`, a sentence each; empty if nothing is.
+    """Return the faults of `message`, one sentence each.
 
-    Merges, reverts and fixups carry the words that git gave them, and are taken as they are.
+    Merges, reverts and fixups have git's own words and are accepted unchanged.
     """
     text = SCISSORS.split(message)[0]
     lines = [line.rstrip() for line in text.splitlines() if not line.startswith("#")]
@@ -45,7 +45,7 @@ def faults(message: str) -> list[str]:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Check the file that git names; 1 and the faults on stderr if there are some."""
+    """Check the file named by git; return 1, with the faults on stderr, if it has any."""
     (name,) = argv
     found = faults(Path(name).read_text("utf-8"))
     sys.stderr.writelines(f"commit message: {fault}\n" for fault in found)

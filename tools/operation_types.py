@@ -1,4 +1,4 @@
-"""Writes kernel_fusion/ops.pyi, from which editors and type checkers know the operations.
+"""Writes kernel_fusion/ops.pyi, the declarations of the operations for editors and type checkers.
 
 `python -m tools.operation_types`; a test compares the file with the table of operations.
 """
@@ -17,7 +17,7 @@ from kernels.ops.registry import ALIASES, OPS, Op
 from utils.files.atomic import atomic_write
 
 FILE = Path(__file__).resolve().parent.parent / "kernel_fusion" / "ops.pyi"
-# Where one number stands for all dimensions, or for the only one.
+# Parameters for which one number means all dimensions, or the only one.
 NUMBERS = {"normalized_shape", "dim", "stride", "padding", "dilation"}
 HEAD = '''"""The fused operations as functions: native where kernels are built, else in PyTorch.
 
@@ -33,7 +33,7 @@ from torch import Tensor
 
 
 def written() -> str:
-    """What the file has to be."""
+    """Return the required content of the file."""
     assert set(dir(_ops)) == {*OPS, *ALIASES}
     return "\n\n".join([HEAD.rstrip(), *map(_function, OPS.values()), "\n".join(_aliases())]) + "\n"
 
@@ -47,7 +47,7 @@ def _function(op: Op) -> str:
 
 
 def _argument(parameter: inspect.Parameter) -> str:
-    # Of what is given, a tuple does as well as a list.
+    # For an argument, a tuple is as good as a list.
     declared = _named(parameter.annotation).replace("list[", "Sequence[")
     if parameter.name in NUMBERS:
         declared = declared.replace("Sequence[int]", "int | Sequence[int]")
@@ -64,7 +64,6 @@ def _named(annotation: Any) -> str:
 
 
 def _summary(op: Op) -> str:
-    """The first paragraph of what is documented."""
     return " ".join((inspect.getdoc(op.operation) or "").partition("\n\n")[0].split())
 
 

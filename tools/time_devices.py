@@ -1,8 +1,8 @@
 """Measures how much faster several devices of a machine stylize a folder and a film than one.
 
 `python -m tools.time_devices --devices cuda:0,cuda:1 --json FILE` runs the command itself, as a
-user would, with one device and with all of them in turn: as fast as the program is, where files and
-codecs limit it as well, and with a network that keeps a fast GPU busy.
+user would, with one device and with all of them. The settings measure the program at full speed,
+where files and codecs also limit it, and a network that keeps a fast GPU busy.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from utils.pyav import av
 from utils.tables import markdown
 
 ROOT = Path(__file__).resolve().parent.parent
-WARM = 1 / 8  # of the pictures, from which on their rate is taken: before, networks are prepared
-DIFFERENT = 16  # pictures, which then come again
+WARM = 1 / 8  # share of the pictures before the measured rate: networks are prepared meanwhile
+DIFFERENT = 16  # pictures, which then repeat
 KEY = 48  # frames between two key frames
 
 
 class Setting(NamedTuple):
-    """How pictures and frames are painted.
+    """The settings for painting pictures and frames.
 
     Attributes:
-        size: Of the pictures and of the film's frames, in pixels.
-        precision: As of stylize --precision.
-        kernels: As of stylize --kernels.
+        size: Size of the pictures and of the film's frames in pixels.
+        precision: As for stylize --precision.
+        kernels: As for stylize --kernels.
     """
 
     size: tuple[int, int]
@@ -53,7 +53,7 @@ class Setting(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> Setting:
-        """Read one that is written as in 1280x720:fp16:fused."""
+        """Parse a setting such as 1280x720:fp16:fused."""
         try:
             size, precision, kernels = text.split(":")
             width, height = map(int, size.split("x"))
@@ -65,7 +65,7 @@ class Setting(NamedTuple):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print what was found, and store it."""
+    """Measure, print the results, and store them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--devices", default="cuda:0,cuda:1", help="as of stylize --device")
     parser.add_argument("--pictures", type=int, default=400)
@@ -93,7 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for setting in args.settings:
         with tempfile.TemporaryDirectory(prefix="styleforge-devices-") as folder:
             report["devices"] += _rows(args, Path(folder), setting, devices)
-        if args.json is not None:  # after each, so that a run that is cut keeps what it has
+        # after each one, so that an interrupted run preserves its results
+        if args.json is not None:
             atomic_write(args.json, (json.dumps(report, indent=2) + "\n").encode())
     sys.stdout.write(markdown(report))
     return 0
@@ -102,7 +103,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _rows(
     args: argparse.Namespace, folder: Path, setting: Setting, devices: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """A row for pictures and one for a film, with the best run of one device and of all."""
     width, height = setting.size
     scene = _scene(width, height)
     album, film = folder / "album", folder / "film.mp4"
@@ -160,7 +160,7 @@ def _film(
 def _stylize(
     args: argparse.Namespace, setting: Setting, device: str, source: Path, out: Path, *more: object
 ) -> tuple[str, float]:
-    """Run the command; returns what it prints, and the seconds from its start to its end."""
+    """Run the command; return its output, and the seconds from its start to its end."""
     how = "--precision", setting.precision, "--kernels", setting.kernels, "--device", device
     look = ("--style", args.style, *how)
     command = [sys.executable, "-m", "app", "stylize", source, "-o", out, *look, *more]
@@ -172,7 +172,7 @@ def _stylize(
 
 
 def _scene(width: int, height: int) -> NDArray[np.uint8]:
-    """A scene, larger than a frame, with large shapes, edges and grain: [H, W, 3] uint8."""
+    """Draw a scene larger than a frame, with large shapes, edges and grain: [H, W, 3] uint8."""
     rng = np.random.default_rng(0)
     size = width + 8 * DIFFERENT, height + 4 * DIFFERENT
     total = np.zeros((size[1], size[0], 3), np.float32)
@@ -184,7 +184,7 @@ def _scene(width: int, height: int) -> NDArray[np.uint8]:
 
 
 def _cut(scene: NDArray[np.uint8], number: int, width: int, height: int) -> NDArray[np.uint8]:
-    """What a camera that moves to and fro sees of it."""
+    """Return the view of the scene from a camera that moves to and fro."""
     place = number % (2 * DIFFERENT)
     place = min(place, 2 * DIFFERENT - 1 - place)
     left, top = 8 * place, 4 * place

@@ -1,7 +1,7 @@
-"""Finds the visible texts of the program and keeps the files of translations in step with them.
+"""Finds the visible texts of the program and updates the files of translations to match them.
 
-`python -m tools.translations` adds new texts to the files of every language, empty, takes out those
-that are gone, and prints how many are translated; `missing LANGUAGE` lists those that are not.
+`python -m tools.translations` adds new texts to the files of every language, empty, removes texts
+that no longer exist, and prints how many are translated; `missing LANGUAGE` lists the others.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from utils.translation.texts import key_of
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("app", "kernels", "models", "utils")
 FUNCTIONS = ("tr", "trn", "mark", "defer")
-TEXTS = "utils.translation.texts"  # where they are from
+TEXTS = "utils.translation.texts"  # the module of the translation functions
 SHARED = {"main_window": "ui"}  # packages whose texts are in the file of another part
-Texts = dict[str, bool]  # the key of a text, and whether it has forms of plurals
+Texts = dict[str, bool]  # the key of a text, and whether it has plural forms
 
 
 def _of_actions(entries: Iterable[ActionEntry]) -> Iterator[str]:
@@ -77,7 +77,7 @@ def _of_questions() -> Iterator[str]:
             yield from (each.asks, each.answer)
 
 
-# Tables whose texts stay as they are in the source, by the name of their file.
+# Tables whose texts stay in English in the source, by the name of their file.
 TABLES: dict[str, Callable[[], Iterable[str]]] = {
     "actions": lambda: (*GROUPS, *_of_actions(ACTIONS)),
     "queue": lambda: (GROUP, *_of_actions(QUEUE_ACTIONS)),
@@ -93,7 +93,7 @@ TABLES: dict[str, Callable[[], Iterable[str]]] = {
 
 
 def texts() -> dict[str, Texts]:
-    """Return all texts by the file that they belong to; each is in one file."""
+    """Return all texts by their file; each is in one file."""
     found: dict[str, Texts] = {}
     seen: set[str] = set()
     for area, table in TABLES.items():
@@ -101,10 +101,10 @@ def texts() -> dict[str, Texts]:
         seen.update(found[area])
     for path in sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py")):
         if "commands" in path.parts:
-            continue  # nothing of theirs is shown in the window
+            continue  # the window shows none of their texts
         source = path.read_text("utf-8")
         if path.is_relative_to(ROOT / "models") and f"{TEXTS} import" not in source:
-            continue  # its `mark` is another
+            continue  # its `mark` is a different one
         area = found.setdefault(_area(path), {})
         for key, plural in texts_of(source):
             if key not in seen:
@@ -114,8 +114,10 @@ def texts() -> dict[str, Texts]:
 
 
 def texts_of(source: str) -> Iterator[tuple[str, bool]]:
-    """Yield the key of each text that a module passes to a function of translation or as `doing`,
-    and whether it has forms of plurals."""
+    """Yield the key of each text that a module translates or passes as `doing`.
+
+    The second value tells whether the text has plural forms.
+    """
     for call in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)):
         name = _name(call.func)
         literals = [a.value for a in call.args if isinstance(a, ast.Constant)]
@@ -131,7 +133,7 @@ def texts_of(source: str) -> Iterator[tuple[str, bool]]:
 
 
 def update(folder: Path = FOLDER) -> None:
-    """Write the files of all languages: the texts of the program and the translations there are."""
+    """Write the files of all languages: the texts of the program and the existing translations."""
     wanted = texts()
     for language in _languages():
         known = _read(folder / language)
@@ -149,14 +151,17 @@ def update(folder: Path = FOLDER) -> None:
 
 
 def missing(language: str, folder: Path = FOLDER) -> list[str]:
-    """Return the keys of the texts that this language has no translation of."""
+    """Return the keys of the texts without a translation in this language."""
     known = _read(folder / language)
     return [key for keys in texts().values() for key in keys if not is_complete(known.get(key, ""))]
 
 
 def faults(language: str, folder: Path = FOLDER) -> list[str]:
-    """Return a sentence for every translation that does not suit its text: placeholders, mnemonics,
-    the three dots of a command that asks, spaces at the ends and forms of plurals are the same."""
+    """Return a sentence for every translation that does not match its text.
+
+    Placeholders, mnemonics, the three dots of a command that opens a dialog, spaces at the ends and
+    plural forms must be equal.
+    """
     plural = {key: forms for keys in texts().values() for key, forms in keys.items()}
     found: list[str] = []
     for key, translation in _read(folder / language).items():
@@ -196,7 +201,6 @@ def _languages() -> list[str]:
 
 
 def _read(folder: Path) -> dict[str, Translation]:
-    """Read what is there of a language, which may be nothing."""
     known: dict[str, Translation] = {}
     for path in sorted(folder.glob("*.json")):
         known.update(json.loads(path.read_text("utf-8")))
@@ -204,8 +208,10 @@ def _read(folder: Path) -> dict[str, Translation]:
 
 
 def _area(path: Path) -> str:
-    """Return the file for the texts of a module: its package in the window or in `app`, or what
-    lies beside that."""
+    """Return the file for the texts of a module.
+
+    It is the module's package in the window or in `app`, or its top-level folder outside `app`.
+    """
     parts: tuple[str, ...] = path.relative_to(ROOT).with_suffix("").parts
     if parts[0] != "app":
         return parts[0]
@@ -223,7 +229,7 @@ def _has_words(text: str) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    """Update the files, or list what one language lacks; return the exit status."""
+    """Update the files, or list the missing translations of one language; return the exit code."""
     if arguments[:1] == ["missing"] and arguments[1:2] and arguments[1] in _languages():
         lacking = missing(arguments[1])
         sys.stdout.writelines(f"{key}\n" for key in lacking)

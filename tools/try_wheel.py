@@ -1,7 +1,7 @@
 """`python -m tools.try_wheel`: installs the wheel in `dist` for this machine and paints with it.
 
-The wheel goes into a fresh environment with what it depends on. Then the program runs with an empty
-`PATH` and a home of its own: no compiler, no tool and no setting of this machine can help it.
+The wheel goes into a fresh environment with its dependencies. Then the program runs with an empty
+`PATH` and a separate home: no compiler, no tool and no setting of this machine can help it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PICTURE = """
 from PIL import Image
 Image.radial_gradient("L").convert("RGB").resize((320, 240)).save("picture.png")
 """
-# The libraries that the program loads on a CPU. There is no compiler, so they can only be images.
+# The libraries that the program loads on a CPU. Without a compiler, they can only be images.
 NATIVE = """
 import kernel_fusion as kf
 kf.prepare()
@@ -41,7 +41,7 @@ assert ImageChops.difference(before, after).getbbox()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Try the wheel; return 1 where there is none or a step failed."""
+    """Try the wheel; return 1 if it is missing or a step failed."""
     parser = argparse.ArgumentParser(prog="python -m tools.try_wheel", description=__doc__)
     parser.add_argument("--dist", type=Path, default=ROOT / "dist", help="default: dist")
     wheels = sorted(parser.parse_args(argv).dist.glob(f"styleforge-*-{tag(this_platform())}.whl"))
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         try:
             try_wheel(wheels[-1].resolve(), Path(folder))
-        except subprocess.CalledProcessError as error:  # the program has said why
+        except subprocess.CalledProcessError as error:  # the program has printed the reason
             print(f"failed: {' '.join(map(str, error.cmd))[:200]}", file=sys.stderr)  # noqa: T201
             return 1
     print(f"{wheels[-1].name} paints in a fresh environment")  # noqa: T201
@@ -62,7 +62,7 @@ def try_wheel(wheel: Path, folder: Path) -> None:
     """Install a wheel into an environment in an empty folder and run the program there.
 
     Raises:
-        subprocess.CalledProcessError: A step failed and has printed why.
+        subprocess.CalledProcessError: If a step failed; it has printed the reason.
     """
     environment, home, nothing = folder / "environment", folder / "home", folder / "nothing"
     home.mkdir()

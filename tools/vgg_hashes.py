@@ -19,12 +19,11 @@ def hashes_of(whole: Path, sha256_prefix: str) -> dict[str, str]:
     """Compute the SHA-256 of each layer in use.
 
     Args:
-        whole: torchvision's file.
-        sha256_prefix: The first hexadecimal digits of its SHA-256, as published.
+        sha256_prefix: The first hexadecimal digits of its published SHA-256.
 
     Raises:
-        ValueError: It is another file.
-        OSError: It cannot be read.
+        ValueError: If it is another file.
+        OSError: If it cannot be read.
     """
     with whole.open("rb") as file:
         if not hashlib.file_digest(file, "sha256").hexdigest().startswith(sha256_prefix):
@@ -41,7 +40,7 @@ def hashes_of(whole: Path, sha256_prefix: str) -> dict[str, str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the table; returns the exit status."""
+    """Write the table; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tools.vgg_hashes", description=__doc__)
     parser.add_argument("whole", type=Path, metavar="FILE", help="vgg19-dcbb9e9d.pth, whole")
     parser.add_argument("--table", type=Path, default=TABLE, help="the table to write")

@@ -11,25 +11,16 @@ import numpy as np
 import torch
 from torch import nn
 
-HEAD_START_CYCLES = 200_000  # during which the GPU is kept busy: 0.1 ms at 2 GHz
+HEAD_START_CYCLES = 200_000  # of busy GPU before the call: 0.1 ms at 2 GHz
 
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
     """Statistics of the durations of a series of calls, in milliseconds.
 
-    Behaves as a mapping, too: `result["mean_ms"]` is `result.mean_ms`, and `dict(result)` has
-    every figure, `fps` included.
-
-    Attributes:
-        mean_ms: Arithmetic mean.
-        median_ms: 50th percentile.
-        p20_ms: 20th percentile.
-        p80_ms: 80th percentile.
-        p95_ms: 95th percentile.
-        min_ms: The shortest.
-        std_ms: Standard deviation.
-        iterations: Number of calls.
+    It is also a mapping: `result["mean_ms"]` is `result.mean_ms`, and `dict(result)` has every
+    figure, including `fps`. `std_ms` is the standard deviation, `iterations` the number of calls,
+    and `p20_ms` and the like are percentiles.
     """
 
     mean_ms: float
@@ -43,7 +34,7 @@ class Benchmark:
 
     @classmethod
     def of(cls, times_ms: Sequence[float]) -> Benchmark:
-        """Summarize the durations of at least one call; ValueError if there is none."""
+        """Summarize the durations of at least one call. Raise ValueError if the list is empty."""
         times = np.asarray(times_ms, dtype=np.float64)
         if times.size == 0:
             raise ValueError("a benchmark needs at least one timed call")
@@ -65,7 +56,7 @@ class Benchmark:
         return 1000.0 / self.mean_ms if self.mean_ms else 0.0
 
     def keys(self) -> Iterator[str]:
-        """The names of the figures, for `dict(benchmark)`."""
+        """Yield the names of the figures, for `dict(benchmark)`."""
         yield from asdict(self)
         yield "fps"
 
@@ -87,15 +78,12 @@ def benchmark_model(
     """Time a model in inference mode on random input, uniform in 0-255.
 
     Args:
-        model: Neither moved nor converted.
-        input_size: The shape of the input.
-        num_warmup: Calls before the timed ones.
-        num_iterations: Timed calls.
-        device: Of the input; None for that of the model's first parameter.
-        dtype: Of the input; None for that of the model's first parameter.
+        model: The model; it is neither moved nor converted.
+        device: The device of the input; None for the device of the model's first parameter.
+        dtype: The dtype of the input; None for the dtype of the model's first parameter.
 
     Raises:
-        ValueError: A size or a count is not a positive integer.
+        ValueError: If a size or a count is not a positive integer.
     """
     if len(input_size) == 0 or any(not _is_count(n) or n < 1 for n in input_size):
         raise ValueError(f"input_size must be positive whole numbers, not {tuple(input_size)}")
@@ -127,23 +115,19 @@ def interleave(
     device: torch.device | str = "cpu",
     round_done: Callable[[int], None] | None = None,
 ) -> dict[str, Benchmark]:
-    """Time several candidates in turns, so that disturbances of the machine affect all alike.
+    """Time several candidates alternately, so that disturbances of the machine affect all alike.
 
-    Rounds are in random orders, the same ones in every process: a candidate finds in the caches
-    what the one ahead of it left there, and none always follows the same one.
+    Each round has a random order, the same in every process. A candidate runs with the caches as
+    the one before it left them, and no candidate always follows the same one.
 
     Args:
-        calls: The candidates.
-        warmup: Rounds before the timed ones.
-        runs: Timed rounds.
-        device: Where the calls compute.
-        round_done: Called with the number of rounds done, warm-up included.
+        round_done: Called with the number of rounds done, including the warm-up.
 
     Returns:
         The statistics, by the keys of `calls`.
 
     Raises:
-        ValueError: There is no candidate, or a count is out of range.
+        ValueError: If there are no candidates, or a count is out of range.
     """
     if not calls:
         raise ValueError("there is nothing to benchmark: no candidate was given")
@@ -170,11 +154,10 @@ def stopwatch(call: Callable[[], object], device: torch.device) -> float:
 
     Args:
         call: On a GPU, it may return before its work is done.
-        device: Where it computes.
 
     Returns:
-        Milliseconds until the work is done: on the CPU from the call, on a GPU from when the GPU
-        begins to work on it.
+        Milliseconds until the work is done: on the CPU from the call, on a GPU from the moment when
+        the GPU starts the work.
     """
     if device.type != "cuda":
         start = time.perf_counter()
@@ -182,8 +165,8 @@ def stopwatch(call: Callable[[], object], device: torch.device) -> float:
         return (time.perf_counter() - start) * 1e3
     with torch.cuda.device(device):
         torch.cuda.synchronize()
-        # As in a stream of frames, the GPU is busy when the call is submitted, so that the
-        # latency of the first launch is not measured.
+        # As in a stream of frames, the GPU is busy when the call is submitted, so that the latency
+        # of the first launch is not measured.
         torch.cuda._sleep(HEAD_START_CYCLES)
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record()

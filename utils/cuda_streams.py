@@ -1,4 +1,4 @@
-"""The current CUDA stream, for code that asks for it often; and refusing to wait for a GPU."""
+"""The current CUDA stream, for code that requests it often, and a guard against GPU waits."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import torch
 
 
 def current_stream(index: int | None = None) -> torch.cuda.Stream:
-    """As torch.cuda.current_stream, which makes a new object each time and takes ten times as long.
+    """Return the current stream, like torch.cuda.current_stream.
+
+    That function creates a new object each time and takes ten times as long.
 
     Args:
-        index: Of a CUDA device; the current one by default.
+        index: The index of a CUDA device; defaults to the current one.
     """
     if index is None:
         index = torch.cuda.current_device()
@@ -22,7 +24,7 @@ def current_stream(index: int | None = None) -> torch.cuda.Stream:
 
 
 def raw_stream(index: int) -> int:
-    """The handle of a device's current stream, as CUDA's own functions take it."""
+    """Return the handle of a device's current stream, for CUDA's own functions."""
     return torch._C._cuda_getCurrentRawStream(index)  # pyright: ignore
 
 
@@ -33,12 +35,7 @@ def _known(index: int, _raw: int) -> torch.cuda.Stream:
 
 @contextmanager
 def on_stream(stream: torch.cuda.Stream, before: torch.cuda.Stream) -> Generator[None]:
-    """As torch.cuda.stream, on the current device.
-
-    Args:
-        stream: Made current.
-        before: The current stream of the device, which is so again afterwards.
-    """
+    """Make a stream current within the block, like torch.cuda.stream, on the current device."""
     torch.cuda.set_stream(stream)
     try:
         yield
@@ -48,16 +45,17 @@ def on_stream(stream: torch.cuda.Stream, before: torch.cuda.Stream) -> Generator
 
 @contextmanager
 def waiting_refused() -> Generator[None]:
-    """Within it, what waits for a GPU raises RuntimeError, on any thread.
+    """Make every wait for a GPU within the block raise RuntimeError, on any thread.
 
-    What is to be captured in a CUDA graph runs in it once before: PyTorch takes a capture that
-    fails for one that goes on, and never again frees the memory that it keeps, until none is left.
+    Work runs once under this guard before its capture in a CUDA graph. PyTorch treats a failed
+    capture as one still in progress, and never frees the memory of captures again, until none is
+    left.
     """
     before = torch.cuda.get_sync_debug_mode()
     try:
         with warnings.catch_warnings():
-            # The first call in a process warns that some waiting is not noticed. Where warnings are
-            # errors, it raises once the mode is set.
+            # The first call in a process warns that some waits are not detected. If warnings are
+            # errors, it raises after setting the mode.
             warnings.filterwarnings("ignore", "Synchronization debug mode")
             torch.cuda.set_sync_debug_mode("error")
         yield

@@ -1,4 +1,4 @@
-"""Lists the devices that PyTorch can compute on, and says why a GPU is not one of them."""
+"""Lists the devices that PyTorch can compute on, and explains why a GPU is missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 
 from utils.translation.texts import mark, tr
 
-NO_GPU = mark("no CUDA device")  # why a machine without a GPU computes on the CPU
+NO_GPU = mark("no CUDA device")  # reason for computing on the CPU on a machine without a GPU
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def resolve(key: str) -> torch.device:
         key: "auto", "cpu", "cuda" or "cuda:N".
 
     Raises:
-        ValueError: There is no such device; the message says why, if that is known.
+        ValueError: If the device does not exist; the message includes the reason, if known.
     """
     if key == "auto":
         return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
@@ -59,18 +59,18 @@ def resolve(key: str) -> torch.device:
 
 
 def title(device: torch.device) -> str:
-    """The label of a device: "CPU", or the GPU's name with its index."""
+    """Return the label of a device: "CPU", or the GPU's name with its index."""
     if device.type == "cpu":
         return "CPU"
     return f"{torch.cuda.get_device_name(device)} ({device})"
 
 
 def cuda_unavailable_reason() -> str:
-    """Why PyTorch cannot use a GPU, as a clause; "" if it can.
+    """Return why PyTorch cannot use a GPU, as a clause; "" if it can.
 
-    Distinguishes a CPU build of PyTorch on a machine with an NVIDIA driver, which the user can
-    replace, from a machine without a GPU. For that it is NO_GPU itself, which is translated where
-    it is shown.
+    The clause distinguishes a CPU build of PyTorch on a machine with an NVIDIA driver, which the
+    user can replace, from a machine without a GPU. The latter returns NO_GPU itself, which is
+    translated where it is shown.
     """
     if _can_use_gpu():
         return ""
@@ -91,7 +91,7 @@ def cuda_unavailable_reason() -> str:
 
 @cache
 def cpu_name() -> str:
-    """The processor's model name, or its architecture if the name cannot be read."""
+    """Return the processor's model name, or its architecture if the name cannot be read."""
     info = Path("/proc/cpuinfo")
     if info.is_file():
         for line in info.read_text().splitlines():
@@ -100,7 +100,7 @@ def cpu_name() -> str:
     return platform.processor() or platform.machine()
 
 
-# Both stay as they are while the program runs, and are asked for with every change of a setting.
+# Both are constant while the program runs, and every change of a setting reads them.
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Reads how much memory of a device is free."""
+"""Reads the free memory of a device."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import torch
 
 
 def free_bytes(device: torch.device) -> int:
-    """The free memory of a device in bytes; on a GPU what PyTorch keeps for itself is not free."""
+    """Return the free memory of a device in bytes.
+
+    On a GPU, memory reserved by PyTorch is not free.
+    """
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
     return int(psutil.virtual_memory().available)

@@ -1,6 +1,6 @@
-"""Reads picture files as the tensors that networks take, and writes their output to files.
+"""Reads picture files as input tensors of networks, and writes their output to files.
 
-The application itself reads and writes arrays, by utils.images.
+The application itself reads and writes arrays, with utils.images.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ def load_image(path: str | os.PathLike[str]) -> Tensor:
         path: A picture of any kind that utils.images.reading.read_picture reads.
 
     Returns:
-        [1, 3, H, W] float32, RGB, 0-255, contiguous; upright, in sRGB, over white where the
-        picture is transparent.
+        [1, 3, H, W] float32, RGB, 0-255, contiguous; upright, in sRGB, over white where the picture
+        is transparent.
 
     Raises:
-        ImageError: The file is missing, damaged or no picture.
+        ImageError: If the file is missing, damaged or not a picture.
     """
     pixels = torch.from_numpy(read_pixels(path))
     return pixels.permute(2, 0, 1)[None].to(torch.float32, memory_format=torch.contiguous_format)
@@ -38,13 +38,13 @@ def save_image(picture: Tensor | NDArray[np.uint8], path: str | os.PathLike[str]
     """Write a picture as PNG, JPEG or WebP, atomically.
 
     Args:
-        picture: A network's output, [1, 3, H, W] or [3, H, W] of any floating dtype on any
-            device, RGB 0-255, which is clamped and rounded; or an array [H, W, 3] uint8, RGB.
-        path: The file to write or replace; its ending gives the format.
+        picture: A network's output, [1, 3, H, W] or [3, H, W] of any floating dtype on any device,
+            RGB 0-255, which is clamped and rounded; or an array [H, W, 3] uint8, RGB.
+        path: The file to write or replace; its extension selects the format.
 
     Raises:
-        ImageError: Another shape or dtype, NaN values, another ending, or a path that cannot be
-            written.
+        ImageError: If the shape, the dtype or the extension is another one, values are NaN, or the
+            path cannot be written.
     """
     pixels = _to_pixels(picture) if isinstance(picture, Tensor) else picture
     write_pixels(path, pixels)

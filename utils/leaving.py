@@ -2,9 +2,9 @@
 
 PyTorch, OpenCV and FFmpeg run C++ on our threads. Python ends a daemon thread that returns to an
 interpreter that is gone, and C++ answers with `abort` (status 134) or a fault (139). So the end of
-the process waits for these threads. One that hangs in a driver or on the network would keep the
-process alive: after WAIT_S the process leaves it behind by `os._exit`, with the status that it
-would have had. Nothing else in the program ends the process in that way.
+the process waits for these threads. A thread that hangs in a driver or on the network would keep
+the process alive. After WAIT_S the process therefore leaves it behind and calls `os._exit`, with
+the status that it would have had. No other code in the program ends the process this way.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from functools import cache
 from typing import Any
 
 WAIT_S = 5.0  # for all threads together
-END_S = 30.0  # for everything between the end of the program and the end of its process
+END_S = 30.0  # from the end of the program to the end of its process
 
 log = logging.getLogger(__name__)
 _status = 0
@@ -29,13 +29,7 @@ _hanging: list[object] = []
 
 
 class BackgroundThread(threading.Thread):
-    """A daemon thread that the end of the process waits for, but not for ever.
-
-    Args:
-        target: Runs on the thread.
-        name: The thread's name.
-        args: Arguments of `target`.
-    """
+    """A daemon thread for which the end of the process waits, with a time limit."""
 
     def __init__(
         self, target: Callable[..., object], name: str, args: tuple[Any, ...] = ()
@@ -45,12 +39,11 @@ class BackgroundThread(threading.Thread):
 
 
 def leave_behind(owner: object, name: str) -> None:
-    """Let the process end although a thread that Python does not know is still running.
+    """Let the process end while a thread unknown to Python is still running.
 
     Args:
-        owner: The object that owns the thread; it is kept, since Qt aborts the process when a
-            running thread is deleted.
-        name: The thread's name for the log.
+        owner: The object that owns the thread. A reference to it remains, since Qt aborts the
+            process if a running thread is deleted.
     """
     log.info("left behind: %s", name)
     _hanging.append(owner)
@@ -58,7 +51,7 @@ def leave_behind(owner: object, name: str) -> None:
 
 
 def record_status(status: int) -> int:
-    """Record the exit status for a process that has to leave a thread behind, and return it."""
+    """Record the exit status for a process that must leave a thread behind, and return it."""
     global _status
     _status = status
     return status
@@ -67,10 +60,7 @@ def record_status(status: int) -> int:
 def limit_end(status: int) -> int:
     """Limit the time that the interpreter may wait for threads from now on to END_S.
 
-    The interpreter waits without a limit for the threads of a pool.
-
-    Args:
-        status: The exit status, which is returned.
+    The interpreter waits for the threads of a pool without a limit.
     """
     # Python may end this thread at any time: it runs no C++.
     threading.Thread(target=_exit_late, name="end of the process", daemon=True).start()
@@ -84,7 +74,6 @@ def _leave_at_exit() -> None:
 
 
 def _leave() -> None:
-    """Wait for the threads; leave the process if one of them hangs."""
     end = time.monotonic() + WAIT_S
     with suppress(KeyboardInterrupt):  # a second Ctrl+C does not wait
         for thread in _running():
@@ -94,7 +83,6 @@ def _leave() -> None:
 
 
 def _running() -> list[BackgroundThread]:
-    """Return the threads that the end of the process waits for."""
     return [each for each in threading.enumerate() if isinstance(each, BackgroundThread)]
 
 
@@ -104,10 +92,9 @@ def _exit_late() -> None:
 
 
 def _exit() -> None:
-    """Leave the process, with its log and its output written."""
     logging.shutdown()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(AttributeError, OSError, ValueError):  # it is closed, or there is none
+        with suppress(AttributeError, OSError, ValueError):  # the stream is closed or missing
             stream.flush()
     failed = getattr(sys, "last_value", None) is not None  # Python has printed the exception
     os._exit(_status or int(failed))

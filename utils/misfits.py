@@ -1,7 +1,7 @@
 """Finds the argument of a call that does not fit a function's signature.
 
-It is meant for calls that failed: what a function takes beside its annotations is let through where
-it cannot be told apart, and nothing is spent on calls that succeed.
+It serves calls that have failed, so calls that succeed cost nothing. A function may accept more
+than its annotations; such values pass if they cannot be distinguished.
 """
 
 from __future__ import annotations
@@ -14,12 +14,10 @@ from typing import Any, Union, get_args, get_origin
 
 
 def misfit(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """Return a sentence on the first argument that does not fit, or "" if all of them do.
+    """Return a sentence on the first argument that does not fit, or "" if all fit.
 
     Args:
-        signature: Of the function, with annotations that are types.
-        args: By position.
-        kwargs: By name.
+        signature: The signature of the function, with annotations that are types.
     """
     try:
         given = signature.bind(*args, **kwargs).arguments
@@ -38,7 +36,7 @@ def _fits(value: Any, kind: Any) -> bool:
         return any(_fits(value, each) for each in of)
     if origin in (list, Sequence):
         if of[0] is int and _fits(value, int):
-            return True  # one number stands for a list of it
+            return True  # one number means a list of it
         return isinstance(value, list | tuple) and all(_fits(each, of[0]) for each in value)
     if kind in (int, float) and not isinstance(value, str):
         try:

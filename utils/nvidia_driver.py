@@ -1,7 +1,7 @@
-"""What the NVIDIA driver says of this machine, asked without PyTorch.
+"""Queries the NVIDIA driver of this machine, without PyTorch.
 
-So it can be asked before PyTorch is imported, where it is broken, and where it is a build that
-knows no GPU.
+So the query works before PyTorch is imported, with a broken PyTorch, and with a build without GPU
+support.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class NvidiaDriver:
 
     Attributes:
         cuda: The newest CUDA release that it supports, such as (12, 6).
-        capabilities: The compute capability of each GPU that tells it, such as (8, 6).
+        capabilities: The compute capability of each GPU that reports it, such as (8, 6).
     """
 
     cuda: tuple[int, int]
@@ -32,13 +32,10 @@ class NvidiaDriver:
 
 
 def find_driver(library: str = LIBRARY) -> NvidiaDriver | None:
-    """Ask the driver, which may take a second. It allocates nothing on a GPU.
-
-    Args:
-        library: The driver's shared library.
+    """Query the driver, which may take a second. It allocates nothing on a GPU.
 
     Returns:
-        None where there is no driver, or no GPU that it runs.
+        None without a driver, or if it runs no GPU.
     """
     try:
         driver = ctypes.CDLL(library)
@@ -55,7 +52,6 @@ def find_driver(library: str = LIBRARY) -> NvidiaDriver | None:
 
 
 def _capability(driver: ctypes.CDLL, ordinal: int) -> tuple[int, int] | None:
-    """The compute capability of a GPU; None if the driver does not tell it."""
     device, major, minor = c_int(), c_int(), c_int()
     asked = (
         (major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),

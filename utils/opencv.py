@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-MAX_PIXELS = 50_000_000  # of a picture that OpenCV decodes; as RGB that is 150 MB
+MAX_PIXELS = 50_000_000  # of a picture that OpenCV decodes; 150 MB as RGB
 
-# OpenCV reads these when it is loaded. Without the first, cameras on Windows open slowly; the
+# OpenCV reads these when it is loaded. Without the first, cameras on Windows open slowly. The
 # others silence FFmpeg and V4L2, whose errors the sources report themselves.
 os.environ.setdefault("OPENCV_VIDEOIO_MSMF_ENABLE_HW_TRANSFORMS", "0")
 os.environ.setdefault("OPENCV_LOG_LEVEL", "SILENT")
@@ -35,6 +35,8 @@ __all__ = ["MAX_PIXELS", "cv2", "place"]
 
 
 def place(where: str | os.PathLike[str]) -> Any:
-    """Convert a path or an address for OpenCV, to bytes: it crashes on text with the surrogates
-    that stand for bytes that are not UTF-8."""
+    """Convert a path or an address for OpenCV, to bytes.
+
+    OpenCV crashes on text with surrogates, which represent bytes that are not UTF-8.
+    """
     return os.fsencode(where)

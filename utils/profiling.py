@@ -12,14 +12,14 @@ from torch.profiler import ProfilerActivity
 
 
 def nvtx_range(name: str) -> AbstractContextManager[object]:
-    """A range that Nsight Systems and Nsight Compute show around the work submitted within.
+    """Return a range that Nsight Systems and Nsight Compute show around the work submitted within.
 
     Args:
         name: The label, such as "encoder".
 
     Returns:
-        A context manager. It does nothing if CUDA is not initialized, or while `torch.compile`
-        is tracing.
+        A context manager. It does nothing if CUDA is not initialized, or while `torch.compile` is
+        tracing.
     """
     if torch.compiler.is_compiling() or not torch.cuda.is_initialized():
         return nullcontext()
@@ -33,15 +33,15 @@ def profiled(
     """Profile the operations of a block on the CPU, and on the GPU if CUDA is initialized.
 
     Args:
-        trace: The file to write the timeline to, for chrome://tracing or Perfetto; its folder
-            has to exist. None for no timeline.
+        trace: The file for the timeline, for chrome://tracing or Perfetto; its folder must exist.
+            None for no timeline.
         shapes: Whether to record the shapes of the operations' inputs.
 
     Yields:
         PyTorch's profiler, for use after the block, for example by `summary`.
 
     Raises:
-        OSError: The timeline cannot be written.
+        OSError: If the timeline cannot be written.
     """
     activities = [ProfilerActivity.CPU]
     if torch.cuda.is_initialized():
@@ -53,20 +53,19 @@ def profiled(
         if ProfilerActivity.CUDA in activities:
             torch.cuda.synchronize()
     if trace is not None:
-        Path(trace).touch()  # raises if it cannot be written, which PyTorch only logs
+        Path(trace).touch()  # raises if the file cannot be written, which PyTorch only logs
         profiler.export_chrome_trace(os.fspath(trace))
 
 
 def summary(profiler: torch.profiler.profile, rows: int = 15) -> str:
-    """Tabulate the operations that took longest.
+    """Tabulate the slowest operations.
 
     Args:
-        profiler: What `profiled` gave, after its block.
-        rows: How many operations to list.
+        profiler: The profiler from `profiled`, after its block.
 
     Returns:
-        A table as text, sorted by the operations' own time, without that of operations they call:
-        on the GPU if it was profiled, otherwise on the CPU.
+        A table as text, sorted by the operations' own time, without the operations they call: on
+        the GPU if it was profiled, otherwise on the CPU.
     """
     recorded = ProfilerActivity.CUDA in profiler.activities
     order = "self_cuda_time_total" if recorded else "self_cpu_time_total"

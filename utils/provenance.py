@@ -1,4 +1,4 @@
-"""Records what a measurement depends on: the machine, and the commit of the running files."""
+"""Records the conditions of a measurement: the machine, and the commit of the running files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from utils.tf32 import convolutions_use_tf32
 
 
 def machine_info(device: torch.device) -> dict[str, Any]:
-    """Return the properties of the machine that measurements depend on."""
+    """Return the machine's properties that affect measurements."""
     gpu = torch.cuda.get_device_properties(device) if device.type == "cuda" else None
     return {
         "system": platform.platform(),
@@ -31,13 +31,13 @@ def machine_info(device: torch.device) -> dict[str, Any]:
 
 
 def commit_of(file: Path) -> str | None:
-    """Return the commit of the running files, with "+" appended if any was changed since.
+    """Return the commit of the running files, with "+" appended if any has changed since.
 
     Args:
-        file: One of them.
+        file: One of the files.
 
-    The variable STYLEFORGE_COMMIT overrides it, for files copied to another machine. None outside
-    of a checkout.
+    The variable STYLEFORGE_COMMIT overrides it, for files copied to another machine. None outside a
+    checkout.
     """
     if override := os.environ.get("STYLEFORGE_COMMIT"):
         return override
@@ -52,7 +52,7 @@ def commit_of(file: Path) -> str | None:
 
 
 def _driver() -> str | None:
-    """Version of the NVIDIA driver, the same for all GPUs; nvidia-smi prints a line for each."""
+    """Return the version of the NVIDIA driver; nvidia-smi prints the same line for each GPU."""
     output = _command_output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
     return None if output is None else output.partition("\n")[0]
 

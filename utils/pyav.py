@@ -1,8 +1,8 @@
 """Imports PyAV, FFmpeg's libraries for Python, without their output; the only module that imports
 `av`.
 
-Encoders that write to the terminal by themselves are silenced; what FFmpeg logs, PyAV keeps to
-itself unless it is asked.
+It silences encoders that write to the terminal themselves. PyAV does not print FFmpeg's log unless
+asked to.
 """
 
 from __future__ import annotations

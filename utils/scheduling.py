@@ -1,4 +1,4 @@
-"""Keeps encoders from taking real-time priority."""
+"""Prevents encoders from running at real-time priority."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 TASKS = Path("/proc/self/task")  # one folder per thread, named by its number
-CALLER = 0  # the number by which Linux's scheduler means the calling thread
+CALLER = 0  # Linux's scheduler uses this number for the calling thread
 
 
 @contextmanager
 def usual_scheduling() -> Iterator[None]:
-    """Give the calling thread its scheduling back at the end of the block, and threads that
-    started in the block the same one.
+    """Restore the calling thread's scheduling after the block, also for threads started in the
+    block.
 
-    SVT-AV1 sets real-time priority 99 (SCHED_FIFO) for its threads and its caller wherever it may,
-    which is as root on Linux, as in most containers. The caller's next threads and processes
-    inherit the priority, and everything else on the machine then shares 5 % of its processors.
+    SVT-AV1 sets real-time priority 99 (SCHED_FIFO) for its threads and its caller if it may: as
+    root on Linux, which is usual in containers. The caller's next threads and processes inherit the
+    priority, and everything else on the machine then shares 5 % of its processors.
     """
     if not sys.platform.startswith("linux"):
         yield
@@ -30,7 +30,7 @@ def usual_scheduling() -> Iterator[None]:
         yield
     finally:
         for thread in (CALLER, *(_threads() - before)):
-            with suppress(ProcessLookupError):  # a thread that has ended by now
+            with suppress(ProcessLookupError):  # a thread that has ended meanwhile
                 if os.sched_getscheduler(thread) == os.SCHED_FIFO:
                     os.sched_setscheduler(thread, policy, parameters)
 

@@ -1,7 +1,7 @@
 """Finds missing system libraries and tools that pip cannot install, and their Debian packages.
 
-Needs only the standard library: `python -m utils.system` runs before any package is installed.
-As root on Debian it installs what is missing; elsewhere it prints what to install.
+Needs only the standard library: `python -m utils.system` runs before any package is installed. As
+root on Debian it installs the missing packages; elsewhere it prints them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-# Libraries that Qt's xcb and offscreen plug-ins need and the wheel does not contain (by ldd), and
+# Libraries that Qt's xcb and offscreen plug-ins need (by ldd) and the wheel does not contain, and
 # their packages.
 QT_LIBRARIES = {
     "libEGL.so.1": "libegl1",
@@ -46,11 +46,12 @@ QT_LIBRARIES = {
     "libxkbcommon.so.0": "libxkbcommon0",
     "libzstd.so.1": "libzstd1",
 }
-SOUND_LIBRARIES = {"libportaudio.so.2": "libportaudio2"}  # in sounddevice's wheels elsewhere
+# elsewhere, sounddevice's wheels contain it
+SOUND_LIBRARIES = {"libportaudio.so.2": "libportaudio2"}
 FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
 WINDOW = "the window"
 SOUND = "the sound of films"
-# Names of a browser, and its driver, which test the web page.
+# Names of browsers; a browser and its driver test the web page.
 BROWSERS = ("chromium", "google-chrome", "chromium-browser")
 DRIVER = "chromedriver"
 PAGE = "testing the web page"
@@ -64,7 +65,7 @@ class Missing:
     Attributes:
         name: The library's file name, or the tool.
         package: The Debian package that contains it.
-        purpose: What needs it.
+        purpose: The feature that needs it.
     """
 
     name: str
@@ -73,7 +74,7 @@ class Missing:
 
 
 def has_display() -> bool:
-    """Whether there is a display for Qt, which aborts the process if there is none."""
+    """Return whether Qt can open a display; without one it aborts the process."""
     if not sys.platform.startswith("linux"):
         return True
     platform = os.environ.get("QT_QPA_PLATFORM", "")
@@ -85,13 +86,14 @@ def has_display() -> bool:
 def missing(
     *, compiler: bool = False, tests: bool = False, sound: bool = False
 ) -> tuple[Missing, ...]:
-    """Find what is missing; nothing on other systems than Linux.
+    """Find missing libraries and tools; nothing on systems other than Linux.
 
     Args:
-        compiler: Whether to look for a C++ compiler, which is needed where there are no images of
-            the native kernels.
-        tests: Whether to look for what only the test suite needs as well, a compiler among it.
-        sound: Whether to look for what plays and hears sound, without which films are silent.
+        compiler: Whether to look for a C++ compiler, which is needed without images of the native
+            kernels.
+        tests: Whether to look for additional needs of the test suite, including a compiler.
+        sound: Whether to look for libraries that play and record sound, without which films are
+            silent.
     """
     if not sys.platform.startswith("linux"):
         return ()
@@ -123,17 +125,17 @@ def missing(
 
 
 def sentence(found: Sequence[Missing]) -> str:
-    """Say what is missing, what needs it, and which command installs it."""
+    """Return a sentence with the missing items, their purposes and the command to install them."""
     names = ", ".join(f"{item.name} (for {item.purpose})" for item in found)
     packages = " ".join(dict.fromkeys(item.package for item in found))
     return f"This system lacks {names}. On Debian or Ubuntu: sudo apt-get install {packages}"
 
 
 def install(found: Sequence[Missing]) -> bool:
-    """Install the packages of `found` by apt-get, which needs root.
+    """Install the packages of `found` with apt-get, which needs root.
 
-    What serves one purpose is installed together: apt-get installs nothing where it does not know
-    one of the packages, and Ubuntu has no browser among them.
+    The packages for one purpose are installed together: apt-get installs nothing if it does not
+    know one of the packages, and Ubuntu has no browser among them.
 
     Returns:
         Whether apt-get succeeded each time.
@@ -150,8 +152,10 @@ def install(found: Sequence[Missing]) -> bool:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Install or name what is missing. Returns 0 in any case: the program itself reports what it
-    needs."""
+    """Install or print the missing packages.
+
+    Returns 0 in any case: the program itself reports its needs.
+    """
     parser = argparse.ArgumentParser(prog="python -m utils.system", description=__doc__)
     parser.add_argument("--compiler", action="store_true", help="also what compiles the kernels")
     parser.add_argument("--tests", action="store_true", help="also what the test suite needs")
@@ -169,16 +173,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _x_answers() -> bool:
-    """Whether the X server of $DISPLAY accepts a connection; the variable may be out of date."""
+    """Return whether the X server of $DISPLAY accepts a connection; the variable may be out of
+    date.
+    """
     try:
         xcb = ctypes.CDLL("libxcb.so.1")
     except OSError:
-        return True  # not known; `missing` names the library
+        return True  # unknown; `missing` names the library
     xcb.xcb_connect.restype = ctypes.c_void_p
     connection = ctypes.c_void_p(xcb.xcb_connect(None, None))
     refused = bool(xcb.xcb_connection_has_error(connection))
-    # A server resets itself when its last client disconnects, and would refuse Qt meanwhile, so
-    # the newest connection is kept.
+    # A server resets itself when its last client disconnects, and would refuse Qt meanwhile, so the
+    # newest connection stays open.
     spent = connection if refused else _kept.pop(os.environ["DISPLAY"], None)
     if spent is not None:
         xcb.xcb_disconnect(spent)

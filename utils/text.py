@@ -1,4 +1,4 @@
-"""Escapes untrusted text, for showing it in a terminal or in a message of one line."""
+"""Escapes untrusted text, for a terminal or for a message of one line."""
 
 import unicodedata
 
@@ -12,8 +12,7 @@ def printable(text: str, limit: int = LIMIT) -> str:
     text, other invisible ones, unassigned ones and lone surrogates become `\n`, `\x1b`, `\u202e`.
 
     Args:
-        text: Of any length.
-        limit: The most characters of the result; longer text is cut and ends in "...".
+        limit: Maximum number of characters in the result; longer text is cut and ends in "...".
     """
     # Cut before escaping, since the text may be very long, and after, since escapes lengthen it.
     shown = "".join(map(_visible, text[: limit + 1]))
@@ -21,7 +20,7 @@ def printable(text: str, limit: int = LIMIT) -> str:
 
 
 def _visible(char: str) -> str:
-    # macOS uses other spaces than U+0020 in the names of files.
+    # File names from macOS may contain spaces other than U+0020.
     if char.isprintable() or unicodedata.category(char) == "Zs":
         return char
     return char.encode("unicode_escape").decode("ascii")

@@ -1,4 +1,4 @@
-"""Allows or forbids TF32 on CUDA for a while, in every flag that PyTorch keeps for it."""
+"""Allows or forbids TF32 on CUDA temporarily, in every flag that PyTorch has for it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-# Of PyTorch's ways to its flags these take the least time, which every frame of a network pays.
+# The fastest access to PyTorch's flags; every frame of a network pays for it.
 _torch: Any = torch._C  # pyright: ignore[reportPrivateUsage]
 _precision_of = _torch._get_fp32_precision_getter
 _set_precision = _torch._set_fp32_precision_setter
@@ -16,16 +16,16 @@ _OPERATIONS = "conv", "rnn", "matmul"
 
 
 def convolutions_use_tf32() -> bool:
-    """Whether FP32 convolutions on CUDA may use TF32, by whichever flag that was set.
+    """Return whether FP32 convolutions on CUDA may use TF32, whichever flag was set.
 
-    `torch.backends.cudnn.allow_tf32` raises where `fp32_precision` of convolutions or of recurrent
-    layers says something else than it.
+    `torch.backends.cudnn.allow_tf32` raises if it contradicts `fp32_precision` of convolutions or
+    of recurrent layers.
     """
     return _precision_of("cuda", "conv") == "tf32"
 
 
 def products_use_tf32() -> bool:
-    """Whether FP32 matrix products on CUDA may use TF32, by whichever flag that was set."""
+    """Return whether FP32 matrix products on CUDA may use TF32, whichever flag was set."""
     return _precision_of("cuda", "matmul") == "tf32"
 
 
@@ -33,9 +33,9 @@ def products_use_tf32() -> bool:
 def tf32_allowed(allowed: bool) -> Generator[None]:
     """Allow or forbid TF32 in PyTorch's FP32 convolutions and matrix products on CUDA.
 
-    PyTorch keeps this setting for the whole process: threads that need the other value must not
-    run meanwhile. There are two generations of flags, and PyTorch's exporter and compiler raise
-    where those of cuDNN disagree; inside of the block they agree, whatever the caller mixed.
+    The setting applies to the whole process: threads that need the other value must not run
+    meanwhile. PyTorch has two generations of flags, and its exporter and compiler raise if cuDNN's
+    flags disagree. Within the block they agree, whatever the caller had set.
 
     Args:
         allowed: The setting inside the `with` block; the previous one is restored afterwards.
@@ -58,13 +58,13 @@ def tf32_allowed(allowed: bool) -> Generator[None]:
 
 
 def _set_each(precisions: list[str]) -> None:
-    """Set the newer flags, which setting the older ones has changed as well."""
+    """Set the newer flags, which also change when the older ones are set."""
     for operation, precision in zip(_OPERATIONS, precisions, strict=True):
         _set_precision("cuda", operation, precision)
 
 
 def _cudnn(precisions: list[str]) -> bool:
-    """The value of `cudnn.allow_tf32`, which cannot be read where newer flags disagree with it."""
+    """Return `cudnn.allow_tf32`, which cannot be read if newer flags disagree with it."""
     convolutions, recurrent = (each == "tf32" for each in precisions[:2])
     try:
         return _torch._get_cudnn_allow_tf32()
@@ -73,7 +73,7 @@ def _cudnn(precisions: list[str]) -> bool:
 
 
 def _products() -> str:
-    """`torch.get_float32_matmul_precision()`; empty where newer flags disagree with it."""
+    """Return `torch.get_float32_matmul_precision()`; "" if newer flags disagree with it."""
     try:
         return _torch._get_float32_matmul_precision()
     except RuntimeError:

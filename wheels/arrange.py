@@ -1,7 +1,8 @@
-"""Arranges the checkout as a wheel holds it: one top-level package beside `kernel_fusion`.
+"""Arranges the checkout as in a wheel: one top-level package besides `kernel_fusion`.
 
 `app`, `models`, `kernels`, `utils` and `assets` are folders of the checkout, and names that other
-distributions use too. In a wheel they are sub-packages of `styleforge`, and their imports say so.
+distributions use too. In a wheel they are sub-packages of `styleforge`, and imports refer to them
+as such.
 """
 
 from __future__ import annotations
@@ -14,24 +15,23 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parent.parent
 PACKAGE = "styleforge"
 MOVED = ("app", "assets", "kernels", "models", "utils")  # sub-packages of PACKAGE in a wheel
-KERNELS = ("kernels", "utils")  # those that `kernel_fusion` stands on
+KERNELS = ("kernels", "utils")  # the folders that `kernel_fusion` depends on
 IMAGES = CHECKOUT / "kernels" / "images"
-WEIGHTS = CHECKOUT / "assets" / "any_style"  # in a wheel of their own, for their size
+WEIGHTS = CHECKOUT / "assets" / "any_style"  # in a separate wheel, because of their size
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info")
 
 
 def arrange(target: Path, moved: Collection[str] = MOVED) -> None:
-    """Copy what a wheel holds into the empty folder `target`, under the names it has there.
+    """Copy the content of a wheel into the empty folder `target`, under its names in the wheel.
 
-    Images of native libraries are left out, since which of them a wheel holds depends on its
-    platform, and so are the weights that have a wheel of their own.
+    Images of native libraries are left out, since they depend on the wheel's platform, and so are
+    the weights that have a separate wheel.
 
     Args:
-        target: An existing folder.
         moved: The folders of the checkout that become sub-packages of `styleforge`.
 
     Raises:
-        ValueError: An import is written in a form that cannot be moved.
+        ValueError: If an import has a form that cannot be moved.
     """
     shutil.copytree(CHECKOUT / "wheels" / PACKAGE, target / PACKAGE, ignore=LEFT_OUT)
     if "app" not in moved:
@@ -45,13 +45,12 @@ def arrange(target: Path, moved: Collection[str] = MOVED) -> None:
 
 
 def copy_texts(target: Path) -> None:
-    """Copy the texts that a wheel's metadata hold into the folder `target`."""
+    """Copy the texts for a wheel's metadata into the folder `target`."""
     for name in ("LICENSE", "README.md"):
         shutil.copy(CHECKOUT / name, target / name)
 
 
 def _left_out(folder: str, names: list[str]) -> set[str]:
-    """What `copytree` does not copy of a folder."""
     elsewhere = {path.name for path in (IMAGES, WEIGHTS) if Path(folder) == path.parent}
     return LEFT_OUT(folder, names) | elsewhere & {*names}
 
@@ -59,8 +58,8 @@ def _left_out(folder: str, names: list[str]) -> set[str]:
 def with_moved_imports(source: bytes, name: str = "<source>") -> bytes:
     """Return a module's source with `from kernels import ops` as `from styleforge.kernels ...`.
 
-    Line numbers stay as they are. `import kernels` binds what `from styleforge import kernels`
-    does, and is written so; `import kernels.ops` would bind another name, and is refused.
+    Line numbers do not change. `import kernels` binds the same name as `from styleforge import
+    kernels`, which replaces it; `import kernels.ops` would bind another name, and is refused.
     """
     lines = source.splitlines(keepends=True)
     for node in ast.walk(ast.parse(source, name)):

@@ -1,8 +1,8 @@
 """Builds the wheel `styleforge` (PEP 517): setuptools, on the checkout arranged as a wheel.
 
-The setting `platform` says for which machines, see wheels/platforms.py:
-`pip wheel . --config-settings platform=windows-x86_64`. An editable install and the source
-distribution are setuptools' own, of the checkout as it is.
+The setting `platform` selects the machines, see wheels/platforms.py:
+`pip wheel . --config-settings platform=windows-x86_64`. For an editable install and the source
+distribution, setuptools itself uses the checkout as it is.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from setuptools.build_meta import (
     prepare_metadata_for_build_editable as prepare_metadata_for_build_editable,
 )
 
-SCRIPT = '"app.__main__:main"'  # in pyproject.toml, of the checkout
+SCRIPT = '"app.__main__:main"'  # in the checkout's pyproject.toml
 
 
 def build_wheel(
     wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
 ) -> str:
-    """Build the wheel into `wheel_directory`; its name."""
+    """Build the wheel into `wheel_directory`; return its name."""
     return build(wheel_directory, config_settings, MOVED, _project())
 
 
 def prepare_metadata_for_build_wheel(
     metadata_directory: str, config_settings: Settings = None
 ) -> str:
-    """Write the wheel's metadata into `metadata_directory`; the name of their folder."""
+    """Write the wheel's metadata into `metadata_directory`; return the name of their folder."""
     return write_metadata(metadata_directory, _project())
 
 

@@ -1,4 +1,4 @@
-"""Builds a wheel for the platform that was asked for: what both backends do."""
+"""Builds a wheel for the requested platform: the common part of the backends."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WITHOUT_IMAGES = (
     "or PyTorch's run instead; `make prebuild` makes the images"
 )
 
-# The images make it a wheel of one platform, and are no extension modules of one Python.
+# The images tie the wheel to one platform, but are not extension modules of one Python.
 SETUP = """
 from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
@@ -44,16 +44,15 @@ def build(
     moved: Collection[str],
     project: Mapping[str, str],
 ) -> str:
-    """Build a wheel of the checkout; its name.
+    """Build a wheel of the checkout; return its name.
 
     Args:
-        wheel_directory: Where the wheel is put.
         config_settings: May have `platform`, see `choose`.
-        moved: The folders of the checkout that it holds, see `arrange`.
-        project: The files that describe it, their text by their name.
+        moved: The folders of the checkout in the wheel, see `arrange`.
+        project: The files that describe it: their text by name.
 
     Raises:
-        ValueError: There is no such setting or platform, or no image for it.
+        ValueError: If the setting or the platform is unknown, or the platform has no image.
     """
     asked = dict(config_settings or {})
     platform = choose(asked.pop("platform", None), IMAGES)
@@ -78,18 +77,14 @@ def build(
 def build_weights(
     wheel_directory: str, config_settings: Settings, project: Mapping[str, str]
 ) -> str:
-    """Build the wheel of the weights that are too large for the program's, for any machine.
+    """Build the wheel of the weights that are too large for the program's; return its name.
 
     Args:
-        wheel_directory: Where the wheel is put.
         config_settings: May have `platform`, which is ANY.
-        project: The files that describe it, their text by their name.
-
-    Returns:
-        The wheel's name.
+        project: The files that describe it: their text by name.
 
     Raises:
-        ValueError: There is no such setting or platform, or the checkout has no weights.
+        ValueError: If the setting or the platform is unknown, or the checkout has no weights.
     """
     asked = dict(config_settings or {})
     if asked.pop("platform", ANY) != ANY or asked:
@@ -111,7 +106,7 @@ def build_weights(
 
 
 def write_metadata(metadata_directory: str, project: Mapping[str, str]) -> str:
-    """Write the metadata of a wheel, without what it holds; the name of their folder."""
+    """Write the metadata of a wheel, without its content; return the name of their folder."""
     directory = str(Path(metadata_directory).resolve())
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder)

@@ -1,5 +1,7 @@
-"""Packs weights for a wheel, which compresses them 7 % better so; utils/files/byte_planes.py reads
-them."""
+"""Packs weights for a wheel, which then compresses them 7 % better.
+
+utils/files/byte_planes.py reads them.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,14 @@ _NAMES = re.compile(r'^((?:lite_)?weights = "[^"\n]+)\.safetensors"$', re.MULTIL
 
 
 def pack(data: bytes) -> bytes:
-    """The even bytes of a file, then the odd ones, behind MAGIC."""
+    """Return MAGIC, the even bytes of a file, then the odd ones."""
     return MAGIC + data[::2] + data[1::2]
 
 
 def pack_styles(styles: Path) -> None:
-    """Pack the weights of every style below a folder, and name the packed files in its style.toml.
+    """Pack the weights of every style in a folder, and name the packed files in its style.toml.
 
-    Hashes stay those of the weights as they were.
+    Hashes remain those from before packing.
     """
     for path in sorted(styles.glob("*/*.safetensors")):
         path.with_suffix(".planes").write_bytes(pack(path.read_bytes()))

@@ -1,8 +1,8 @@
-"""Which wheels there are, and which images of native libraries each of them holds.
+"""The wheels that exist, and the images of native libraries in each of them.
 
-An image of `kernels/images` is of the CPU for one system and processor, or of NVIDIA's GPUs for
-every system that has a driver for them. `python -m tools.prebuild` makes the images and lists them
-in a manifest; a wheel's manifest lists what the wheel holds.
+An image in `kernels/images` is either for the CPU of one system and processor, or for NVIDIA's GPUs
+on every system that has a driver for them. `python -m tools.prebuild` makes the images and lists
+them in a manifest; a wheel's manifest lists the wheel's content.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pathlib import Path
 
 MANIFEST = "manifest.json"
 ANY = "any"  # the wheel without images
-# The first words of the images that the wheel `kernel-fusion` alone holds: the program runs none of
-# their operations, and its wheel has no room for them.
+# The first words of the images that only the wheel `kernel-fusion` contains: the program runs none
+# of their operations, and its wheel has no room for them.
 FOR_ANY_MODEL = (
     *("elementwise", "library"),
     *("fusion", "fusion_cuda", "group_norm", "reduction", "reduction_cuda"),
@@ -34,10 +34,10 @@ class Platform:
     """One of the wheels.
 
     Attributes:
-        tag: The last part of the wheel's name. The glibc and the macOS in it are those for which
-            tools/prebuild/cpu.py compiles.
-        images: How the targets of its CPU images begin.
-        has_cuda: Whether there is an NVIDIA driver for this system.
+        tag: The last part of the wheel's name. Its versions of glibc and macOS are the targets of
+            tools/prebuild/cpu.py.
+        images: The prefix of the targets of its CPU images.
+        has_cuda: Whether an NVIDIA driver exists for this system.
     """
 
     tag: str
@@ -57,7 +57,7 @@ _MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64":
 
 
 def this_platform() -> str:
-    """The key in PLATFORMS of the machine that builds; ANY if there is no wheel for it."""
+    """Return the key in PLATFORMS of the building machine; ANY if it has no wheel."""
     system = _SYSTEMS.get(sys.platform, "")
     if system == "linux" and platform.libc_ver()[0] != "glibc":
         return ANY
@@ -66,15 +66,13 @@ def this_platform() -> str:
 
 
 def choose(asked: str | None, folder: Path) -> str:
-    """Which wheel to build.
+    """Return the key of the wheel to build.
 
     Args:
-        asked: A key of PLATFORMS, ANY, or None for this machine's wheel where there are images for
-            it, else ANY.
-        folder: Where the images are.
+        asked: A key of PLATFORMS, ANY, or None for this machine's wheel if it has images, else ANY.
 
     Raises:
-        ValueError: There is no such wheel, or no image for it.
+        ValueError: If the wheel is unknown, or has no image.
     """
     if asked is None:
         key = this_platform()
@@ -87,22 +85,20 @@ def choose(asked: str | None, folder: Path) -> str:
 
 
 def tag(key: str) -> str:
-    """The last part of the name of the wheel `key`, such as "win_amd64"."""
+    """Return the last part of the name of the wheel `key`, such as "win_amd64"."""
     return ANY if key == ANY else PLATFORMS[key].tag
 
 
 def selected(key: str, folder: Path, left_out: Collection[str] = ()) -> dict[str, str]:
-    """The images that the wheel `key` holds: the sha256 of each, by its name.
+    """Return the images in the wheel `key`: the sha256 of each, by its name.
 
-    Empty where the folder has none for its processors, even if there are some for its GPUs.
+    Empty if the folder has none for the wheel's processors, even if it has some for its GPUs.
 
     Args:
-        key: Of the wheel.
-        folder: Where the images are.
-        left_out: The first words of the names of images that are not for it.
+        left_out: The first words of the names of images to leave out.
 
     Raises:
-        ValueError: The manifest is damaged.
+        ValueError: If the manifest is damaged.
     """
     path = folder / MANIFEST
     if key == ANY or not path.exists():
@@ -113,25 +109,27 @@ def selected(key: str, folder: Path, left_out: Collection[str] = ()) -> dict[str
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"the manifest of images {path} is damaged: {error}") from error
     wanted = PLATFORMS[key]
-    # A CPU image is called <library>-<digest>-<target>, see kernels/jit/prebuilt.py; an image for
-    # GPUs, and the list of those, has no "-" in its name.
+    # A CPU image is named <library>-<digest>-<target>, see kernels/jit/prebuilt.py; an image for
+    # GPUs, and their list, has no "-" in its name.
     cpu = {name for name in made if f"-{wanted.images}" in name}
     gpu = {name for name in made if "-" not in name} if wanted.has_cuda else set[str]()
     return {name: sha256 for name, sha256 in made.items() if name in cpu | gpu} if cpu else {}
 
 
 def _first_word(image: str) -> str:
-    """Of its name: the library on a CPU, the source, or the library of a list of images."""
+    """Return the first word of an image's name: the library on a CPU, the source, or the listed
+    library.
+    """
     return re.split(r"[-.]", image, maxsplit=1)[0]
 
 
 def copy_images(key: str, folder: Path, target: Path, left_out: Collection[str] = ()) -> None:
-    """Put the images of the wheel `key`, and a manifest of these, into the new folder `target`.
+    """Copy the images of the wheel `key`, and a manifest of them, into the new folder `target`.
 
-    Nothing is made where the wheel holds no image. The arguments are those of `selected`.
+    Does nothing if the wheel contains no image. The arguments are as for `selected`.
 
     Raises:
-        ValueError: The manifest is damaged, or lists an image that the folder lacks.
+        ValueError: If the manifest is damaged, or lists an image that the folder lacks.
     """
     images = selected(key, folder, left_out)
     if not images:

@@ -1,4 +1,4 @@
-"""Measures the flicker of a styled film, with the motion of its source compensated."""
+"""Measures the flicker of a styled film, compensated for the motion of its source."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from utils.opencv import cv2
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 _Floats = NDArray[np.float32]
 
-CONSISTENT = 0.5, 0.01  # pixels, and of the squared motion: the round trip that is no occlusion
-BOUNDARY = 0.3  # pixels a pixel: a motion that changes as much has an edge there
-REACH = 2  # pixels around a boundary that are left out as well
-CUT_FRACTION = 0.3  # of the pixels: where fewer are seen in both frames, they are not compared
+# pixels, and share of the squared motion: a larger round trip is an occlusion
+CONSISTENT = 0.5, 0.01
+BOUNDARY = 0.3  # pixels per pixel: a motion that changes this much has an edge there
+REACH = 2  # pixels around a boundary that are also excluded
+CUT_FRACTION = 0.3  # of the pixels: frames are not compared if both show fewer
 _CUBIC = cv2.INTER_CUBIC
 
 
@@ -25,11 +26,11 @@ class FilmFlicker:
     """Mean absolute differences from one frame to the next, along the motion of the source.
 
     Attributes:
-        source: Of the source, in levels (0-255).
-        outputs: Of each styled film, in levels (0-255).
-        seen: The share of the pixels that were compared: those that both frames show.
-        compared: Pairs of frames.
-        cuts: Pairs of frames that were not compared, since they show different scenes.
+        source: The difference of the source, in levels (0-255).
+        outputs: The difference of each styled film, in levels (0-255).
+        seen: The share of the pixels that were compared: pixels visible in both frames.
+        compared: Number of pairs of frames compared.
+        cuts: Number of pairs of frames not compared, since they show different scenes.
     """
 
     source: float
@@ -40,25 +41,28 @@ class FilmFlicker:
 
     @property
     def ratios(self) -> tuple[float, ...]:
-        """The changes of the styled films over that of the source, as flicker is given elsewhere:
-        1 passes the source's changes on as they are."""
+        """The ratio of each styled film's change to the source's change, the usual figure for
+        flicker.
+
+        1 passes the source's changes on unchanged.
+        """
         return tuple(output / self.source for output in self.outputs)
 
 
 class FilmFlickerMeter:
-    """Compares each frame with the one before it, where both show the same.
+    """A comparison of each frame with the one before it, where both show the same.
 
     Motion is the optical flow of the source by the method of Kroeger et al. (2016, "Fast Optical
-    Flow using Dense Inverse Search", arXiv:1603.03590) as OpenCV has it, between each two frames in
-    both directions. A pixel is occluded where the way there and back does not end where it began
-    (Sundaram et al. 2010), and is left out as well at edges of the motion, which a flow does not
-    place exactly, and where the motion leads out of the picture.
+    Flow using Dense Inverse Search", arXiv:1603.03590) in OpenCV, between consecutive frames in
+    both directions. A pixel is occluded if the way there and back does not end where it began
+    (Sundaram et al. 2010). Pixels are also excluded at edges of the motion, which a flow does not
+    locate exactly, and where the motion leads out of the picture.
     """
 
     def __init__(self) -> None:
         self._flow = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM)
         self._before: tuple[Pixels, list[Pixels]] | None = None
-        self._sums: NDArray[np.float64] = np.zeros(0)  # of the means of pairs: the source first
+        self._sums: NDArray[np.float64] = np.zeros(0)  # of the means of pairs, the source first
         self._seen = 0.0
         self._compared = self._cuts = 0
 
@@ -66,11 +70,10 @@ class FilmFlickerMeter:
         """Add the next frame of a film.
 
         Args:
-            source: The frame.
             outputs: The frame of each styled film, of the same size.
 
         Raises:
-            ValueError: They differ in size, or in number or size from those of the frame before.
+            ValueError: If they differ in size, or in number or size from the frames before.
         """
         films = [source, *outputs]
         before, self._before = self._before, (source, list(outputs))
@@ -100,7 +103,7 @@ class FilmFlickerMeter:
         """The means over the film.
 
         Raises:
-            ValueError: No two frames could be compared, or the source does not change at all.
+            ValueError: If no two frames could be compared, or the source does not change at all.
         """
         if not self._compared:
             raise ValueError("a film in which no two frames show the same scene has no flicker")
@@ -114,16 +117,14 @@ class FilmFlickerMeter:
 def backward_motion(
     before: Pixels, now: Pixels, flow: cv2.DISOpticalFlow
 ) -> tuple[_Floats, NDArray[np.bool_]]:
-    """Find where each pixel was in the frame before.
+    """Find the position of each pixel in the frame before.
 
     Args:
-        before: The frame before.
-        now: The frame.
-        flow: What computes the flow of gray pictures.
+        flow: The algorithm for the flow of gray pictures.
 
     Returns:
         [H, W, 2], the motion from `now` to `before` in pixels to the right and down; and [H, W],
-        the pixels that both show.
+        the pixels visible in both.
     """
     old, new = (cv2.cvtColor(each, cv2.COLOR_RGB2GRAY) for each in (before, now))
     backward = np.asarray(flow.calc(new, old, np.empty(0)), np.float32)
@@ -145,13 +146,11 @@ def backward_motion(
 def difference_along(
     motion: _Floats, seen: NDArray[np.bool_], before: Pixels, now: Pixels
 ) -> float:
-    """The mean absolute difference of two frames along the motion between them.
+    """Compute the mean absolute difference of two frames along the motion between them.
 
     Args:
-        motion: [H, W, 2], where each pixel of `now` was, in pixels to the right and down.
-        seen: [H, W], the pixels that are compared; one at least.
-        before: The frame before.
-        now: The frame.
+        motion: [H, W, 2], the motion of each pixel of `now` to `before`, in pixels right and down.
+        seen: [H, W], the pixels to compare, at least one.
 
     Returns:
         Levels, 0-255.
@@ -161,7 +160,7 @@ def difference_along(
 
 
 def _places(motion: _Floats) -> tuple[_Floats, _Floats]:
-    """[H, W] each: where each pixel comes from, in pixels from the left and the top."""
+    """Return [H, W] each: the source of each pixel, in pixels from the left and the top."""
     height, width, _ = motion.shape
     x = motion[..., 0] + np.arange(width, dtype=np.float32)
     y = motion[..., 1] + np.arange(height, dtype=np.float32)[:, None]

@@ -1,4 +1,4 @@
-"""Measures flicker: how a network amplifies camera noise, in a still and in a panned scene."""
+"""Measures flicker: a network's amplification of camera noise, in a still and a panned scene."""
 
 from __future__ import annotations
 
@@ -35,20 +35,18 @@ def still_flicker(
     Every frame is the photograph plus Gaussian noise, clamped and rounded like a camera's.
 
     Args:
-        network: The network to measure.
         photograph: [1, 3, H, W] float, RGB 0-255.
         frames: Number of frames, 2 or more.
         sigma: Standard deviation of the noise, of 255.
-        seed: Of the noise, which is drawn on the photograph's device: on one device, every
-            network gets the same frames.
-        batch: Frames per forward pass.
+        seed: Seed of the noise, which is drawn on the photograph's device: on one device, every
+            network receives the same frames.
 
     Returns:
-        The mean absolute difference of consecutive results, clamped and rounded, over that of
-        consecutive frames: 0 is perfectly steady, 1 passes the noise on as it is.
+        The mean absolute difference of consecutive results, clamped and rounded, divided by that
+        difference for consecutive frames: 0 is perfectly steady, 1 passes the noise on unchanged.
 
     Raises:
-        ValueError: There are fewer than 2 frames, or the noise rounds to zero.
+        ValueError: If there are fewer than 2 frames, or the noise rounds to zero.
     """
     _, _, height, width = photograph.shape
     places = [(0, 0)] * frames
@@ -64,27 +62,20 @@ def panned_flicker(
     seed: int = 0,
     batch: int = BATCH,
 ) -> float:
-    """Measure the flicker of a panned scene, with the motion compensated.
+    """Measure the flicker of a panned scene, compensated for the motion.
 
-    The frames are crops of WINDOW times the photograph's sides, which move by whole pixels
-    (STEPS, in turn) and turn back at the photograph's edges. Noise is added after cropping, so it
-    does not move with the scene. Consecutive results, and consecutive frames, are aligned by the
-    known motion and compared where they overlap: what does not move with the scene counts as
+    The frames are crops of WINDOW times the photograph's sides. They move by whole pixels (STEPS,
+    cyclically) and turn back at the photograph's edges. Noise is added after cropping, so it does
+    not move with the scene. Consecutive results, and consecutive frames, are aligned by the known
+    motion and compared where they overlap: anything that does not move with the scene counts as
     flicker. A border of EDGE is excluded, since reflection padding moves against the scene.
 
     Args:
-        network: The network to measure.
         photograph: [1, 3, H, W] float, RGB 0-255, H and W at least SMALLEST.
-        frames: As for `still_flicker`, like the arguments below.
-        sigma: Standard deviation of the noise, of 255.
-        seed: Of the noise.
-        batch: Frames per forward pass.
-
-    Returns:
-        The mean absolute difference of consecutive results over that of consecutive frames.
+        frames: As for `still_flicker`, like the other arguments and the result.
 
     Raises:
-        ValueError: As for `still_flicker`, or the photograph is too small.
+        ValueError: As for `still_flicker`, or if the photograph is too small.
     """
     _, _, height, width = photograph.shape
     if min(height, width) < SMALLEST:
@@ -100,7 +91,6 @@ def pan(frames: int, room_down: int, room_right: int) -> list[tuple[int, int]]:
     """Compute the path of the panning window.
 
     Args:
-        frames: Number of positions.
         room_down: Largest offset from the top, in pixels, at which the path turns back.
         room_right: The same from the left.
 
@@ -136,7 +126,7 @@ def _flicker(
     down, right = int(height * edge), int(width * edge)
     generator = torch.Generator(device).manual_seed(seed)
     came = went = torch.zeros((), dtype=torch.float64, device=device)
-    frames: tuple[Tensor, ...] = ()  # of this batch, after the last of the batch before
+    frames: tuple[Tensor, ...] = ()  # of this batch, after the last frame of the batch before
     results: tuple[Tensor, ...] = ()
     for first in range(0, len(places), batch):
         part = places[first : first + batch]
@@ -161,8 +151,10 @@ def _flicker(
 
 
 def _difference(earlier: Tensor, later: Tensor, motion: tuple[int, int]) -> Tensor:
-    """The mean absolute difference of two frames where they overlap, the camera having moved by
-    `motion` pixels (down, right) in between; a float64 scalar."""
+    """Compute the mean absolute difference of two frames where they overlap, a float64 scalar.
+
+    The camera has moved by `motion` pixels (down, right) in between.
+    """
     for axis, moved in zip((2, 3), motion, strict=True):
         common = earlier.shape[axis] - abs(moved)
         earlier = earlier.narrow(axis, max(moved, 0), common)
@@ -175,5 +167,5 @@ def _part(side: int) -> int:
 
 
 def _fold(distance: int, room: int) -> int:
-    """The position after moving by `distance` back and forth between 0 and `room`."""
+    """Return the position after moving by `distance` back and forth between 0 and `room`."""
     return room - abs(room - distance % (2 * room))

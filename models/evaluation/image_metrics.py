@@ -50,18 +50,18 @@ def projected_clamp(picture: Tensor) -> Tensor:
 
 
 def clipped(picture: Tensor) -> float:
-    """The fraction of pixels with a channel at 0 or 255 after clamping and rounding."""
+    """Compute the fraction of pixels with a channel at 0 or 255 after clamping and rounding."""
     displayed = projected_clamp(picture)
     return float(((displayed == 0) | (displayed == 255)).any(1).float().mean())
 
 
 def beyond(picture: Tensor) -> float:
-    """The fraction of pixels with a channel outside 0-255 before clamping."""
+    """Compute the fraction of pixels with a channel outside 0-255 before clamping."""
     return float(((picture < 0) | (picture > 255)).any(1).float().mean())
 
 
 def psnr(picture: Tensor, reference: Tensor) -> float:
-    """The PSNR in dB of two pictures clamped to 0-255 but not rounded; infinite if equal."""
+    """Compute the PSNR in dB of two pictures, clamped to 0-255 but not rounded; inf if equal."""
     error = float((picture.clamp(0, 255) - reference.clamp(0, 255)).double().square().mean())
     return 10 * math.log10(255**2 / error) if error else math.inf
 
@@ -73,7 +73,7 @@ def border(picture: Tensor) -> Border:
         picture: [1, 3, H, W], H and W at least SMALLEST.
 
     Raises:
-        ValueError: The picture is smaller.
+        ValueError: If the picture is smaller.
     """
     height, width = picture.shape[2:]
     if min(height, width) < SMALLEST:
@@ -91,8 +91,10 @@ def border(picture: Tensor) -> Border:
 
 
 def _ring_difference(luma: Tensor, depth: int) -> Tensor:
-    """The ring at `depth` minus the next one inside, averaged over the width of a ring, at every
-    position along the four sides; without the corners, which belong to two sides."""
+    """Subtract the next ring inside from the ring at `depth`, averaged over the width of a ring.
+
+    Returns every position along the four sides, without the corners, which belong to two sides.
+    """
     inside = depth + 2 * RING
     differences: list[Tensor] = []
     for side in (luma, luma.flip(0), luma.T, luma.T.flip(0)):

@@ -1,4 +1,4 @@
-"""Optimizes the pixels of a picture with L-BFGS: a lower bound for what a network reaches."""
+"""Optimizes the pixels of a picture with L-BFGS: a lower bound for networks."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from torch import Tensor
 
 from models.loss_terms import ObjectiveTerms, read_terms
 
-HISTORY = 20  # corrections kept by L-BFGS
+HISTORY = 20  # corrections in the history of L-BFGS
 MAX_EVALUATIONS = 25  # per line search
 FIRST_MOVE = 1.0  # of 255, root mean square: the length of the first trial step
 
-Objective = Callable[[Tensor, Tensor], ObjectiveTerms[Tensor]]  # of models.training.objective
+Objective = Callable[[Tensor, Tensor], ObjectiveTerms[Tensor]]  # as in models.training.objective
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,7 +22,7 @@ class LbfgsResult:
     """The state of an optimization after a number of iterations.
 
     Attributes:
-        iterations: Iterations taken; fewer than requested only where no step reduces the loss.
+        iterations: Iterations done; fewer than requested only if no step reduces the loss.
         evaluations: Evaluations of the objective and its gradient so far.
         path: The objective of the start and after each iteration.
         terms: The objective and its terms for `picture`.
@@ -46,18 +46,18 @@ def optimize(
 ) -> list[LbfgsResult]:
     """Minimize the objective over the pixels (Gatys et al. 2015, arXiv:1508.06576).
 
-    The pixels are unconstrained, and the objective is that of the picture clamped to 0-255.
-    Without the clamp they would reach objectives that no picture has; Johnson et al. (2016,
+    The pixels are unconstrained; the objective is evaluated for the picture clamped to 0-255.
+    Without the clamp they would reach objectives that no picture has. Johnson et al. (2016,
     arXiv:1603.08155, section 4.1) clamp after every iteration instead, which invalidates the
     history. One iteration is one L-BFGS step with a history of HISTORY to a point that satisfies
-    the strong Wolfe conditions; it takes little more than one evaluation of the objective.
+    the strong Wolfe conditions; it costs little more than one evaluation of the objective.
 
     Args:
-        objective: Of a picture and the photograph.
+        objective: A function of a picture and the photograph.
         photograph: [1, 3, H, W] float, RGB 0-255.
-        iterations: After how many iterations to report, ascending.
+        iterations: The iterations after which to report, ascending.
         iterated: Called after each iteration.
-        start: Where to begin, shaped like the photograph; None for the photograph itself.
+        start: The initial picture, shaped like the photograph; None for the photograph itself.
 
     Returns:
         The state after each of `iterations`.
@@ -72,8 +72,10 @@ def optimize(
 
 
 def white_noise(photograph: Tensor) -> Tensor:
-    """Draw a start as Johnson et al. do: uniform in 0-255, shaped like `photograph`, always the
-    same."""
+    """Draw a start as Johnson et al. do: uniform in 0-255, shaped like `photograph`.
+
+    The noise is always the same.
+    """
     drawn = torch.rand(photograph.shape, generator=torch.Generator().manual_seed(0))
     return drawn.mul_(255).to(photograph)
 
@@ -92,10 +94,10 @@ class _Search:
         self._record()
 
     def step(self) -> bool:
-        """Take one iteration; False if no step reduces the loss."""
+        """Run one iteration; return False if no step reduces the loss."""
         if self._descend():
             return True
-        self._optimizer = self._new_optimizer()  # the history may give a bad direction
+        self._optimizer = self._new_optimizer()  # the history may yield a bad direction
         return self._descend()
 
     def result(self) -> LbfgsResult:
@@ -108,7 +110,7 @@ class _Search:
     def _descend(self) -> bool:
         before = self._pixels.detach().clone()
         self._optimizer.step(lambda: float(self._evaluate()))
-        self._optimizer.param_groups[0]["lr"] = 1.0  # from here on the history gives the scale
+        self._optimizer.param_groups[0]["lr"] = 1.0  # from here on the history determines the scale
         if torch.equal(before, self._pixels):
             return False
         self.iterations += 1
@@ -119,8 +121,10 @@ class _Search:
         self._path.append(float(self._evaluate()) / self._pixels.numel())
 
     def _evaluate(self) -> Tensor:
-        """Compute the loss, and its gradient in `_pixels.grad`. A step begins at the last point
-        of the line search before it, which is not evaluated again."""
+        """Compute the loss, and its gradient in `_pixels.grad`.
+
+        A step begins at the last point of the previous line search, which is not evaluated again.
+        """
         if self._evaluated is not None and torch.equal(self._evaluated[0], self._pixels):
             return self._evaluated[1]
         self._pixels.grad = None
@@ -133,7 +137,7 @@ class _Search:
         return self._evaluated[1]
 
     def _new_optimizer(self) -> torch.optim.Optimizer:
-        """L-BFGS without a history, whose first trial step is FIRST_MOVE long."""
+        """Create an L-BFGS without a history, whose first trial step is FIRST_MOVE long."""
         self._evaluate()
         gradient = self._pixels.grad
         assert gradient is not None  # it has just been computed

@@ -23,19 +23,16 @@ Styler = Callable[[Tensor], Tensor]  # [N, 3, H, W] float RGB, about 0-255, in a
 class ObjectiveMetrics:
     """The metrics of one styled photograph; the names are the keys of stored reports.
 
+    `content`, `style` and `tv` (total variation) are the terms before their weights. For `edge`,
+    `within` and `step` see models.evaluation.image_metrics.Border.
+
     Attributes:
         objective: The training objective of the network's output; NaN without an objective, like
             its terms and `seen`.
-        content: The content term, before its weight.
-        style: The style term, before its weight.
-        tv: The total variation, before its weight.
-        seen: The objective of the output clamped to 0-255 and rounded, as it is displayed.
+        seen: The objective of the output clamped to 0-255 and rounded, as displayed.
         clipped: Fraction of pixels with a channel at 0 or 255 after clamping.
         beyond: Fraction of pixels with a channel outside 0-255 before clamping.
-        edge: As in models.evaluation.image_metrics.Border, like `within` and `step`.
-        within: See there.
-        step: See there.
-        psnr: Against the output in FP32, in dB; infinite if equal.
+        psnr: PSNR against the output in FP32, in dB; infinite if equal.
         picture: [1, 3, H, W] float32, RGB, not clamped.
     """
 
@@ -61,12 +58,10 @@ def styler(
     Args:
         state: The weights, by the published keys.
         kernels: A key of ALL_VARIANTS.
-        precision: What to compute in.
-        device: Where to run.
 
     Returns:
-        A function from float32 pictures to float32 pictures, and what keeps the variant or the
-        precision from full speed there, one sentence each.
+        A function from and to float32 pictures, and the limitations of the variant and the
+        precision, one sentence each.
     """
     mode = precision.value
     network = ALL_VARIANTS[kernels](**asdict(network_config(state)))
@@ -101,10 +96,10 @@ def evaluate(
     """Compute the metrics of a styled picture.
 
     Args:
-        objective: The training objective; None if it is not to be computed.
+        objective: The training objective; None to skip it.
         photograph: The network's input, [1, 3, H, W] float, RGB 0-255.
         picture: Its output, of the same shape, not clamped.
-        reference: Its output in FP32; None if `picture` is that.
+        reference: Its output in FP32; None if `picture` is in FP32.
     """
     terms = _terms(objective, picture, photograph)
     displayed = _terms(objective, projected_clamp(picture), photograph)

@@ -1,6 +1,6 @@
 """The any-style network: one network paints every style, and a style is a code.
 
-See models.vit_style_transfer for its definition, and models.inference.vit for what paints.
+models.vit_style_transfer defines the network; models.inference.vit runs it.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ from utils.translation.texts import mark, tr
 
 log = logging.getLogger(__name__)
 
-STYLE_SIZE = 320  # long side in pixels at which a style picture is encoded
-DIGITS = 12  # of a digest in a text for users
+STYLE_SIZE = 320  # long side in pixels of a style picture for encoding
+DIGITS = 12  # digits of a digest in a text for users
 _NATIVE_ENDS = mark(
     "the any-style network's convolutions run on PyTorch's kernels, but for its ends"
 )
@@ -65,11 +65,10 @@ _NATIVE_ENDS = mark(
 
 @dataclass(frozen=True, slots=True)
 class AnyStyleNetwork:
-    """A network that was read; equal if digests and dimensions are.
+    """A network read from a file; equal if digests and dimensions are equal.
 
     Attributes:
-        digest: Of its weights, in hexadecimal.
-        config: Its dimensions.
+        digest: The digest of its weights, in hexadecimal.
         state: Its state dict, float32, on the CPU.
     """
 
@@ -79,26 +78,28 @@ class AnyStyleNetwork:
 
     @classmethod
     def load(cls, path: Path) -> AnyStyleNetwork:
-        """Read a file of `styleforge train-vit`. CheckpointError if it is none."""
+        """Read a file of `styleforge train-vit`. Raise CheckpointError if it is not one."""
         found = load_vit(path)
         return cls(found.metadata["sha256"], found.config, found.state)
 
     def module(self, *, fused: bool = True) -> StyleForgeTransformer:
-        """Make the network, for inference, on the CPU in float32; its weights are those of `state`,
-        not copies."""
-        with torch.device("meta"):  # or random weights would be drawn first, for half a second
+        """Build the network, for inference, on the CPU in float32.
+
+        Its weights are the tensors of `state`, not copies.
+        """
+        with torch.device("meta"):  # otherwise, drawing random weights first takes half a second
             network = StyleForgeTransformer(self.config, fused=fused)
         network.load_state_dict(self.state, assign=True)
         return network.requires_grad_(False).eval()
 
     def encode(self, pixels: NDArray[np.uint8]) -> StyleCode:
-        """Make the code of a style picture, on the CPU in float32.
+        """Compute the code of a style picture, on the CPU in float32.
 
         Args:
-            pixels: [H, W, 3] uint8, RGB, of any size; it is scaled to STYLE_SIZE.
+            pixels: [H, W, 3] uint8, RGB, of any size; scaled to STYLE_SIZE.
 
         Raises:
-            ValueError: It is too narrow; a clause without the picture's name.
+            ValueError: If it is too narrow; a clause without the picture's name.
         """
         height, width = pixels.shape[:2]
         scale = STYLE_SIZE / max(height, width)
@@ -123,12 +124,11 @@ class AnyStyleNetwork:
 class StylePainter(nn.Module):
     """The network with the code of one style at a time.
 
-    With gradients disabled, models.inference.vit paints, on a GPU in half precision as CUDA graphs.
-    Not thread-safe.
+    With gradients disabled, models.inference.vit paints; on a GPU in half precision, as CUDA
+    graphs. Not thread-safe.
 
     Args:
-        network: The network.
-        fused: Whether that is so; if not, the network paints as it is defined.
+        fused: Whether models.inference.vit paints; if not, the network itself does.
 
     Attributes:
         by_layer: Whether `forward` marks each step instead of each group of steps; may be set.
@@ -147,9 +147,9 @@ class StylePainter(nn.Module):
         """Paint pictures in the style of the code.
 
         Args:
-            x: [N, 3, H, W], RGB 0-255, as StyleForgeTransformer.stylize takes them.
-            mark: Called with "stem", "blocks" and "decoder" after each, or with `by_layer` with the
-                names of the steps below these; not where the network paints as it is defined.
+            x: [N, 3, H, W], RGB 0-255, as for StyleForgeTransformer.stylize.
+            mark: Called with "stem", "blocks" and "decoder" after each; with `by_layer`, called
+                with the names of the steps instead. Not called if the network itself paints.
         """
         if self._cache is None or torch.is_grad_enabled():
             return self.network.stylize(x, self.code)
@@ -161,15 +161,14 @@ class StylePainter(nn.Module):
         return executor(x, mark, by_layer=self.by_layer)
 
     def plan(self, shape: tuple[int, int, int], device: torch.device) -> GraphPlan | None:
-        """Get the network for one input size as CUDA graphs, which also accept uint8 pictures.
+        """Return the network for one input size as CUDA graphs, which also accept uint8 pictures.
 
         Args:
             shape: N, H and W of the input.
-            device: Where it is to run.
 
         Returns:
-            The plan; None off CUDA, in FP32 and where gradients are enabled. The plans of the last
-            few sizes are cached.
+            The plan; None off CUDA, in FP32 or if gradients are enabled. The plans of the last few
+            sizes are cached.
         """
         dtype = self._dtype(device)
         halves = torch.float16, torch.bfloat16
@@ -181,7 +180,7 @@ class StylePainter(nn.Module):
         return plan
 
     def _dtype(self, device: torch.device) -> torch.dtype:
-        """What the network computes in: autocast's where enabled, else that of its weights."""
+        """Return autocast's dtype if autocast is enabled, else the dtype of the weights."""
         kind = device.type
         enabled = torch.is_autocast_enabled(kind)
         return torch.get_autocast_dtype(kind) if enabled else self.code.dtype
@@ -198,7 +197,7 @@ class StylePainter(nn.Module):
         return super()._apply(*args, **kwargs)  # pyright: ignore[reportUnknownMemberType]
 
     def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
-        """Load weights as nn.Module does, and have them prepared again."""
+        """Load weights as nn.Module does, and prepare them again."""
         if self._cache is not None:
             self._cache.forget_weights()
         return super().load_state_dict(*args, **kwargs)
@@ -219,7 +218,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
     }
     # Measured in FP32 on a CPU at 1280x720: both variants 1,530.
     bytes_per_pixel = 1700
-    lite_fps = 8.0  # more would leave it the smallest size even on fast CPUs
+    lite_fps = 8.0  # more would select the smallest size even on fast CPUs
     unavailable_options = {  # noqa: RUF012
         "precision": {"int8": "the any-style network has no products of integers"},
         "kernels": {
@@ -233,11 +232,13 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
     kernels_remark = "the any-style network's convolutions run on PyTorch's kernels"
 
     def warm_up(self, device: torch.device, networks: SharedNetworks) -> None:
-        """On a GPU, where nothing else takes long, read the networks for new styles and have them
-        load what they paint with."""
+        """Read the networks for new styles on a GPU, and load everything they paint with.
+
+        Does nothing on other devices, where no part of it takes long.
+        """
         if device.type != "cuda":
             return
-        with suppress(CheckpointError):  # of a damaged file, which a new style's picture tells
+        with suppress(CheckpointError):  # the file is damaged; adding a new style reports it
             network = networks.default()
             if network is None:
                 return
@@ -262,7 +263,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         save_code(path, contents, metadata)
 
     def has_lite(self, files: StyleFiles, networks: SharedNetworks) -> bool:
-        """Whether there is one beside the network of its code, and the style can be read for it."""
+        """Return whether the code's network has a lite one and the style can be read for it."""
         if not networks.has_lite(load_code(files.weights).network):
             return False
         return files.picture is not None
@@ -275,8 +276,11 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         lite: bool = False,
         progress: Callable[[str], object] = log.debug,
     ) -> LoadedStyle:
-        """Read a code. Where another network paints, full or lite, its code is made from the style
-        picture, and kept beside the first one."""
+        """Read a code.
+
+        If another network paints, full or lite, its code is computed from the style picture and
+        saved next to the first one.
+        """
         code = load_code(files.weights)
         progress("Reading the network")
         network = networks.for_code(code.network, lite=lite)
@@ -296,7 +300,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
             "its code was made again from its picture for the network {network}", network=digits
         )
         if networks.is_there(code.network):
-            remark = ""  # full and lite take a code each
+            remark = ""  # full and lite each have a code
         second = second_path(files.weights, network.digest)
         if second.is_file():
             try:
@@ -328,12 +332,12 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
             raise CheckpointError(tr("'{file}': {error}", file=name, error=error)) from error
         try:
             save_code(second, again)
-        except OSError as error:  # a folder that cannot be written costs the time once more
+        except OSError as error:  # without the saved code, the next load computes it again
             log.warning("a code could not be kept in '%s': %s", second.parent, error.strerror)
         return LoadedStyle(network, {CODE: again.values}, remark)
 
     def build(self, network: AnyStyleNetwork, kernels: str) -> nn.Module:
-        """Make the network; the baseline paints as it is defined, everything else fused."""
+        """Build the network; the baseline runs it as defined, every other variant fused."""
         fused = kernels != "baseline"
         module = StylePainter(network.module(fused=fused), fused=fused)
         return module.requires_grad_(False).eval()
@@ -344,7 +348,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         module.code.copy_(state[CODE])
 
     def difference(self, first: AnyStyleNetwork, second: AnyStyleNetwork) -> str:
-        """Codes of two networks have nothing in between."""
+        """Return a clause that names both networks if they differ: their codes cannot be mixed."""
         if first == second:
             return ""
         return tr(
@@ -360,7 +364,9 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         precision: Precision,
         network: AnyStyleNetwork,
     ) -> tuple[str, ...]:
-        """Which convolutions are PyTorch's, what has no CUDA graph, and no products of integers."""
+        """List the convolutions that run on PyTorch's kernels, missing CUDA graphs and missing
+        INT8.
+        """
         said: list[str] = []
         if kernels != "baseline":
             whole = precision in (Precision.fp32, Precision.tf32)
@@ -379,12 +385,12 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         return tuple(said)
 
     def describe(self, network: AnyStyleNetwork) -> str:
-        """Name the network: "Any style (small, 1a2b3c4d5e6f)"."""
+        """Return the network's name, such as "Any style (small, 1a2b3c4d5e6f)"."""
         return f"{self.title} ({variant_name(network.config)}, {network.digest[:DIGITS]})"
 
 
 def _checked(code: StyleCode, network: AnyStyleNetwork, path: Path) -> StyleCode:
-    """The code itself; CheckpointError if it is not as long as the network's codes."""
+    """Return the code. Raise CheckpointError if its length is not the network's."""
     if code.values.shape[1] != network.config.code_dim:
         raise CheckpointError(
             tr(

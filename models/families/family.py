@@ -1,4 +1,4 @@
-"""What a family of networks has to say: how its styles are read, mixed, built and loaded."""
+"""The interface of a family of networks: how its styles are read, mixed, built and loaded."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Measured memory per pixel of a network's input on a CPU in FP16, where PyTorch unfolds whole
-# layers: 5,500 bytes.
+# Measured: 5,500 bytes of memory per pixel of a network's input on a CPU in FP16, where PyTorch
+# unfolds whole layers.
 BYTES_PER_PIXEL_CPU_FP16 = 6000
 
 
@@ -34,9 +34,9 @@ class FamilyVariant:
 
     Attributes:
         title: Its name on screen.
-        memory_format: Of the input that it is fastest with.
-        has_plans: Whether on a GPU it runs as a plan, which takes batches and uint8 pictures.
-        runtime: What runs it where that is not PyTorch; pictures are in the CPU's memory then.
+        memory_format: The memory format of its fastest input.
+        has_plans: Whether it runs on a GPU as a plan, which accepts batches and uint8 pictures.
+        runtime: The runtime that runs it, if not PyTorch; pictures are in CPU memory then.
     """
 
     title: str
@@ -50,9 +50,9 @@ class StyleFiles:
     """The files of one style.
 
     Attributes:
-        weights: What the network loads for this style.
-        lite: What the lite network loads, where that is another file.
-        picture: The style picture; None where none was kept.
+        weights: The file that the network loads for this style.
+        lite: The file that the lite network loads, if it is another one.
+        picture: The style picture; None if it was not saved.
     """
 
     weights: Path
@@ -65,11 +65,11 @@ class LoadedStyle:
     """A style that was read.
 
     Attributes:
-        network: The network that paints it: equal values are one network, which can load every
-            style that has this value.
+        network: The network that paints it. Equal values are one network, which can load every
+            style with this value.
         state: The tensors that differ between its styles, float32 on the CPU; mixing interpolates
             them.
-        remark: What was done to read it, as a clause; "" where nothing was.
+        remark: A clause about extra work done to read it; "" if there was none.
     """
 
     network: Hashable
@@ -78,30 +78,30 @@ class LoadedStyle:
 
 
 class SharedNetworks(Protocol):
-    """Where networks are found that many styles share."""
+    """A lookup of the networks that many styles share."""
 
     def default(self) -> AnyStyleNetwork | None:
-        """The network for new styles; None without any. CheckpointError if it is damaged."""
+        """Return the network for new styles, or None. Raise CheckpointError if it is damaged."""
         ...
 
     def for_code(self, digest: str, *, lite: bool) -> AnyStyleNetwork | None:
-        """The network that paints a style.
+        """Return the network that paints a style.
 
         Args:
-            digest: Of the weights of the network that the style's code belongs to.
-            lite: Whether the lite network; only where `has_lite`.
+            digest: The digest of the weights of the network that the style's code belongs to.
+            lite: Whether to return the lite network; only if `has_lite`.
 
         Returns:
-            None where there is no network.
+            None if no network is found.
         """
         ...
 
     def has_lite(self, digest: str) -> bool:
-        """Whether a lite network paints the styles of the network with this digest as well."""
+        """Return whether a lite network also paints the styles of the network with this digest."""
         ...
 
     def is_there(self, digest: str) -> bool:
-        """Whether there is a file of the network with this digest."""
+        """Return whether a file of the network with this digest exists."""
         ...
 
 
@@ -109,31 +109,29 @@ Contents = TypeVar("Contents")
 
 
 class NetworkFamily(ABC, Generic[Contents]):
-    """One kind of networks; `Contents` is what a file of a style's weights holds.
+    """One kind of networks; `Contents` is the content of a file with a style's weights.
 
     Attributes:
-        key: As `style.toml` names it.
-        title: As users read it.
-        one_of: What a style of this family is, as in "Candy is a network of its own".
-        mixes: What mixing styles interpolates.
-        most_mixed: How many styles can be mixed.
+        key: Its name in `style.toml`.
+        title: Its name for users.
+        one_of: A noun phrase for a style of this family, as in "Candy is a network of its own".
+        mixes: The plural noun for the things that mixing styles interpolates.
+        most_mixed: The maximum number of styles in a mixture.
         formats: The texts "format" in the header of its safetensors files.
-        variants: The ways of running it, by a key of ALL_VARIANTS in
-            models.transformer_net; "baseline" and "fused" are always there.
-        precisions: What it can compute in.
-        bytes_per_pixel: Memory for each pixel of the input, rounded up from what was measured.
-        unavailable: For every control without a meaning for this family, by its name in the
-            config, the reason as a clause.
-        unavailable_options: For the precisions and kernels that it does not have, by the names of
-            the control and of the option, likewise.
-        lite_fps: The frames a second that the automatic size of a lite network keeps; of fewer, the
-            input is larger.
-        kernels_remark: What runs instead of our kernels, as a clause; "" where they run.
-        multiple: What height and width of pictures are padded to multiples of.
-        one_size: Why a program of its networks takes pictures of one size only, as a clause; ""
-            where it takes any.
-        operations: The families of operations that its networks are made of, as
-            kernels.ops.registry.prepare takes them.
+        variants: The ways of running it, by a key of ALL_VARIANTS in models.transformer_net; always
+            includes "baseline" and "fused".
+        bytes_per_pixel: Memory per pixel of the input, rounded up from measurements.
+        unavailable: Why a control has no meaning for this family, as a clause, by the control's
+            name in the config.
+        unavailable_options: Why a precision or kernel is missing, as a clause, by the names of the
+            control and the option.
+        lite_fps: The frame rate that the automatic size of a lite network aims for; a lower one
+            allows a larger input.
+        kernels_remark: A clause on what runs instead of our kernels; "" if they run.
+        multiple: The height and width of pictures are padded to multiples of it.
+        one_size: Why a program of its networks accepts pictures of one size only, as a clause; ""
+            if it accepts any size.
+        operations: The families of operations in its networks, as for kernels.ops.registry.prepare.
     """
 
     key: ClassVar[str]
@@ -154,17 +152,22 @@ class NetworkFamily(ABC, Generic[Contents]):
     operations: ClassVar[tuple[str, ...]] = (STYLE,)
 
     def variant(self, kernels: str) -> FamilyVariant:
-        """What runs where the config says `kernels`: the fused one where there is none of it."""
+        """Return the variant for `kernels` in the config; the fused one if there is no such
+        variant.
+        """
         return self.variants.get(kernels, self.variants["fused"])
 
     def memory_per_pixel(self, device: torch.device, precision: Precision) -> int:
-        """The bytes for each pixel of the input while it runs, with any kernels."""
+        """Return the bytes per pixel of the input while the network runs, with any kernels."""
         unfolds = device.type == "cpu" and precision.value.dtype is torch.float16
         return BYTES_PER_PIXEL_CPU_FP16 if unfolds else self.bytes_per_pixel
 
     def banded_bytes(self, size: tuple[int, int], precision: Precision) -> int | None:  # noqa: ARG002
-        """The bytes that a picture of a size, (width, height), takes in bands of rows, with any
-        network; None where the family does not run in bands."""
+        """Return the bytes for a picture of `size`, (width, height), in bands of rows.
+
+        The number is valid for every network of the family. None if the family does not run in
+        bands.
+        """
         return None
 
     def run_in_bands(
@@ -175,47 +178,40 @@ class NetworkFamily(ABC, Generic[Contents]):
         size: tuple[int, int],
         progress: Callable[[float], object],
     ) -> None:
-        """Stylize a picture in bands of rows, exactly as at once; only where `banded_bytes` tells
-        what that takes. Arguments as of models.inference.banded.style_in_bands, but for the module
-        that `build` made, and for the size, which is (width, height)."""
+        """Stylize a picture in bands of rows, with the same result as undivided.
+
+        Only if `banded_bytes` returns a number. The arguments are those for
+        models.inference.banded.style_in_bands, except for the module, which `build` made, and the
+        size, which is (width, height).
+        """
         raise NotImplementedError
 
     def warm_up(self, device: torch.device, networks: SharedNetworks) -> None:
-        """Load what its networks would load when they run for the first time on a device. Safe on
-        any thread.
-
-        Args:
-            device: Where they will run.
-            networks: Where those that styles share are found.
-        """
+        """Load everything that the first run of its networks would load. Thread-safe."""
 
     @abstractmethod
     def read(self, path: Path) -> Contents:
         """Read a file of a style's weights.
 
         Raises:
-            CheckpointError: It is missing, damaged or another kind of file; one sentence.
+            CheckpointError: If it is missing, damaged or another kind of file; one sentence.
         """
 
     @abstractmethod
     def write(self, path: Path, contents: Contents, metadata: Mapping[str, str]) -> None:
-        """Write what `read` gave, atomically, with texts for the header.
+        """Write the result of `read`, atomically, with texts for the header.
 
         Raises:
-            CheckpointError: It cannot be stored.
-            OSError: The file cannot be written.
+            CheckpointError: If it cannot be stored.
+            OSError: If the file cannot be written.
         """
 
     @abstractmethod
     def has_lite(self, files: StyleFiles, networks: SharedNetworks) -> bool:
-        """Whether a style has a lite network.
-
-        Args:
-            files: Of the style.
-            networks: Where a network is found that the style shares with others.
+        """Return whether a style has a lite network.
 
         Raises:
-            CheckpointError: A file is damaged; one sentence.
+            CheckpointError: If a file is damaged; one sentence.
         """
 
     @abstractmethod
@@ -230,27 +226,25 @@ class NetworkFamily(ABC, Generic[Contents]):
         """Read a style for its network.
 
         Args:
-            files: Of the style.
-            networks: Where a network is found that the style shares with others.
-            lite: Whether for the lite network; only where `has_lite`.
-            progress: Told what is done, before each step that takes a while; what it raises is
-                passed on.
+            lite: Whether to read it for the lite network; only if `has_lite`.
+            progress: Called with a description before each step that takes a while. Its exceptions
+                propagate.
 
         Raises:
-            CheckpointError: A file is damaged, or the network is not there; one sentence.
+            CheckpointError: If a file is damaged, or the network is missing; one sentence.
         """
 
     @abstractmethod
     def build(self, network: Any, kernels: str) -> nn.Module:
-        """Make a network, for inference, on the CPU in float32.
+        """Build a network, for inference, on the CPU in float32.
 
         Args:
             network: As in LoadedStyle.
             kernels: A key of models.transformer_net.ALL_VARIANTS.
 
         Returns:
-            A module that takes pictures [N, 3, H, W], 0-255, and a callback for its stages, and
-            gives pictures of the same shape; `by_layer` may be set on it.
+            A module that accepts pictures [N, 3, H, W], 0-255, and a callback for its stages, and
+            returns pictures of the same shape. Its `by_layer` may be set.
         """
 
     @abstractmethod
@@ -259,38 +253,30 @@ class NetworkFamily(ABC, Generic[Contents]):
 
     @abstractmethod
     def difference(self, first: Any, second: Any) -> str:
-        """Why styles of these two networks cannot be mixed, as a clause; "" where they can.
-
-        Args:
-            first: As in LoadedStyle.
-            second: Likewise.
-        """
+        """Return why styles of these two networks cannot be mixed, as a clause; "" if they can."""
 
     @abstractmethod
     def limitations(
         self, kernels: str, device: torch.device, precision: Precision, network: Any
     ) -> tuple[str, ...]:
-        """What keeps it from full speed, one clause each.
+        """List the limits on a network's speed, one clause each.
 
         Args:
             kernels: A key of models.transformer_net.ALL_VARIANTS.
-            device: Where it runs.
-            precision: What it computes in.
             network: As in LoadedStyle.
         """
 
     def describe(self, network: Any) -> str:  # noqa: ARG002  (families whose styles share one do)
-        """Name a network that many styles share; "" for a network of a single style."""
+        """Return the name of a network that many styles share; "" if a single style uses it."""
         return ""
 
 
 def interpolate(states: Sequence[State], shares: Sequence[float], out: State) -> None:
-    """Mix the states of two or more styles.
+    """Mix the states of two or more styles into `out`.
 
     Args:
-        states: Of the same keys and shapes.
-        shares: Of each, 0 to 1; they add up to 1.
-        out: Receives the result.
+        states: States with the same keys and shapes.
+        shares: The share of each state, 0 to 1; they add up to 1.
     """
     mixed, total = states[0], shares[0]
     for state, share in zip(states[1:], shares[1:], strict=True):

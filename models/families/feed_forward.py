@@ -1,4 +1,4 @@
-"""Feed-forward networks (Johnson et al. 2016): each style is a network with weights of its own."""
+"""Feed-forward networks (Johnson et al. 2016): each style is a network with its own weights."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class FeedForwardFamily(NetworkFamily[State]):
     bytes_per_pixel = 1200  # measured: baseline 1,130, fused 850
 
     def banded_bytes(self, size: tuple[int, int], precision: Precision) -> int:
-        """See models.inference.banded.memory_needed; of the full network."""
+        """Return models.inference.banded.memory_needed for the full network."""
         width, height = size
         return memory_needed(height, width, precision.value.dtype.itemsize)
 
@@ -68,13 +68,13 @@ class FeedForwardFamily(NetworkFamily[State]):
         size: tuple[int, int],
         progress: Callable[[float], object],
     ) -> None:
-        """See models.inference.banded.style_in_bands; every variant paints the same."""
+        """Stylize with models.inference.banded.style_in_bands; every variant paints the same."""
         assert isinstance(module, TransformerNetBaseline)
         width, height = size
         style_in_bands(module, rows, write, (height, width), progress)
 
     def read(self, path: Path) -> State:
-        """Read a checkpoint, see models.checkpoints.load_checkpoint."""
+        """Read a checkpoint with models.checkpoints.load_checkpoint."""
         return load_checkpoint(path)
 
     def write(self, path: Path, contents: State, metadata: Mapping[str, str]) -> None:
@@ -82,7 +82,7 @@ class FeedForwardFamily(NetworkFamily[State]):
         save_checkpoint(path, contents, metadata)
 
     def has_lite(self, files: StyleFiles, networks: SharedNetworks) -> bool:  # noqa: ARG002
-        """Whether its pack has weights for one."""
+        """Return whether the style's pack has weights for a lite network."""
         return files.lite is not None
 
     def load(
@@ -100,7 +100,7 @@ class FeedForwardFamily(NetworkFamily[State]):
         return LoadedStyle(network_config(state), state)
 
     def build(self, network: NetworkConfig, kernels: str) -> nn.Module:
-        """Make the variant `kernels` of these dimensions, without weights."""
+        """Build the variant `kernels` of these dimensions, without weights."""
         return ALL_VARIANTS[kernels](**asdict(network)).requires_grad_(False).eval()
 
     def load_into(self, module: nn.Module, state: State) -> None:
@@ -108,7 +108,7 @@ class FeedForwardFamily(NetworkFamily[State]):
         module.load_state_dict(state)
 
     def difference(self, first: NetworkConfig, second: NetworkConfig) -> str:
-        """Networks of other dimensions have no weights in between."""
+        """Return how the dimensions differ: weights of different dimensions cannot be mixed."""
         if first == second:
             return ""
         return tr(
@@ -120,7 +120,11 @@ class FeedForwardFamily(NetworkFamily[State]):
     def limitations(
         self, kernels: str, device: torch.device, precision: Precision, network: NetworkConfig
     ) -> tuple[str, ...]:
-        """What its variant says, and for the fused one whether frames stay on the GPU."""
+        """Return the variant's limitations.
+
+        For the fused variant, the last one tells why the CPU scales and mixes frames; "" if it does
+        not.
+        """
         variant = ALL_VARIANTS[kernels]
         mode = precision.value
         said = variant.limitations(device, mode.dtype, network, int8=mode.int8)

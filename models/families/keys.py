@@ -1,4 +1,4 @@
-"""The keys of the families, as `style.toml` names them. Imports nothing slow."""
+"""The keys of the families in `style.toml`. Imports nothing slow."""
 
 from __future__ import annotations
 

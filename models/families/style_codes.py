@@ -1,6 +1,6 @@
-"""Writes and reads the file of a style code: the numbers, and the network that they belong to.
+"""Writer and reader of a style code's file: the numbers, and the digest of their network.
 
-Nothing in a file is executed. Its header says the digest of the network's weights.
+Nothing in a file is executed. Its header records the digest of the network's weights.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from utils.translation.texts import tr
 
 FORMAT = "styleforge-code-1"
 KEY = "code"
-MAX_BYTES = 1 << 20  # bytes of a file of a code
+MAX_BYTES = 1 << 20  # bytes of a code file
 MAX_HEADER = 4 << 20  # bytes of the header of any safetensors file
-NAME = 100  # characters of a file's name in a message
+NAME = 100  # characters of a file name in a message
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class StyleCode(NamedTuple):
-    """What the any-style network makes of a style picture.
+    """The any-style network's encoding of a style picture.
 
     Attributes:
         values: [1, code_dim] float32, on the CPU.
-        network: The digest of the weights of the network that made it, in hexadecimal.
+        network: The digest of the weights of the network that computed it, in hexadecimal.
     """
 
     values: Tensor
@@ -48,13 +48,11 @@ def save_code(path: Path | str, code: StyleCode, metadata: Mapping[str, str] | N
     """Write a code in float32, atomically.
 
     Args:
-        path: The file to write or replace.
-        code: The code.
         metadata: Further texts for the header.
 
     Raises:
-        CheckpointError: It is not finite.
-        OSError: The file cannot be written.
+        CheckpointError: If the code is not finite.
+        OSError: If the file cannot be written.
     """
     path = Path(path)
     values = code.values.detach().to("cpu", torch.float32).contiguous()
@@ -70,7 +68,7 @@ def load_code(path: Path | str) -> StyleCode:
     """Read a file that `save_code` wrote.
 
     Raises:
-        CheckpointError: It is missing, damaged, or no style code; one sentence.
+        CheckpointError: If it is missing, damaged or not a style code; one sentence.
     """
     path = Path(path)
     name = printable(path.name, NAME)
@@ -100,10 +98,10 @@ def load_code(path: Path | str) -> StyleCode:
 
 
 def second_path(weights: Path, network: str) -> Path:
-    """Where a pack keeps the code of its picture for a network other than that of its weights.
+    """Return the path of a pack's additional code, for a network other than its weights' network.
 
     Args:
-        weights: The file of its code.
+        weights: The file of the pack's first code.
         network: The digest of the other network, in hexadecimal.
     """
     return weights.with_name(f"code-{network}.safetensors")
@@ -112,18 +110,15 @@ def second_path(weights: Path, network: str) -> Path:
 def header_texts(path: Path) -> dict[str, str]:
     """Read the texts in the header of a safetensors file, without its tensors.
 
-    Args:
-        path: Any regular file.
-
     Returns:
-        The texts; none where the file is no safetensors file, or has none.
+        The texts; empty if the file has none or is not a safetensors file.
 
     Raises:
-        CheckpointError: The file cannot be read.
+        CheckpointError: If the file cannot be read.
     """
     name = printable(path.name, NAME)
     try:
-        # The file itself may be of any size: only its head is read.
+        # The file itself may have any size: only its head is read.
         with open_regular(path, 1 << 62) as file:
             start = file.read(9)
             length = int.from_bytes(start[:8], "little")

@@ -1,4 +1,4 @@
-"""The table of network families, and which one a file belongs to."""
+"""The table of network families, and the lookup of a file's family."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ FAMILIES: dict[str, NetworkFamily[Any]] = {
 
 
 def family_of(path: Path) -> NetworkFamily[Any]:
-    """The family that a file of weights belongs to, by the format in its header.
+    """Return the family of a file of weights, by the format in its header.
 
-    Returns:
-        The feed-forward family for a file that names no format: its checkpoints come from many
-        programs, and its `read` says what is wrong with a file of another kind.
+    A file without a format is feed-forward: such checkpoints come from many programs, and the
+    family's `read` reports a file of another kind.
 
     Raises:
-        CheckpointError: The file cannot be read.
+        CheckpointError: If the file cannot be read.
     """
     named = header_texts(path).get("format", "")
     families = FAMILIES.values()

@@ -1,1 +1,3 @@
-"""Executors: a network on the CPU, layer by layer, as a native CUDA plan, and frames through it."""
+"""Executors: the network on the CPU, layer by layer or as a native CUDA plan, and their frame
+pipelines.
+"""

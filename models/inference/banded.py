@@ -1,11 +1,11 @@
-"""The network on pictures of any size in bounded memory: bands of rows, exactly as if undivided.
+"""The network for pictures of any size in bounded memory: bands of rows, exactly as if undivided.
 
-An instance norm needs the statistics of the whole picture, so each layer is passed over twice: band
-by band for the statistics of its raw output, then by the layer after it for the values. Kept are
-the activations at a quarter of the resolution, 16 numbers for each pixel of the picture; those at
-half and at full resolution are computed again wherever they are read. Every band reads the rows
-around it that a convolution needs, and only the borders of the picture are reflected, so that the
-result differs from that of the undivided network by rounding alone.
+An instance norm needs the statistics of the whole picture, so each layer runs twice: band by band
+for the statistics of its raw output, then on demand of the next layer for the values. Only the
+activations at a quarter of the resolution are stored, 16 numbers per pixel of the picture; the
+activations at half and full resolution are recomputed wherever they are read. Every band reads
+the rows around it that a convolution needs, and only the borders of the picture are reflected.
+The result therefore differs from the undivided network's by rounding alone.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from models.inference.banded_layers import (
 from models.layers import ConvLayer, PublishedNetwork, ResidualBlock
 from models.network_config import FULL, NetworkConfig
 
-BAND = 2**19  # pixels of the picture in a band, about: 64 rows of 8K
-LEAST_ROWS = 4  # of a band at a quarter of the resolution: more than any convolution reflects
-# Measured memory for each pixel of a band, in activations of the first layer's width.
+BAND = 2**19  # approximate pixels of the picture in a band: 64 rows of 8K
+LEAST_ROWS = 4  # per band at a quarter of the resolution: more than any convolution reflects
+# Measured memory per pixel of a band, in activations of the first layer's width.
 COPIES = 5
 
-Progress = Callable[[float], object]  # told the share that is done, 0 to 1; may raise to cancel
+Progress = Callable[[float], object]  # receives the completed share, 0 to 1; may raise to cancel
 
 
 @torch.no_grad()
@@ -50,15 +50,15 @@ def style_in_bands(
     """Stylize one picture.
 
     Args:
-        network: In the dtype and on the device that it is to compute with.
-        rows: Gives rows of the picture, [1, 3, bottom - top, W], RGB 0-255, in the network's dtype
-            and on its device.
+        network: A network in the dtype and on the device to compute with.
+        rows: Returns rows of the picture, [1, 3, bottom - top, W], RGB 0-255, in the network's
+            dtype and on its device.
         write: Receives the first row and the values of each band of the result, from top to bottom:
             [1, 3, rows, W], not clamped.
         size: Height and width of the picture, each at least 16.
-        progress: Told the share that is done, at least after every band of a layer; what it raises
-            ends the run.
-        band: Pixels in a band, about; the result depends on it by rounding alone.
+        progress: Called with the completed share, at least after every band of a layer. An
+            exception that it raises ends the run.
+        band: Approximate pixels in a band; it affects the result by rounding alone.
     """
     height, width = size
     high, wide = height + -height % 4, width + -width % 4
@@ -87,24 +87,22 @@ def style_in_bands(
 def memory_needed(
     height: int, width: int, itemsize: int, shape: NetworkConfig = FULL, band: int = BAND
 ) -> int:
-    """The bytes that `style_in_bands` takes, but for the picture and the result.
+    """Compute the bytes that `style_in_bands` needs, without the picture and the result.
 
     Args:
-        height: Of the picture, in pixels.
-        width: Of the picture, in pixels.
-        itemsize: Bytes of a number of the dtype that the network computes in.
-        shape: The network's dimensions.
-        band: As of `style_in_bands`.
+        itemsize: Bytes per number of the network's dtype.
+        band: As for `style_in_bands`.
     """
     outer, _, inner = shape.widths
     kept = 2 * inner * (-(-height // 4)) * (-(-width // 4))
-    pixels = min(max(band, 4 * LEAST_ROWS * width), height * width)  # of a band
+    pixels = min(max(band, 4 * LEAST_ROWS * width), height * width)  # in a band
     return itemsize * (kept + COPIES * outer * pixels)
 
 
 class _Bands:
-    """Bands of rows at a quarter of the resolution, each of at least LEAST_ROWS unless there is
-    only one; the same bands at 2 and 4 times as many rows."""
+    """Bands of rows at a quarter of the resolution, each of at least LEAST_ROWS unless it is the
+    only one. At half and full resolution, the same bands have 2 and 4 times the rows.
+    """
 
     def __init__(self, height: int, rows: int) -> None:
         count = max(1, height // max(rows, LEAST_ROWS))
@@ -116,7 +114,7 @@ class _Bands:
 
 
 class _Work:
-    """Counts multiplications, so that progress goes on evenly."""
+    """A counter of multiplications, for even progress."""
 
     def __init__(self, network: PublishedNetwork, bands: int, progress: Progress) -> None:
         self._bands, self._progress = bands, progress
@@ -138,7 +136,7 @@ class _Work:
         self._done = 0.0
 
     def of(self, layer: nn.Module) -> Callable[[], None]:
-        """What is to be called after each band of a pass over a layer."""
+        """Return the callback for the end of each band in a pass over a layer."""
         share = self._costs[layer] / self._total / self._bands
 
         def done() -> None:
@@ -149,17 +147,17 @@ class _Work:
 
 
 def _products(layer: ConvLayer) -> float:
-    """Multiplications for each pixel of a layer's result."""
+    """Return the multiplications per pixel of a layer's result."""
     return layer.conv2d.weight.numel() / (layer.upsample**2 * 9 / 16 if layer.upsample > 1 else 1)
 
 
 def _padded(rows: Rows, height: int, width: int) -> Rows:
-    """Rows of the picture with sides that are multiples of 4, the missing ones reflected."""
+    """Return rows of the picture, padded by reflection to sides that are multiples of 4."""
     right = -width % 4
 
     def padded(top: int, bottom: int) -> Tensor:
         below = max(0, bottom - height)
-        # The reflected rows are there even where a band is of no others.
+        # A band may consist of reflected rows alone, so include the rows that they mirror.
         x = rows(min(top, height - 1 - below), min(bottom, height))
         x = F.pad(x, (0, right, 0, below), mode="reflect")
         x = x[:, :, x.shape[2] - (bottom - top) :]
@@ -175,7 +173,7 @@ def _encoded(
     bands: _Bands,
     work: _Work,
 ) -> Tensor:
-    """The activations at a quarter of the resolution, [1, C, H / 4, W / 4]."""
+    """Compute the activations at a quarter of the resolution, [1, C, H / 4, W / 4]."""
     high, wide = size
     first = Unit(Convolution.of(network.conv1), rows, high, network.in1)
     first.measure(bands.of(4), work.of(network.conv1))
@@ -201,7 +199,7 @@ def _encoded(
 
 
 def _add_block(block: ResidualBlock, x: Tensor, bands: _Bands, work: _Work) -> None:
-    """Add what a residual block computes of the activations `x` to them."""
+    """Add a residual block's output for the activations `x` to `x`, in place."""
     inside = torch.empty_like(x)
     height = x.shape[2]
     done = work.of(block)
@@ -226,8 +224,10 @@ def _add_block(block: ResidualBlock, x: Tensor, bands: _Bands, work: _Work) -> N
 def _in_place(
     operation: Convolution, raw: Tensor, affine: tuple[Tensor, Tensor], bands: _Bands
 ) -> Iterator[tuple[int, int, Tensor]]:
-    """Convolve the normed activations of `raw` band by band, from top to bottom. Each band may be
-    overwritten by its result: the row of it that the next one reads is kept."""
+    """Convolve the normed activations of `raw` band by band, from top to bottom.
+
+    The caller may overwrite each band with its result: the row that the next band reads is saved.
+    """
     height = raw.shape[2]
     above = raw[:, :, :0]
     for top, bottom in bands.of(1):

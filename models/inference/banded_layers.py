@@ -1,7 +1,7 @@
 """Layers that compute any rows of their result, from rows of the picture or of another layer.
 
-A layer with an instance norm is passed over once, from top to bottom, for the statistics of the
-whole picture; then it gives normed rows wherever they are read.
+A layer with an instance norm runs once from top to bottom for the statistics of the whole picture.
+After that it computes normed rows wherever they are read.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from models.layers import ConvLayer
 
 
 class Rows(Protocol):
-    """Gives rows of a picture or of activations, [1, C, bottom - top, W], channels last."""
+    """A source of rows of a picture or of activations, [1, C, bottom - top, W], channels last."""
 
     def __call__(self, top: int, bottom: int) -> Tensor:
-        """Rows `top` to `bottom`, which lie within the height."""
+        """Return rows `top` to `bottom`, which are within the height."""
         ...
 
 
@@ -36,35 +36,37 @@ class Convolution:
 
     @classmethod
     def of(cls, layer: ConvLayer) -> Convolution:
-        """The convolution of a layer."""
+        """Return the convolution of a layer."""
         conv = layer.conv2d
         weight = conv.weight.contiguous(memory_format=torch.channels_last)
         return cls(weight, conv.kernel_size[0] // 2, conv.stride[0])
 
     def reads(self, top: int, bottom: int) -> tuple[int, int]:
-        """The rows that rows `top` to `bottom` of the result are computed from."""
+        """Return the range of input rows for rows `top` to `bottom` of the result."""
         return top * self.stride - self.pad, (bottom - 1) * self.stride + self.pad + 1
 
     def apply(self, x: Tensor, above: int, below: int) -> Tensor:
-        """Convolve rows, of which `above` and `below` are still to be reflected."""
+        """Convolve rows after reflecting `above` and `below` of them."""
         x = F.pad(x, (self.pad, self.pad, above, below), mode="reflect")
         return F.conv2d(x, self.weight, None, self.stride)
 
 
 class Enlarging:
-    """An enlargement and a 3x3 convolution as one 2x2 convolution before it, without the bias: see
-    kernels.weight_transforms.phase_weight."""
+    """An enlargement and a 3x3 convolution as one 2x2 convolution before the enlargement.
+
+    It omits the bias. See kernels.weight_transforms.phase_weight.
+    """
 
     def __init__(self, layer: ConvLayer) -> None:
         weight = phase_weight(layer.conv2d.weight)
         self.weight = weight.contiguous(memory_format=torch.channels_last)
 
     def reads(self, top: int, bottom: int) -> tuple[int, int]:
-        """The rows that rows `top` to `bottom` of the result are computed from."""
+        """Return the range of input rows for rows `top` to `bottom` of the result."""
         return top // 2 - 1, (bottom + 1) // 2 + 1
 
     def apply(self, x: Tensor, above: int, below: int) -> Tensor:
-        """Enlarge rows; those above and below the picture are the same as its first and last."""
+        """Enlarge rows; rows above and below the picture equal its first and last row."""
         x = F.pad(x, (1, 1, above, below), mode="replicate")
         z = F.conv2d(x, self.weight)
         rows, columns = z.shape[2] - 1, z.shape[3] - 1
@@ -79,24 +81,26 @@ class Enlarging:
 
 
 class Last:
-    """The last convolution with its bias; on the CPU column by column, see
-    kernels.weight_transforms.column_weights."""
+    """The last convolution, with its bias; on the CPU column by column.
+
+    See kernels.weight_transforms.column_weights.
+    """
 
     def __init__(self, layer: ConvLayer) -> None:
         conv = layer.conv2d
         self._plain, self.bias = Convolution.of(layer), conv.bias
         by_columns = conv.weight.device.type == "cpu" and conv.weight.dtype in (
             torch.float32,
-            torch.float64,  # elsewhere the sums of columns would be rounded
+            torch.float64,  # otherwise the sums of columns would be rounded
         )
         self._columns = column_weights(conv.weight) if by_columns else None
 
     def reads(self, top: int, bottom: int) -> tuple[int, int]:
-        """The rows that rows `top` to `bottom` of the result are computed from."""
+        """Return the range of input rows for rows `top` to `bottom` of the result."""
         return self._plain.reads(top, bottom)
 
     def apply(self, x: Tensor, above: int, below: int) -> Tensor:
-        """Convolve rows, of which `above` and `below` are still to be reflected."""
+        """Convolve rows after reflecting `above` and `below` of them."""
         pad = self._plain.pad
         x = F.pad(x, (pad, pad, above, below), mode="reflect")
         if self._columns is None:
@@ -109,15 +113,17 @@ Operation = Convolution | Enlarging | Last
 
 
 def convolved(operation: Operation, rows: Rows, height: int, top: int, bottom: int) -> Tensor:
-    """Rows `top` to `bottom` of what a convolution makes of rows, of which there are `height`."""
+    """Compute rows `top` to `bottom` of a convolution; its input has `height` rows."""
     low, high = operation.reads(top, bottom)
     x = rows(max(low, 0), min(high, height))
     return operation.apply(x, max(0, -low), max(0, high - height))
 
 
 class Statistics:
-    """The mean and the sum of squared deviations of each channel, merged band by band from top to
-    bottom (Chan, Golub and LeVeque 1983), in float64."""
+    """The mean and the sum of squared deviations of each channel, in float64.
+
+    Bands are merged from top to bottom (Chan, Golub and LeVeque 1983).
+    """
 
     def __init__(self, channels: int, device: torch.device) -> None:
         self._count = 0
@@ -129,7 +135,7 @@ class Statistics:
         flat = flat.to(torch.promote_types(flat.dtype, torch.float32))
         center = flat.mean(0)
         deviation = flat - center
-        moved = deviation.mean(0).double()  # what rounding left of the mean
+        moved = deviation.mean(0).double()  # corrects the rounding of the mean
         count = len(flat)
         squares = deviation.square_().sum(0).double() - count * moved.square()
         delta = center.double() + moved - self._mean
@@ -139,42 +145,42 @@ class Statistics:
         self._count = total
 
     def affine(self, norm: nn.InstanceNorm2d) -> tuple[Tensor, Tensor]:
-        """The norm as a scale and a shift, each [1, C, 1, 1] in float64."""
+        """Return the norm as a scale and a shift, each [1, C, 1, 1] in float64."""
         scale = torch.rsqrt(self._squares / self._count + norm.eps) * norm.weight.double()
         shift = norm.bias.double() - self._mean * scale
         return scale.view(1, -1, 1, 1), shift.view(1, -1, 1, 1)
 
 
 def normed(x: Tensor, affine: tuple[Tensor, Tensor]) -> Tensor:
-    """Scale and shift a new tensor, in float32 or better."""
+    """Scale and shift `x` into a new tensor, in float32 or better."""
     wide = torch.promote_types(x.dtype, torch.float32)
     scale, shift = (each.to(wide) for each in affine)
     return torch.addcmul(shift, x.to(wide), scale)
 
 
 class Unit:
-    """A convolution with its norm and ReLU, whose values are computed wherever they are read."""
+    """A convolution with its norm and ReLU, which computes values wherever they are read."""
 
     def __init__(
         self,
         operation: Operation,
         rows: Rows,
-        height: int,  # of what it reads
+        height: int,  # of its input
         norm: nn.InstanceNorm2d,
     ) -> None:
         self._operation, self._rows, self._height, self._norm = operation, rows, height, norm
         self._affine: tuple[Tensor, Tensor] | None = None
 
     def raw(self, top: int, bottom: int) -> Tensor:
-        """Rows of the convolution."""
+        """Return rows of the convolution."""
         low, high = top, bottom
-        if isinstance(self._operation, Enlarging):  # which makes pairs of rows
+        if isinstance(self._operation, Enlarging):  # it computes pairs of rows
             low, high = top - top % 2, bottom + bottom % 2
         x = convolved(self._operation, self._rows, self._height, low, high)
         return x[:, :, top - low : bottom - low]
 
     def measure(self, bands: list[tuple[int, int]], done: Callable[[], None]) -> None:
-        """Pass over all bands for the statistics of the norm."""
+        """Compute the statistics of the norm in a pass over all bands."""
         statistics: Statistics | None = None
         for top, bottom in bands:
             x = self.raw(top, bottom)
@@ -185,7 +191,7 @@ class Unit:
         self._affine = statistics.affine(self._norm)
 
     def values(self, top: int, bottom: int) -> Tensor:
-        """Rows of the result, after `measure`."""
+        """Return rows of the result; `measure` must have run."""
         assert self._affine is not None
         raw = self.raw(top, bottom)
         return normed(raw, self._affine).relu_().to(raw.dtype)

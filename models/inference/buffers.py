@@ -1,4 +1,4 @@
-"""Activation buffers and prepared weights that an executor keeps from frame to frame."""
+"""Activation buffers and prepared weights that an executor reuses from frame to frame."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from torch import Tensor
 
 
 class Workspace:
-    """Named buffers, each as large as the largest tensor taken from it. Not thread-safe.
+    """Named buffers, each as large as the largest tensor requested from it. Not thread-safe.
 
-    Only for use with gradients disabled: autograd would save buffers that are overwritten later.
+    Use it with gradients disabled only: autograd would save buffers that are overwritten later.
     """
 
     def __init__(self) -> None:
         self._flat: dict[str, Tensor] = {}
 
     def take(self, name: str, shape: tuple[int, int, int, int], like: Tensor) -> Tensor:
-        """Take the buffer of this name as a tensor of the given shape.
+        """Return the buffer of this name as a tensor of the given shape.
 
         Args:
-            name: Tensors taken under the same name share memory: only the newest is valid.
+            name: Tensors under the same name share memory: only the newest is valid.
             shape: N, C, H, W.
-            like: Gives the dtype and the device. Another one than before frees every buffer.
+            like: The source of the dtype and the device. A change of either frees every buffer.
 
         Returns:
             A channels-last tensor with undefined contents.
@@ -32,10 +32,10 @@ class Workspace:
         size = math.prod(shape)
         flat = self._flat.get(name)
         if flat is not None and (flat.dtype != like.dtype or flat.device != like.device):
-            self._flat.clear()  # another precision or device: no old buffer is of use
+            self._flat.clear()  # another precision or device: no old buffer can be reused
             flat = None
         if flat is None or flat.numel() < size:
-            # A tensor made in inference mode could not be written to outside of it.
+            # Code outside inference mode could not write to a tensor created in it.
             with torch.inference_mode(False):
                 flat = torch.zeros(size, dtype=like.dtype, device=like.device)
             self._flat[name] = flat
@@ -48,10 +48,10 @@ class Workspace:
 
 
 class PreparedWeights:
-    """A cache of weights in the layout a kernel needs, recomputed when their source has changed.
+    """A cache of weights in a kernel's layout, recomputed after a change of their source.
 
-    A change is detected by the source's address (`.to`, a new parameter) and version counter
-    (`load_state_dict`, an optimizer's step); writing through `.data` is not detected.
+    The cache detects a change by the source's address (`.to`, a new parameter) and version counter
+    (`load_state_dict`, an optimizer's step). It does not detect writes through `.data`.
     """
 
     def __init__(self) -> None:
@@ -66,21 +66,15 @@ class PreparedWeights:
     ) -> tuple[Tensor, ...]:
         """Return the prepared weights, from the cache if `source` has not changed.
 
-        Args:
-            name: The key in the cache.
-            source: The weights as the network has them.
-            dtype: Of the result.
-            make: Computes the prepared weights from `source`.
-
         Returns:
             `make(source)`, each tensor in `dtype` and channels last.
         """
-        if source.is_inference():  # has no version counter, so a change is not detectable
+        if source.is_inference():  # without a version counter, changes are not detectable
             return _laid_out(make(source), dtype)
         key = (source.data_ptr(), source._version, dtype)
         held = self._made.get(name)
         if held is None or held[0] != key:
-            # Holding the source keeps its address from being reused.
+            # The reference to the source prevents the reuse of its address.
             held = self._made[name] = (key, source.detach(), _laid_out(make(source), dtype))
         return held[2]
 

@@ -1,7 +1,7 @@
-"""The network on the CPU as fused units: one convolution, then norm, residual, ReLU and the next
-layer's padding in one pass.
+"""The network on the CPU as fused units.
 
-Exact rewrites only: biases that the norm cancels are not added, an upsampling convolution is one
+A unit is one convolution, then norm, residual, ReLU and the next layer's padding in one pass. All
+rewrites are exact: biases that the norm cancels are not added, an upsampling convolution is one
 small convolution before the enlargement, and the last layer is computed column by column.
 Everything is channels last.
 """
@@ -24,11 +24,11 @@ from models.precision import compute_dtype
 
 
 class CpuExecutor:
-    """Runs one network on the CPU. Not thread-safe.
+    """The executor of one network on the CPU. Not thread-safe.
 
-    With gradients disabled (`torch.no_grad`, `torch.inference_mode`), activation buffers and
-    prepared weights are kept from frame to frame. Activations passed between `encode`,
-    `transform` and `decode` are already padded for the next layer.
+    With gradients disabled (`torch.no_grad`, `torch.inference_mode`), it reuses activation buffers
+    and prepared weights from frame to frame. Activations passed between `encode`, `transform` and
+    `decode` are already padded for the next layer.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class CpuExecutor:
     def encode(self, network: PublishedNetwork, x: Tensor, mark: StageCallback) -> Tensor:
         """Apply conv1 to in3: [N, 3, H, W], floating, to [N, C, H/4 + 2, W/4 + 2].
 
-        `mark` is called with the name of each layer after it, as by `transform` and `decode`.
+        Like `transform` and `decode`, it calls `mark` with the name of each layer after that layer.
         """
         pad = (network.shape.end_kernel // 2,) * 4
         x = F.pad(x.to(compute_dtype(x)), pad, mode="reflect")
@@ -61,7 +61,8 @@ class CpuExecutor:
         for number, block in enumerate(network.residual_blocks, 1):
             y = self._unit("inside", x, block.conv1, block.in1)
             mark(f"res{number}.conv1")
-            # The upsampling layer pads after the enlargement: before it, that is replication.
+            # The upsampling layer pads after the enlargement; before it, that padding is
+            # replication.
             mode = "replicate" if number == last else "reflect"
             inner = x[..., 1:-1, 1:-1]
             x = self._unit(
@@ -96,7 +97,9 @@ class CpuExecutor:
         pad: int = 1,
         pad_mode: str = "reflect",
     ) -> Tensor:
-        """Convolution, norm, residual, ReLU and padding; into buffer `to` if buffers are used."""
+        """Apply convolution, norm, residual, ReLU and padding; into buffer `to` if buffers are
+        used.
+        """
         upsample, stride = layer.upsample > 1, layer.conv2d.stride[0]
         make = _phase if upsample else _plain
         owned = _owned()
@@ -144,7 +147,7 @@ class CpuExecutor:
 
 
 def _owned() -> bool:
-    """Whether buffers may be reused and prepared weights cached: autograd saves neither."""
+    """Return whether buffers and prepared weights may be reused, which autograd does not allow."""
     return not torch.is_grad_enabled()
 
 

@@ -18,31 +18,31 @@ from models.network_config import NetworkConfig
 from models.precision import is_int8_allowed
 from utils.tf32 import convolutions_use_tf32
 
-PLANS_KEPT = 2  # input sizes; each plan holds its buffers
+PLANS_KEPT = 2  # input sizes; each plan owns its buffers
 
-Weights = Callable[[], Mapping[str, Tensor]]  # gives the state dict
+Weights = Callable[[], Mapping[str, Tensor]]  # returns the state dict
 
 _VERSION = attrgetter("_version")
 
 
 class PlanCache:
-    """The plans of one network, for the last PLANS_KEPT input sizes. Not thread-safe.
+    """The plans of one network for the last PLANS_KEPT input sizes. Not thread-safe.
 
     Args:
-        layers: Makes a network of these dimensions, for plans that run it layer by layer.
+        layers: Builds a network of these dimensions, for plans that run it layer by layer.
     """
 
     def __init__(
         self, layers: Callable[[NetworkConfig, torch.device, torch.dtype], LoadableNetwork]
     ) -> None:
         self._layers = layers
-        # Kept, since collecting the weights takes as long as running the network.
+        # Cached, since collecting the weights takes as long as running the network.
         self._weights: Mapping[str, Tensor] | None = None
-        self._counted = False  # whether their changes are
+        self._counted = False  # whether version counters track their changes
         self._plans: dict[Hashable, tuple[Hashable, GraphPlan]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._layers,)  # a copy of the network makes its own plans
+        return type(self), (self._layers,)  # a copy of the network creates its own plans
 
     def plan(
         self,
@@ -52,17 +52,14 @@ class PlanCache:
         shape: tuple[int, int, int],  # N, H, W
         device: torch.device,
     ) -> GraphPlan | None:
-        """Get the plan for one input size, with the current weights; make it if there is none.
+        """Return the plan for one input size, with the current weights; create it if necessary.
 
         Args:
-            network: The dimensions of the network.
-            weights: Gives its state dict; called once, and again after `forget_weights`.
-            dtype: Of the weights.
+            weights: Returns its state dict; called once, and again after `forget_weights`.
             shape: N, H and W of the input.
-            device: Where to run.
 
         Returns:
-            The plan, or None off CUDA and where gradients are enabled. It is cached until plans of
+            The plan, or None off CUDA or if gradients are enabled. It is cached until plans of
             PLANS_KEPT other sizes have been requested.
         """
         if device.type != "cuda" or torch.is_grad_enabled():
@@ -83,7 +80,7 @@ class PlanCache:
         tf32 = dtype is torch.float32 and (half is not None or convolutions_use_tf32())
         if self._weights is None:
             self._weights = weights()
-            # Tensors made in inference mode have no version counter: changes are not detectable.
+            # Tensors created in inference mode have no version counter: changes are not detectable.
             self._counted = not any(w.is_inference() for w in self._weights.values())
         held = self._weights.values()
         version = (*map(Tensor.data_ptr, held), *map(_VERSION, held)) if self._counted else None
@@ -91,7 +88,7 @@ class PlanCache:
         key = (shape, dtype, device, tf32, int8, operations, None if native else half)
         made, plan = self._plans.pop(key, (None, None))
         if plan is None or version is None or made != version:
-            # Buffers made in inference mode could not be written to outside of it.
+            # Code outside inference mode could not write to buffers created in it.
             with torch.inference_mode(False), torch.no_grad():
                 if plan is not None:
                     plan.set_weights(self._weights)

@@ -1,4 +1,4 @@
-"""Runs uint8 frames through the native network on a GPU: one at a time, or pipelined."""
+"""Runners of uint8 frames through the native network on a GPU: one at a time, or pipelined."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ class Result:
 
 
 class SingleFrameRunner:
-    """Runs one frame at a time, for the lowest latency. Not thread-safe; for inference mode.
+    """A runner of one frame at a time, for the lowest latency.
+
+    Not thread-safe; for inference mode.
 
     Args:
         plan: The native network for single pictures (N = 1).
@@ -53,13 +55,13 @@ class SingleFrameRunner:
                 submitted.
 
         Returns:
-            The result; its memory belongs to the caller.
+            The result; the caller owns its memory.
         """
         plan = self.plan
         self.send(pixels, mark)
         plan.replay(mark)
-        # A new buffer, which the caller keeps. PyTorch's allocator recycles pinned memory, so
-        # that nothing is pinned anew after a few frames.
+        # A new buffer, owned by the caller. PyTorch's allocator recycles pinned memory, so nothing
+        # is pinned anew after a few frames.
         picture = _pinned(plan.pictures)
         picture.copy_(plan.pictures, non_blocking=True)
         self._range.copy_(plan.ranges, non_blocking=True)
@@ -69,7 +71,7 @@ class SingleFrameRunner:
         return Result(picture.numpy()[0], is_broken(self._range))
 
     def send(self, pixels: Pixels, mark: StageCallback | None = None) -> None:
-        """Start copying a frame [H, W, 3] uint8 into the plan's input; calls mark("upload")."""
+        """Start copying a frame [H, W, 3] uint8 into the plan's input; call mark("upload")."""
         np.copyto(self._pixels, pixels)
         self.plan.frames.copy_(self._frame, non_blocking=True)
         if mark is not None:
@@ -77,11 +79,11 @@ class SingleFrameRunner:
 
 
 class PipelinedRunner:
-    """Runs frame after frame, for the highest throughput: while one frame is computed, the next
-    is uploaded and the previous one downloaded, each on its own CUDA stream.
+    """A runner of consecutive frames, for the highest throughput.
 
-    Fill `slot()`, then `send()`, and `receive()` in the order sent; `styled` does all three. At
-    most DEPTH frames may be in flight. Not thread-safe; for inference mode.
+    While it computes one frame, it uploads the next and downloads the previous one, each on its own
+    CUDA stream. Fill `slot()`, then `send()`, and `receive()` in the order sent; `styled` does all
+    three. At most DEPTH frames may be in flight. Not thread-safe; for inference mode.
 
     Args:
         plan: The native network for single pictures (N = 1).
@@ -99,20 +101,20 @@ class PipelinedRunner:
             stream.wait_stream(torch.cuda.current_stream(plan.device))
 
     def slot(self) -> Pixels:
-        """Get the pinned buffer, [H, W, 3] uint8, into which to write the next frame to send."""
+        """Return the pinned buffer, [H, W, 3] uint8, for the next frame to send."""
         return self._slots[self._next].frame.numpy()[0]
 
     def send(self) -> None:
         """Start computing the frame in `slot()`.
 
         Raises:
-            RuntimeError: DEPTH frames are in flight.
+            RuntimeError: If DEPTH frames are in flight.
         """
         if len(self._sent) == DEPTH:
             raise RuntimeError(f"{DEPTH} frames are under way; receive one first")
         slot, plan = self._slots[self._next], self._plan
         with torch.cuda.stream(self._up):
-            # The slot was received, so its device buffers are no longer in use.
+            # The frame in this slot was received, so its device buffers are no longer in use.
             slot.bytes_in.copy_(slot.frame, non_blocking=True)
             slot.uploaded.record()
         with torch.cuda.stream(self._compute):
@@ -140,10 +142,10 @@ class PipelinedRunner:
         """Stylize a stream of frames, pipelined.
 
         Args:
-            frames: Each [H, W, 3] uint8, RGB, of the plan's size.
+            frames: Frames [H, W, 3] uint8, RGB, of the plan's size.
 
         Yields:
-            The results in order, each valid until the next is taken.
+            The results in order, each valid until the next one is requested.
         """
         for frame in frames:
             if len(self._sent) == DEPTH:
@@ -169,7 +171,7 @@ class _Slot:
 
 
 def is_broken(ranges: Tensor) -> bool:
-    """Whether the output that `GraphPlan.ranges` describes is not finite, or one constant.
+    """Return whether the output that `GraphPlan.ranges` describes is not finite, or one constant.
 
     Args:
         ranges: [1, 3] integers on the host: the minimum and the maximum, as integers of the same

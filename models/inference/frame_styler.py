@@ -1,8 +1,8 @@
-"""Styles frames on a GPU from the frame to the displayed picture: nothing but these is copied.
+"""Frame styling on a GPU, from the frame to the displayed picture: only these two are copied.
 
-The frame is scaled to the network's input and given texture, and the network's result is smoothed
-over time, enlarged with the frame's detail and mixed with the frame, by the kernels of
-kernels.frames.
+The kernels of kernels.frames scale the frame to the network's input and add texture. They then
+smooth the network's result over time, enlarge it with the frame's detail and mix it with the
+frame.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from models.inference.repeated_work import RepeatedWork
 from models.inference.two_resolution import join, shrink
 from utils.cuda_streams import current_stream, on_stream
 
-DEPTH = 2  # batches under way: one is copied while the other is computed
+DEPTH = 2  # batches in flight: one is copied while the other is computed
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """What is made of the network's result, and of what it is given.
+    """Options for the processing of the network's result and of its input.
 
     Attributes:
         strength: 0 for the frame, 1 for the result.
-        keep_colors: Whether to take the chroma (of YCrCb) from the frame.
-        guided: Whether a result that is smaller than the frame is given the frame's detail.
-        smoothing: Over time; 0 for none, 1 for the most.
-        texture: In what the network is given; 0 for none, 1 for the most.
+        keep_colors: Whether to copy the chroma (of YCrCb) from the frame.
+        guided: Whether to add the frame's detail to a result that is smaller than the frame.
+        smoothing: Smoothing over time; 0 for none, 1 for the maximum.
+        texture: Texture in the network's input; 0 for none, 1 for the maximum.
         follows: Whether each frame continues the one before, so that texture moves with the scene.
     """
 
@@ -58,10 +58,9 @@ class Painted:
     """The picture of one frame.
 
     Attributes:
-        pixels: [H, W, 3] uint8, RGB, whose memory belongs to the caller.
+        pixels: [H, W, 3] uint8, RGB; the caller owns its memory.
         broken: Whether a network's output was not finite, or one constant.
-        screen: The copy that a window paints, [h, w, 4] uint8, of B, G, R and 255; None if none was
-            asked for.
+        screen: The copy for a window, [h, w, 4] uint8, of B, G, R and 255; None if not requested.
     """
 
     pixels: Pixels
@@ -70,18 +69,17 @@ class Painted:
 
 
 class FrameStyler:
-    """Styles batches of frames of one size with the plans for one or two input sizes. Not
-    thread-safe; for inference mode.
+    """The styling of batches of frames of one size, with plans for one or two input sizes.
 
-    While a batch, usually of one frame, is computed, on the stream that is current, the next can
-    be uploaded and made what the networks are given, on a stream of its own, and the one before is
-    downloaded, on another.
+    Usually a batch is one frame. The current stream computes a batch. Meanwhile a second stream can
+    upload the next batch and prepare the networks' input from it, and a third stream downloads the
+    previous batch. Not thread-safe; for inference mode.
 
     Args:
-        kernels: On the plans' GPU.
+        kernels: The kernels on the plans' GPU.
         frame: (height, width) of the frames.
         detail: The plan of the network's input size; its N frames are a batch.
-        strokes: A plan of a smaller size, from which the low frequencies are taken; None for none.
+        strokes: A plan of a smaller size, the source of the low frequencies; None for none.
     """
 
     def __init__(
@@ -101,14 +99,14 @@ class FrameStyler:
             self._slopes = kernels.new_slopes(*size, detail.device)
             self._history = kernels.new_history(*size, detail.device)
             self._up, self._down = torch.cuda.Stream(), torch.cuda.Stream()
-        for stream in (self._up, self._down):  # the buffers are filled with zeros before
+        for stream in (self._up, self._down):  # the current stream zeroes the buffers first
             stream.wait_stream(self._compute)
         self._next = 0
-        self._given = RepeatedWork()  # on the stream of uploads, at the same time as the rest
+        self._given = RepeatedWork()  # on the stream of uploads, in parallel with the rest
         self._repeated = RepeatedWork()
-        self._texture: FrameTexture | None = None  # once there is any
-        self._results = detail.pictures  # of the newest batch, before they were smoothed
-        self._finished = self._results[-1]  # of its last frame, and after
+        self._texture: FrameTexture | None = None  # created with the first texture
+        self._results = detail.pictures  # of the newest batch, before smoothing
+        self._finished = self._results[-1]  # of its last frame, after smoothing
 
     @property
     def _compute(self) -> torch.cuda.Stream:
@@ -125,8 +123,10 @@ class FrameStyler:
             self._texture.forget()
 
     def state(self) -> StreamState:
-        """What is kept of the frames that were submitted, for `restore` of another one of the same
-        sizes. Waits for them."""
+        """Return the state of the stream, for `restore` of another styler of the same sizes.
+
+        Waits for the submitted frames.
+        """
         kept = under("smoothing", self._history.state())
         if self._texture is not None:
             with on_stream(self._up, self._compute):
@@ -134,7 +134,7 @@ class FrameStyler:
         return kept
 
     def restore(self, state: StreamState) -> None:
-        """Go on with the stream that `state` is of. Raises StateError if it does not fit."""
+        """Continue the stream of `state`. Raise StateError if it does not fit."""
         self._history.restore(part_of(state, "smoothing"))
         texture = part_of(state, "texture")
         if texture or self._texture is not None:
@@ -142,8 +142,10 @@ class FrameStyler:
                 self._textured.restore(texture)
 
     def repeats(self, finish: Finish, screen: tuple[int, int] | None = None) -> bool:
-        """Whether the newest batches were as one with these options is, for so long that it can be
-        launched as graphs, of which no stage can be timed."""
+        """Return whether a batch with these options can be launched as graphs.
+
+        The newest batches must have had the same options. Stages within a graph cannot be timed.
+        """
         begins = finish.smoothing > 0 and self._history.begins
         if finish.texture and (self._texture is None or self._texture.begins):
             begins = True
@@ -156,19 +158,18 @@ class FrameStyler:
         mark: StageCallback | None,
         screen: tuple[int, int] | None = None,
     ) -> Submission:
-        """Start styling a batch of frames, in their order; DEPTH batches may be under way.
+        """Start styling a batch of frames, in order; at most DEPTH batches may be in flight.
 
         Args:
-            frames: As many as the plan takes, each [H, W, 3] uint8, RGB. Those in the memory of
+            frames: The plan's number of frames, each [H, W, 3] uint8, RGB. Frames in the memory of
                 `new_pinned_pixels` are uploaded from there.
-            finish: What is made of the network's results, and of what it is given.
             mark: Called with "start", "upload", "resize", "queue", again "resize", the groups of
                 layers, "blend" and "download" as each has been submitted, with its stream as the
-                current one. None for one graph of each stream where the work `repeats`.
-            screen: (height, width) of a copy of each picture that a window paints; None for none.
+                current one. With None, each stream launches one graph if the work `repeats`.
+            screen: (height, width) of a copy of each picture for a window; None for none.
 
         Raises:
-            RuntimeError: DEPTH batches are under way.
+            RuntimeError: If DEPTH batches are in flight.
         """
         place = self._next
         slot, compute, key = self._slots[place], self._compute, (finish, screen)
@@ -197,8 +198,11 @@ class FrameStyler:
         return self._download(slot, marked, screen)
 
     def _give(self, slot: _Slot, finish: Finish) -> None:
-        """Submit what the networks are given of the frames of a slot, to the stream of uploads. It
-        is made in the slot: the networks may be busy with the batch before."""
+        """Submit the preparation of the networks' input from a slot's frames, to the stream of
+        uploads.
+
+        The slot stores the input: the networks may be busy with the batch before.
+        """
         if slot.clean is not slot.batch:
             for frame, small in zip(slot.frames, slot.clean, strict=True):
                 self._kernels.resize(frame, small)
@@ -215,8 +219,9 @@ class FrameStyler:
 
     @property
     def _textured(self) -> FrameTexture:
-        """What adds texture; it has buffers, and is made for the first frame that has any, on the
-        stream of uploads, which alone uses it."""
+        """The adder of texture, which has buffers. The first frame with texture creates it on the
+        stream of uploads, the only one that uses it.
+        """
         if self._texture is None:
             self._texture = FrameTexture(self._kernels, self.detail, self.strokes)
         return self._texture
@@ -224,7 +229,6 @@ class FrameStyler:
     def _compute_batch(
         self, slot: _Slot, finish: Finish, mark: StageCallback, screen: tuple[int, int] | None
     ) -> None:
-        """Submit what is computed of the frames of a slot, piece by piece."""
         mark("queue")
         self._take(slot)
         mark("resize")
@@ -239,7 +243,7 @@ class FrameStyler:
     def _prepared(
         self, slot: _Slot, finish: Finish, screen: tuple[int, int] | None
     ) -> Callable[[], None]:
-        """What submits the same without strokes of another size, so that it can be captured."""
+        """Return a function that submits the same, but without strokes, for capture in a graph."""
         network = self.detail.submission()
 
         def submit() -> None:
@@ -250,36 +254,33 @@ class FrameStyler:
         return submit
 
     def _take(self, slot: _Slot) -> None:
-        """Submit what brings the networks what they are given."""
         self.detail.frames.copy_(slot.detail)
         if self.strokes is not None:
             assert slot.small is not None
             self.strokes.frames.copy_(slot.small)
 
     def _finish(self, slot: _Slot, finish: Finish, screen: tuple[int, int] | None) -> None:
-        """Submit what becomes of the networks' results."""
         for plan, ranges in zip(self._plans, slot.ranges, strict=True):
             ranges.copy_(plan.ranges)
-        for place in range(self.detail.samples):  # smoothing takes them in their order
+        for place in range(self.detail.samples):  # smoothing needs them in order
             self._finished = self._smoothed(slot, place, finish)
             self._paint(slot, place, finish, screen)
 
     def finish_again(self, submission: Submission, finish: Finish) -> Submission:
-        """Make the picture of a frame once more with other options, but for smoothing and texture.
+        """Paint the picture of a frame again with other options, except for smoothing and texture.
 
         Args:
-            submission: The newest, of a single frame, which has been waited for.
-            finish: What is made of the network's result.
+            submission: The newest one, of a single frame, after `wait`.
         """
         self._paint(submission.slot, 0, finish)
         return self._download(submission.slot, _unmarked)
 
     def result(self) -> Pixels:
-        """The network's output for the newest frame, [h, w, 3] uint8, RGB. Waits for it."""
+        """Return the network's output for the newest frame, [h, w, 3] uint8, RGB. Waits for it."""
         return self._results[-1].cpu().numpy()
 
     def _smoothed(self, slot: _Slot, place: int, finish: Finish) -> Tensor:
-        """The network's result for a frame of the newest batch, smoothed if it is to be."""
+        """Return the network's result for a frame of the newest batch, smoothed if requested."""
         if not finish.smoothing:
             self._history.forget()
             return self._results[place]
@@ -290,7 +291,6 @@ class FrameStyler:
     def _paint(
         self, slot: _Slot, place: int, finish: Finish, screen: tuple[int, int] | None = None
     ) -> None:
-        """Submit what becomes of the finished result of the frame at `place` in its batch."""
         finished, frame, picture = self._finished, slot.frames[place], slot.pictures[place]
         if finished.shape != picture.shape or finish.mixes:
             slopes = None
@@ -310,13 +310,12 @@ class FrameStyler:
     def _download(
         self, slot: _Slot, mark: StageCallback, screen: tuple[int, int] | None = None
     ) -> Submission:
-        """Submit the download of the pictures of a batch."""
         compute = self._compute
         slot.computed.record(compute)
         with on_stream(self._down, compute):
             self._down.wait_event(slot.computed)
-            # New buffers, which the caller keeps. PyTorch's allocator recycles pinned memory, so
-            # that nothing is pinned anew after a few frames.
+            # New buffers, owned by the caller. PyTorch's allocator recycles pinned memory, so
+            # nothing is pinned anew after a few frames.
             pictures = [_downloaded(picture) for picture in slot.pictures]
             small = () if screen is None else slot.screens_of(screen)
             screens = [_downloaded(picture) for picture in small]
@@ -329,13 +328,7 @@ class FrameStyler:
 
 
 class Submission:
-    """A batch that a FrameStyler was given.
-
-    Args:
-        slot: Its buffers.
-        pictures: Where its pictures are downloaded to.
-        screens: Where the copies are that a window paints; none if none were asked for.
-    """
+    """A batch that was submitted to a FrameStyler, with the host buffers of its results."""
 
     __slots__ = ("_pictures", "_screens", "slot")
 
@@ -343,7 +336,7 @@ class Submission:
         self.slot, self._pictures, self._screens = slot, pictures, screens
 
     def wait(self) -> list[Painted]:
-        """Wait for the pictures, once; one for each frame, in their order."""
+        """Wait for the pictures, once; return one per frame, in order."""
         self.slot.finished.synchronize()
         self.slot.in_flight = False
         screens = self._screens or [None] * len(self._pictures)
@@ -358,24 +351,20 @@ class Submission:
 
 
 class _Slot:
-    """The buffers and events of one batch under way.
+    """The buffers and events of one batch in flight.
 
     Args:
         shape: N, H, W and 3 of the frames.
         size: (height, width) of the network's input.
-        ranges: Those of the plans.
-        device: A CUDA device.
 
     Attributes:
-        batch: The frames together.
-        frames: Each of them, [H, W, 3] of the memory of `batch`.
+        frames: The frames, each [H, W, 3] in the memory of `batch`.
         clean: [N, h, w, 3], the frames in the size of the network's input, without texture; `batch`
-            where that is theirs.
-        detail: What the network is given of them.
-        small: What that of the strokes is given; None where there is one size.
-        given: The event after which both are there.
-        pictures: What becomes of each.
-        told: For each, the [1, 3] of `host_ranges` that tell of it.
+            itself if the sizes are equal.
+        detail: The input of the network.
+        small: The input of the strokes' network; None with one size.
+        given: The event after which both inputs are ready.
+        told: For each frame, the [1, 3] tensors of `host_ranges` that describe it.
     """
 
     def __init__(
@@ -406,15 +395,17 @@ class _Slot:
 
     @property
     def textured(self) -> Tensor:
-        """A buffer for `clean` with texture, made when it is first asked for."""
+        """A buffer for `clean` with texture, allocated on first access."""
         if self._textured is None:
             with torch.inference_mode(False):
                 self._textured = torch.zeros_like(self.clean)
         return self._textured
 
     def screens_of(self, size: tuple[int, int]) -> list[Tensor]:
-        """Buffers for the copies that a window paints, each [height, width, 4] uint8; `size` has
-        the height first."""
+        """Return buffers for the copies for a window, each [height, width, 4] uint8.
+
+        `size` is (height, width).
+        """
         if not self._screens or self._screens[0].shape[:2] != size:
             with torch.inference_mode(False):
                 self._screens = list(self.batch.new_zeros(len(self.frames), *size, 4))
@@ -422,11 +413,10 @@ class _Slot:
 
 
 def _downloaded(picture: Tensor) -> Tensor:
-    """What a picture is copied to on the current stream."""
     copied = pinned_like(picture)
     copied.copy_(picture, non_blocking=True)
     return copied
 
 
 def _unmarked(_stage: str) -> None:
-    """Time no stage."""
+    """Ignore the stage."""

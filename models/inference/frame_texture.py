@@ -1,4 +1,4 @@
-"""Texture on frames that stay on a GPU: noise in flat parts of what the networks are given."""
+"""Texture on frames that stay on a GPU: noise in flat parts of the networks' input."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from kernels.network.graph_plan import GraphPlan
 
 
 class FrameTexture:
-    """Adds texture to what the plans for one or two sizes are given. Not thread-safe.
+    """The texture in the input of the plans for one or two sizes. Not thread-safe.
 
-    What it keeps of a stream is written by the frames in their order, all of them on the stream on
-    which it is made.
+    Frames update the state of a stream in order, all on the CUDA stream that was current when this
+    object was created.
 
     Args:
-        kernels: On their GPU.
+        kernels: The kernels on the plans' GPU.
         detail: The plan of the network's input size.
-        strokes: That of the smaller size, whose pixels the texture is measured in; None where there
-            is one size.
+        strokes: The plan of the smaller size, whose pixels are the unit of the texture; None with
+            one size.
     """
 
     def __init__(self, kernels: FrameKernels, detail: GraphPlan, strokes: GraphPlan | None) -> None:
@@ -41,11 +41,11 @@ class FrameTexture:
         self._history.forget()
 
     def state(self) -> StreamState:
-        """What is kept of the frames before the next one, for `restore`."""
+        """Return the state after the last frame, for `restore`."""
         return self._history.state()
 
     def restore(self, state: StreamState) -> None:
-        """Go on with the stream that `state` is of. Raises StateError if it does not fit."""
+        """Continue the stream of `state`. Raise StateError if it does not fit."""
         self._history.restore(state)
 
     def add(
@@ -57,14 +57,14 @@ class FrameTexture:
         *,
         continues: bool,
     ) -> None:
-        """Submit the texture of a batch, of one frame after the other.
+        """Submit the texture of a batch, one frame after the other.
 
         Args:
             clean: [N, H, W, 3] uint8, the frames without texture.
-            textured: [N, H, W, 3] uint8, written to.
-            small: [N, h, w, 3] uint8, those of the smaller size, which get their texture in place;
-                None where there is one size.
-            amount: 0 for none, 1 for the most.
+            textured: [N, H, W, 3] uint8, the output.
+            small: [N, h, w, 3] uint8, the frames in the smaller size, which are textured in place;
+                None with one size.
+            amount: 0 for none, 1 for the maximum.
             continues: Whether each frame continues the one before.
         """
         history, kernels = self._history, self._kernels

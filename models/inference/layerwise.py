@@ -1,8 +1,8 @@
 """The network layer by layer, on devices that the native network does not support.
 
-Each layer maps activations [N, C, H, W], not padded, of any floating dtype to activations of
-that dtype; weights are converted to it. Where the device has no native kernels, PyTorch's layers
-are used: the reference implementations of our operations are slower.
+Each layer maps unpadded activations [N, C, H, W] of any floating dtype to activations of that
+dtype; weights are converted to it. If the device has no native kernels, PyTorch's layers run: the
+reference implementations of our operations are slower.
 """
 
 from __future__ import annotations
@@ -24,15 +24,14 @@ Layers = dict[str, Callable[[Tensor], Tensor]]  # by name, in order
 
 
 def is_native(device: torch.device) -> bool:
-    """Whether the operations have native kernels for the device."""
+    """Return whether the operations have native kernels for the device."""
     return device.type == "cuda" and use_native(OPERATIONS)
 
 
 def encoder(network: PublishedNetwork, native: bool) -> Layers:
-    """The layers conv1 to conv3, each with its norm: [N, 3, H, W] to [N, C, H/4, W/4].
+    """Return the layers conv1 to conv3, each with its norm: [N, 3, H, W] to [N, C, H/4, W/4].
 
     Args:
-        network: Has their weights.
         native: Whether to use native kernels (see `is_native`) or PyTorch's layers.
     """
     return {
@@ -43,15 +42,19 @@ def encoder(network: PublishedNetwork, native: bool) -> Layers:
 
 
 def transformer(network: PublishedNetwork, native: bool) -> Layers:
-    """The residual blocks res1, res2, ..., each of which is one operation: [N, C, H/4, W/4] to the
-    same shape; arguments as for `encoder`."""
+    """Return the residual blocks res1, res2, ..., one operation each.
+
+    They map [N, C, H/4, W/4] to the same shape. The arguments are as for `encoder`.
+    """
     blocks = enumerate(network.residual_blocks, 1)
     return {f"res{number}": partial(_block, block, native) for number, block in blocks}
 
 
 def decoder(network: PublishedNetwork, native: bool) -> Layers:
-    """The layers deconv1 to deconv3: [N, C, H/4, W/4] to [N, 3, H, W]; arguments as for
-    `encoder`."""
+    """Return the layers deconv1 to deconv3: [N, C, H/4, W/4] to [N, 3, H, W].
+
+    The arguments are as for `encoder`.
+    """
     return {
         "deconv1": partial(_unit, network.deconv1, network.in4, native),
         "deconv2": partial(_unit, network.deconv2, network.in5, native),
@@ -63,8 +66,6 @@ def apply(layers: Layers, x: Tensor, mark: StageCallback) -> Tensor:
     """Apply layers in order.
 
     Args:
-        layers: By name.
-        x: The input of the first.
         mark: Called with the name of each layer after it.
     """
     for name, layer in layers.items():

@@ -1,4 +1,4 @@
-"""The network layer by layer on a GPU as CUDA graphs, where the native network does not run."""
+"""The network layer by layer on a GPU as CUDA graphs, if the native network does not run."""
 
 from __future__ import annotations
 
@@ -27,10 +27,9 @@ class LayerwisePlan(PicturePlan[Tensor]):
     """`models.inference.layerwise` for pictures of one size, captured in CUDA graphs.
 
     Args:
-        network: Its layers, on the device and of the dtype, for this plan alone.
+        network: Its layers, on `device` and in `dtype`, owned by this plan alone.
         weights: A published state dict, on any device.
         shape: N, H, W of the pictures.
-        dtype: Of the layers.
         device: A CUDA device.
         native: Whether to use native kernels, see `layerwise.is_native`.
     """
@@ -61,11 +60,12 @@ class LayerwisePlan(PicturePlan[Tensor]):
         self.set_weights(weights)
 
     def set_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Replace the weights with those of another network of the same shape."""
-        self._network.load_state_dict(weights)  # in place: graphs read them where they are
+        """Replace the weights with another network's of the same shape."""
+        # in place: graphs read the weights at fixed addresses
+        self._network.load_state_dict(weights)
 
     def _begin(self, x: Tensor) -> Tensor:
-        """With sides that are multiples of 4."""
+        """Pad the sides to multiples of 4."""
         height, width = x.shape[-2:]
         if self._native:  # autocast casts the inputs of PyTorch's operations only
             x = x.to(compute_dtype(x))

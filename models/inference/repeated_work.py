@@ -1,4 +1,4 @@
-"""Work that is the same for many frames, launched as one CUDA graph."""
+"""Work that repeats for many frames, launched as one CUDA graph."""
 
 from __future__ import annotations
 
@@ -9,57 +9,57 @@ import torch
 
 Submit = Callable[[], object]
 
-REPEATS = 30  # after which work is captured: that takes milliseconds, and a slider moves on
+REPEATS = 30  # repetitions before a capture, which takes milliseconds; a moving slider stays below
 
 
 class RepeatedWork:
-    """Captures work that repeats. For one thread.
+    """A recorder that captures repeating work. For one thread.
 
-    The work of a frame has a key, which tells all that it depends on, and a place, such as that of
-    its buffers: with each place it is captured once.
+    The work of a frame has a key, which includes everything it depends on, and a place, such as the
+    index of its buffers. It is captured once per place.
     """
 
     def __init__(self) -> None:
         self._key: Hashable = None
         self._count = 0
         self._graphs: dict[Hashable, torch.cuda.CUDAGraph] = {}  # by place
-        self._pool: Any = None  # PyTorch names no type
+        self._pool: Any = None  # PyTorch does not name its type
 
     def add(self, key: Hashable) -> None:
-        """Tell that work was submitted one piece after another."""
+        """Record that work with this key was submitted piece by piece."""
         if key != self._key:
             self._key, self._count = key, 0
             self._graphs.clear()
         self._count += 1
 
     def is_due(self, key: Hashable) -> bool:
-        """Whether the newest REPEATS frames had this work."""
+        """Return whether the newest REPEATS frames had this work."""
         return key == self._key and self._count >= REPEATS
 
     def submit(self, place: Hashable, prepare: Callable[[], Submit]) -> None:
         """Submit the work that is due to the current stream.
 
         Args:
-            place: Of this frame.
-            prepare: Makes what submits it; the same for each frame of a place. It is called twice,
-                the first time for this frame, the second to be captured for the next ones.
+            prepare: Returns the function that submits the work, which is the same for each frame of
+                a place. It is called twice: first for this frame, then for the capture that serves
+                the next ones.
         """
         graph = self._graphs.get(place)
         if graph is not None:
             graph.replay()
             return
         submit = prepare()
-        submit()  # and loads the kernels, which cannot happen while a graph is captured
+        submit()  # also loads the kernels, which is impossible during a capture
         self._pool = self._pool or torch.cuda.graph_pool_handle()
         self._graphs[place] = captured(submit, self._pool)
 
 
 def captured(submit: Submit, pool: Any) -> torch.cuda.CUDAGraph:
-    """A graph of what `submit` submits to the current stream; it is not run.
+    """Capture the work that `submit` submits to the current stream, without running it.
 
     Args:
-        submit: Leaves nothing in memory that is allocated within it.
-        pool: Of that memory, which graphs that run one after another share.
+        submit: A function that leaves nothing in memory allocated within it.
+        pool: The pool for that memory, which graphs that run one after another share.
     """
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()

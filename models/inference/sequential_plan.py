@@ -1,4 +1,4 @@
-"""Steps that PyTorch launches, one after another, as CUDA graphs."""
+"""Steps that PyTorch launches one after another, as CUDA graphs."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from torch import Tensor
 
 from kernels.network.graph_plan import GraphPlan
 
-Left = TypeVar("Left")  # what a step leaves for the next
+Left = TypeVar("Left")  # the output of a step for the next one
 
 
 class SequentialPlan(GraphPlan, Generic[Left]):
     """A network as steps, for pictures of one size, captured in CUDA graphs.
 
-    Launching its operations one by one would take longer than computing them. What is in effect
-    when a graph is captured, such as autocast and TF32, is in effect when it is replayed.
+    Launching its operations one by one would take longer than computing them. Settings that are in
+    effect during the capture of a graph, such as autocast and TF32, are in effect during its
+    replay.
 
     Args:
         shape: N, H, W of the pictures.
-        dtype: Of activations.
+        dtype: The dtype of activations.
         device: A CUDA device.
-        steps: By name, below their groups, in order: "encoder/conv1".
+        steps: The steps in order, by group and name: "encoder/conv1".
     """
 
     def __init__(
@@ -36,22 +37,23 @@ class SequentialPlan(GraphPlan, Generic[Left]):
     ) -> None:
         super().__init__(shape, dtype, device)
         self._steps = dict(steps)
-        # What a part whose last step is the key leaves for the next, in the memory of its graph.
+        # The output of each part, by its last step, in the memory of the part's graph.
         self._left: dict[tuple[str, bool], Left] = {}
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """The steps in order, below their groups: "encoder/conv1"."""
+        """The steps in order, by group and name: "encoder/conv1"."""
         return tuple(self._steps)
 
     @abstractmethod
     def _input(self, in_bytes: bool) -> Left:
-        """What the first step takes, of `frames` with `in_bytes`, else of `_x`."""
+        """Return the input of the first step: from `frames` with `in_bytes`, else from `_x`."""
 
     @abstractmethod
     def _finish(self, left: Left, in_bytes: bool) -> None:
-        """Write what the last step leaves to `pictures` and `ranges` with `in_bytes`, else to
-        `_y`."""
+        """Write the output of the last step to `pictures` and `ranges` with `in_bytes`, else to
+        `_y`.
+        """
 
     def _free_parts(self) -> None:
         self._left.clear()
@@ -78,11 +80,11 @@ class PicturePlan(SequentialPlan[Left]):
 
     @abstractmethod
     def _begin(self, x: Tensor) -> Left:
-        """What the first step takes of pictures [N, 3, H, W] of the plan's dtype."""
+        """Return the first step's input for pictures [N, 3, H, W] of the plan's dtype."""
 
     @abstractmethod
     def _end(self, left: Left) -> Tensor:
-        """The pictures that the last step leaves, [N, 3, H', W'], at least as large."""
+        """Return the pictures from the last step's output, [N, 3, H', W'], at least as large."""
 
     def _input(self, in_bytes: bool) -> Left:
         pixels = self.frames if in_bytes else self._x
@@ -106,6 +108,6 @@ class PicturePlan(SequentialPlan[Left]):
 
 
 def _in_order(values: Tensor) -> Tensor:
-    """float32 as integers of the same order, see frame_pipeline.is_broken."""
+    """Map float32 to integers of the same order, see frame_pipeline.is_broken."""
     bits = values.view(torch.int32)
     return torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits)

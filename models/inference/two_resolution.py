@@ -1,7 +1,8 @@
-"""Runs a frame through the native network at two sizes and joins the results on the GPU.
+"""A runner that styles a frame with the native network at two sizes and joins the results on the
+GPU.
 
-The arithmetic is that of app.engine.post.blending on the CPU: area interpolation when shrinking,
-cubic when enlarging.
+The arithmetic equals app.engine.post.blending on the CPU: area interpolation for shrinking, cubic
+for enlarging.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from models.inference.frame_pipeline import Pixels, Result, SingleFrameRunner, i
 
 
 class TwoResolutionRunner:
-    """Runs two plans for single pictures one after the other. Not thread-safe; for inference mode.
+    """A runner of two plans for single pictures, one after the other.
+
+    Not thread-safe; for inference mode.
 
     Args:
-        strokes: Of the smaller size, from which the low frequencies of the result are taken.
-        detail: Of the larger size, from which the frequencies above those are taken.
+        strokes: The plan of the smaller size, the source of the result's low frequencies.
+        detail: The plan of the larger size, the source of the frequencies above them.
     """
 
     def __init__(self, strokes: SingleFrameRunner, detail: SingleFrameRunner) -> None:
@@ -36,7 +39,7 @@ class TwoResolutionRunner:
             mark: Called as by SingleFrameRunner.style, with the groups of layers twice.
 
         Returns:
-            The result, of the larger size; its memory belongs to the caller.
+            The result, of the larger size; the caller owns its memory.
         """
         small, large = self.strokes.plan, self.detail.plan
         self.detail.send(pixels, mark)
@@ -75,8 +78,8 @@ def shrink(pictures: Tensor, height: int, width: int) -> Tensor:
 
     Args:
         pictures: [N, H, W, 3] uint8.
-        height: Of the result, at most H.
-        width: Of the result, at most W.
+        height: Height of the result, at most H.
+        width: Width of the result, at most W.
 
     Returns:
         [N, height, width, 3] uint8.
@@ -91,7 +94,7 @@ def shrink(pictures: Tensor, height: int, width: int) -> Tensor:
 
 @functools.lru_cache(maxsize=16)
 def _areas(many: int, few: int, device: torch.device) -> Tensor:
-    """Weights of area interpolation: [few, many] float32, rows that sum to 1."""
+    """Return the weights of area interpolation: [few, many] float32, rows that sum to 1."""
     edges = np.linspace(0, many, few + 1)
     first, last = edges[:-1, None], edges[1:, None]
     pixels = np.arange(many)[None, :]

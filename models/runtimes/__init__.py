@@ -1,1 +1,1 @@
-"""The networks in other programs' runtimes: as a program, as ONNX, run by those that are there."""
+"""The networks in other runtimes: as a program, as ONNX, and run by the installed runtimes."""

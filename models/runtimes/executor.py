@@ -1,4 +1,4 @@
-"""Runs a PyTorch network by another runtime, which compiles it for each size of picture."""
+"""Runs a PyTorch network in another runtime, which compiles it for each size of picture."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from models.runtimes.onnx_model import convert, serialize
 from models.runtimes.program import Pictures, PortableNetwork, export_program
 from models.runtimes.runtime import Compiled, Runtime, RuntimeFault, Size
 
-SIZES_KEPT = 2  # each holds a copy of the weights, and its buffers
+SIZES_KEPT = 2  # each has a copy of the weights, and its buffers
 _PRECISIONS = {each.value.dtype: each for each in (Precision.fp16, Precision.bf16, Precision.fp32)}
 
 
@@ -21,18 +21,17 @@ class RuntimeExecutor:
     """A network in a runtime, for the last SIZES_KEPT sizes. Not thread-safe.
 
     Args:
-        runtime: What runs it.
-        multiple: Height and width are multiples of it.
+        multiple: The height and width of pictures are multiples of it.
     """
 
     def __init__(self, runtime: Runtime, multiple: int) -> None:
         self._runtime, self._multiple = runtime, multiple
-        self._model: ONNXProgram | None = None  # which refers to the network's weights
+        self._model: ONNXProgram | None = None  # refers to the network's weights
         self._bytes = b""
         self._compiled: dict[tuple[Precision, Size], Compiled] = {}
 
     def forget_weights(self) -> None:
-        """Compile again for the next picture: the weights of the network were changed."""
+        """Compile again for the next picture: the network's weights have changed."""
         self._bytes = b""
         self._compiled.clear()
 
@@ -42,15 +41,15 @@ class RuntimeExecutor:
         """Stylize pictures one after another.
 
         Args:
-            network: Whose weights are in float32 on the CPU; always the same one.
-            run: What the network computes in PyTorch.
-            pictures: [N, 3, H, W], RGB 0-255; their dtype says what to compute in.
+            network: The network, with weights in float32 on the CPU; always the same one.
+            run: The network's computation in PyTorch.
+            pictures: [N, 3, H, W], RGB 0-255, in the dtype to compute in.
 
         Returns:
-            Of the same shape, dtype and device, not clamped.
+            Pictures of the same shape, dtype and device, not clamped.
 
         Raises:
-            RuntimeFault: The runtime cannot compute that here.
+            RuntimeFault: If the runtime cannot compute them on this machine.
         """
         amp = torch.is_autocast_enabled("cpu")
         precision = Precision.amp if amp else _PRECISIONS[pictures.dtype]
@@ -70,7 +69,6 @@ class RuntimeExecutor:
         return styled.to(pictures)
 
     def _onnx(self, network: nn.Module, run: Callable[[Tensor], Tensor]) -> bytes:
-        """The network with its weights as they are now."""
         if self._model is None:
             portable = PortableNetwork(network, Pictures.raw, run)
             self._model = convert(export_program(portable, Pictures.raw, self._multiple))

@@ -1,4 +1,4 @@
-"""A program as an ONNX model: the bytes of a file, with names for what goes in and comes out."""
+"""A program as an ONNX model: the bytes of a file, with names for its input and output."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from torch.onnx import ONNXProgram
 from models.runtimes.program import INPUT, OUTPUT, Pictures, quiet
 
 OPSET = 18
-HEIGHT, WIDTH = "height", "width"  # the names of dimensions that may be of any size
+HEIGHT, WIDTH = "height", "width"  # the names of dimensions of any size
 
 
 def convert(program: ExportedProgram) -> ONNXProgram:
     """Translate a program; needs the packages onnx and onnxscript.
 
     Args:
-        program: Of models.runtimes.program.export_program.
+        program: From models.runtimes.program.export_program.
 
     Returns:
         A model that refers to the same weights.
@@ -41,12 +41,10 @@ def convert(program: ExportedProgram) -> ONNXProgram:
 def serialize(
     model: ONNXProgram, pictures: Pictures, texts: Mapping[str, str] | None = None
 ) -> bytes:
-    """Write a model with the weights that it has now.
+    """Serialize a model with its current weights.
 
     Args:
-        model: Of `convert`.
-        pictures: As of the program.
-        texts: Its metadata.
+        model: From `convert`.
     """
     file: Any = model.model_proto
     graph = file.graph
@@ -56,8 +54,8 @@ def serialize(
         for axis, name in ((rows, HEIGHT), (rows + 1, WIDTH)):
             if shape.dim[axis].dim_param:
                 shape.dim[axis].dim_param = name
-    # What the exporter notes of where a node comes from names folders of this machine; shapes in
-    # between are inferred again by who reads it.
+    # The exporter's notes on the origin of a node name folders of this machine. Readers of the
+    # model infer the shapes in between again.
     del graph.value_info[:]
     for part in (graph, *graph.node, *graph.input, *graph.output, *graph.initializer):
         del part.metadata_props[:]

@@ -1,4 +1,4 @@
-"""ONNX Runtime with one of its execution providers. Imported when it is used."""
+"""ONNX Runtime with one of its execution providers. The package is imported on first use."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from utils.translation.joints import enumerated
 from utils.translation.texts import tr
 
 CPU = "CPU"
-OPTIONS = {"CUDA": {"use_tf32": "0"}}  # or FP32 would be TF32
+OPTIONS = {"CUDA": {"use_tf32": "0"}}  # otherwise FP32 would be TF32
 
 
 class OnnxRuntime(Runtime):
     """ONNX Runtime with one execution provider, in the precision of the model.
 
     Args:
-        device: What users call it: "CPU", "CUDA".
-        provider: As ONNX Runtime names it, without "ExecutionProvider".
-        packages: What it needs; by default also what makes ONNX models of networks.
+        device: The device's name for users: "CPU", "CUDA".
+        provider: ONNX Runtime's name of the provider, without "ExecutionProvider".
+        packages: The required packages, by default with the converters to ONNX.
     """
 
     extra = "onnx"
@@ -44,7 +44,7 @@ class OnnxRuntime(Runtime):
         self.key = "onnxruntime" if device == CPU else f"onnxruntime-{device.lower()}"
 
     def device_missing(self) -> str:
-        """Compare with the providers that this build of ONNX Runtime has."""
+        """Compare with the providers of this build of ONNX Runtime."""
         found: list[str] = _module().get_available_providers()
         if self._name in found:
             return ""
@@ -54,25 +54,25 @@ class OnnxRuntime(Runtime):
         )
 
     def precisions(self) -> tuple[Precision, ...]:
-        """That of the models that networks become; on a CPU, FP16 would be computed in FP32."""
+        """Return the precision of converted networks; on a CPU, FP16 would run in FP32."""
         return (Precision.fp32,)
 
     def device_title(self) -> str:
-        """The name of the provider, of the processor where it is the CPU."""
+        """Return the name of the provider, or of the processor for the CPU."""
         return f"ONNX Runtime: {cpu_name() if self._device == CPU else self._device}"
 
     def compile(
         self,
         model: bytes | Path,
-        precision: Precision,  # noqa: ARG002  (that of the model)
+        precision: Precision,  # noqa: ARG002  (the model sets it)
         size: Size | None = None,
     ) -> Compiled:
-        """Load the model, on as many threads as PyTorch uses; no part of it runs elsewhere."""
+        """Load the model, with PyTorch's number of threads; no part runs on another device."""
         runtime = _module()
         options = runtime.SessionOptions()
         options.intra_op_num_threads = torch.get_num_threads()
         options.log_severity_level = 3  # errors
-        # Threads that keep waiting busily would slow down what is measured next.
+        # Threads that spin while waiting would slow down the next measurement.
         options.add_session_config_entry("session.force_spinning_stop", "1")
         if self._device != CPU:
             options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
@@ -114,5 +114,5 @@ class OnnxRuntime(Runtime):
 @cache
 def _module() -> Any:
     runtime: Any = import_module("onnxruntime")
-    runtime.disable_telemetry_events()  # which its builds for Windows send otherwise
+    runtime.disable_telemetry_events()  # its builds for Windows send it by default
     return runtime

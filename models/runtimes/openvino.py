@@ -1,4 +1,4 @@
-"""Intel's OpenVINO on a CPU, an Intel GPU or an NPU: the only door to it, imported when used."""
+"""Intel's OpenVINO on a CPU, an Intel GPU or an NPU. Only this module imports it, on first use."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class OpenVino(Runtime):
     """OpenVINO on one kind of device.
 
     Args:
-        device: As OpenVINO names it: "CPU", "GPU", "NPU".
-        packages: What it needs; by default also what makes ONNX models of networks.
+        device: OpenVINO's name of the device: "CPU", "GPU", "NPU".
+        packages: The required packages, by default with the converters to ONNX.
     """
 
     extra = "openvino"
@@ -53,20 +53,20 @@ class OpenVino(Runtime):
         )
 
     def precisions(self) -> tuple[Precision, ...]:
-        """Those that OpenVINO lists as capabilities of the device."""
+        """Return the precisions among the device's capabilities that OpenVINO lists."""
         has: list[str] = _core().get_property(self._device, "OPTIMIZATION_CAPABILITIES")
         return tuple(precision for precision in TYPES if precision.title in has)
 
     def device_title(self) -> str:
-        """The name of the processor."""
+        """Return the name of the processor."""
         name: str = _core().get_property(self._device, "FULL_DEVICE_NAME")
         return f"OpenVINO: {name} ({self._device})"
 
     def compile(
         self, model: bytes | Path, precision: Precision, size: Size | None = None
     ) -> Compiled:
-        """Compile for the device, on as many threads as PyTorch uses."""
-        # A GPU would compute in FP16 and some CPUs in BF16 unless told otherwise.
+        """Compile for the device, with PyTorch's number of threads."""
+        # By default, a GPU would compute in FP16 and some CPUs in BF16.
         options: dict[str, Any] = {"INFERENCE_PRECISION_HINT": TYPES[precision]}
         if self._device == "CPU":
             options["INFERENCE_NUM_THREADS"] = torch.get_num_threads()
@@ -93,7 +93,7 @@ class OpenVino(Runtime):
         request = compiled.create_infer_request()
 
         def run(picture: NDArray[Any]) -> NDArray[Any]:
-            # Reads the picture where it is, and copies the result, which the next call overwrites.
+            # Reads the picture in place, and copies the result, which the next call overwrites.
             return np.array(request.infer([picture], share_inputs=True)[0])
 
         return run
@@ -101,8 +101,11 @@ class OpenVino(Runtime):
 
 @cache
 def openvino_module() -> Any:
-    """Import OpenVINO; nobody else does. Its package reports imports and conversions to its makers
-    over the network, unless the module that does so cannot be imported."""
+    """Import OpenVINO, without its telemetry; no other code imports it.
+
+    Its package reports imports and conversions to its makers over the network, unless the module
+    that does so cannot be imported.
+    """
     with _importing:
         found = sys.modules.get(TELEMETRY)
         sys.modules[TELEMETRY] = None  # pyright: ignore[reportArgumentType]  (Python allows it)

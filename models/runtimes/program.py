@@ -1,4 +1,4 @@
-"""A network as one program of PyTorch's operations, which other runtimes take over."""
+"""A network as one program of PyTorch's operations, for conversion to other runtimes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INPUT, OUTPUT = "picture", "styled"  # names in the files
 
 
 class Pictures(Enum):
-    """What the pictures of a program are, before and after; the value names it in metadata.
+    """The format of a program's input and output pictures; the value is its name in metadata.
 
     Attributes:
         raw: [1, 3, H, W] float32 RGB 0-255; the result is not clamped.
@@ -38,7 +38,7 @@ class Pictures(Enum):
 
 
 class Float32Norm(nn.Module):
-    """An instance norm that computes in float32 what it gets in half precision.
+    """An instance norm that computes half-precision input in float32.
 
     A runtime that squares halves would overflow at 256.
 
@@ -51,17 +51,16 @@ class Float32Norm(nn.Module):
         self.norm = norm.float()
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalize [N, C, H, W]; keeps the dtype."""
+        """Normalize [N, C, H, W]; return the same dtype."""
         return self.norm(x.float()).to(x.dtype)
 
 
 class PortableNetwork(nn.Module):
-    """A network between pictures as other programs have them.
+    """A network with pictures in the format of other programs.
 
     Args:
-        network: Maps [1, 3, H, W], RGB 0-255, to the same.
-        pictures: What goes in and comes out.
-        run: What to call in place of the network itself.
+        network: A module from [1, 3, H, W], RGB 0-255, to the same.
+        run: The function to call instead of the network itself.
     """
 
     def __init__(
@@ -85,7 +84,7 @@ class PortableNetwork(nn.Module):
 
 
 def _cast(x: Tensor, dtype: torch.dtype) -> Tensor:
-    """Convert where that is needed: Core ML Tools knows no conversion to the same dtype."""
+    """Convert if the dtype differs: Core ML Tools does not know a conversion to the same dtype."""
     return x if x.dtype == dtype else x.to(dtype)
 
 
@@ -105,11 +104,10 @@ def export_program(
     """Trace a network.
 
     Args:
-        network: On the CPU, for inference. The program refers to its weights: what is loaded into
-            the network afterwards is in the program.
-        pictures: As of the network.
-        multiple: Height and width have to be multiples of it where the program takes any.
-        size: (width, height) in pixels; None for any from SMALLEST on.
+        network: A network on the CPU, for inference. The program refers to its weights, so weights
+            loaded into the network later are also in the program.
+        multiple: The height and width of pictures must be multiples of it if `size` is None.
+        size: (width, height) in pixels; None for any size from SMALLEST on.
     """
     width, height = size or (8 * multiple, 6 * multiple)
     rows, columns = (2, 3) if pictures.planes else (1, 2)
@@ -134,8 +132,10 @@ def export_program(
 
 @contextmanager
 def quiet() -> Generator[None]:
-    """Silence what PyTorch's exporters say of themselves: packages that they do not find, and
-    functions of their own that are deprecated."""
+    """Silence PyTorch's exporters.
+
+    They report packages that they do not find, and deprecated functions of their own.
+    """
     loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

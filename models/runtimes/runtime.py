@@ -1,4 +1,4 @@
-"""What a runtime says of one kind of device: whether it is there, what it computes in."""
+"""The interface of a runtime on one kind of device: availability, precisions, compilation."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from utils.translation.texts import tr
 Compiled = Callable[[NDArray[Any]], NDArray[Any]]
 Size = tuple[int, int]  # width, height
 
-# What makes an ONNX model of a program; every runtime here reads one.
+# The converters to ONNX models; every runtime here reads ONNX.
 WRITERS = ("onnx", "onnxscript")
 
 
 class RuntimeFault(RuntimeError):
-    """A runtime cannot run a network; the message is one sentence."""
+    """Raised if a runtime cannot run a network; the message is one sentence."""
 
 
 class Runtime(ABC):
-    """A runtime on one kind of device. Safe on any thread.
+    """A runtime on one kind of device. Thread-safe.
 
     Attributes:
-        key: As `--kernels` names it.
-        title: As users read it, with the device: "OpenVINO GPU".
+        key: Its name in `--kernels`.
+        title: Its name for users, with the device: "OpenVINO GPU".
         extra: The extra of this distribution that installs its packages.
-        packages: What it needs, as they are imported.
+        packages: The import names of the required packages.
     """
 
     key: str
@@ -42,14 +42,14 @@ class Runtime(ABC):
 
     @property
     def missing(self) -> str:
-        """Why it cannot be imported, as a clause with what installs it; "" if it can."""
+        """Why it cannot be imported, as a clause with the remedy; "" if it can."""
         return missing_packages(self.packages, self.title, self.extra)
 
     def refusal(self, precision: Precision | None = None) -> str:
-        """Say why it does not run here.
+        """Return why it does not run on this machine.
 
         Args:
-            precision: What it is to compute in; None for any.
+            precision: The precision to compute in; None for any.
 
         Returns:
             A sentence, or "" if it runs.
@@ -68,45 +68,46 @@ class Runtime(ABC):
 
     @abstractmethod
     def device_missing(self) -> str:
-        """Why its device is not there, as a clause; "" if it is. Only if nothing is `missing`."""
+        """Return why its device is missing, as a clause; "" if it exists. Only if nothing is
+        `missing`.
+        """
 
     @abstractmethod
     def precisions(self) -> tuple[Precision, ...]:
-        """What it computes in; never another one instead. Only where its device is there."""
+        """Return its precisions; it never substitutes another one. Only if its device exists."""
 
     @abstractmethod
     def device_title(self) -> str:
-        """The runtime's name of the device, such as "OpenVINO: AMD EPYC (CPU)"."""
+        """Return the runtime's name of the device, such as "OpenVINO: AMD EPYC (CPU)"."""
 
     @abstractmethod
     def compile(
         self, model: bytes | Path, precision: Precision, size: Size | None = None
     ) -> Compiled:
-        """Prepare a model.
+        """Compile a model.
 
         Args:
-            model: An ONNX model, or a file of its own format.
-            precision: What to compute in, one of `precisions`.
-            size: (width, height) of the only pictures that it will get; None for any.
+            model: An ONNX model, or a file in the runtime's own format.
+            precision: The precision to compute in, one of `precisions`.
+            size: (width, height) of all future pictures; None for any.
 
         Returns:
-            A function of a picture, as models.runtimes.program.Pictures has them; not thread-safe.
+            A function of a picture in a format of models.runtimes.program.Pictures; not
+            thread-safe.
 
         Raises:
-            RuntimeFault: It cannot run the model, or only in another way than asked for.
+            RuntimeFault: If it cannot run the model, or not as requested.
         """
 
 
 def missing_packages(packages: tuple[str, ...], what: str, extra: str) -> str:
-    """Say which packages are not installed, and what installs them.
+    """Return a clause on missing packages and the command that installs them; "" if none is
+    missing.
 
     Args:
-        packages: As they are imported.
-        what: What needs them.
+        packages: Import names.
+        what: The feature that needs them.
         extra: The extra of this distribution that has them.
-
-    Returns:
-        A clause; "" if all are there.
     """
     absent = [name for name in packages if find_spec(name) is None]
     if not absent:

@@ -1,4 +1,4 @@
-"""The table of runtimes: what `--kernels` offers beside our own."""
+"""The table of runtimes: the choices of `--kernels` besides our own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saves an unfinished training run and resumes it; the previous checkpoint is kept as well.
+"""Saves an unfinished training run and resumes it; it also preserves the previous checkpoint.
 
 If the process is killed or the power fails, at any moment, the file under the checkpoint's name is
 the newest one that was completely written.
@@ -26,11 +26,11 @@ PATH = 1000  # characters of a full path in a message
 
 
 class SavedRun(Protocol):
-    """What is saved and resumed: models.training.run.Run is one."""
+    """The interface of a run that can be saved and resumed, such as models.training.run.Run."""
 
     @property
     def checkpoint_format(self) -> str:
-        """The name of the format, which tells one kind of run from another."""
+        """The name of the format, which distinguishes kinds of runs."""
         ...
 
     @property
@@ -39,7 +39,7 @@ class SavedRun(Protocol):
         ...
 
     def state(self) -> dict[str, Any]:
-        """Copy the state: tensors, numbers, text and containers only."""
+        """Copy the state, which consists of tensors, numbers, text and containers only."""
         ...
 
     def differences(self, state: dict[str, Any]) -> list[str]:
@@ -47,25 +47,28 @@ class SavedRun(Protocol):
         ...
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a state; LookupError, ValueError, TypeError, AttributeError,
-        RuntimeError or OverflowError if it is invalid."""
+        """Continue from a state.
+
+        Raises:
+            LookupError: If it is invalid; likewise ValueError, TypeError, AttributeError,
+                RuntimeError and OverflowError.
+        """
         ...
 
 
 def save_run(path: Path, run: SavedRun) -> None:
-    """Write a checkpoint atomically, keeping the file that was there as the previous checkpoint.
+    """Write a checkpoint atomically, and preserve the existing file as the previous checkpoint.
 
-    For one process at a time: temporary names are fixed, so that leftovers of a killed process
-    are overwritten.
+    For one process at a time: temporary names are fixed, so that a save overwrites the leftovers of
+    a killed process.
 
     Args:
-        path: The checkpoint; its folder is made if it does not exist.
-        run: The run to save.
+        path: The checkpoint; its folder is created if it does not exist.
 
     Raises:
-        TrainingError: The checkpoint cannot be written; both files are as they were.
+        TrainingError: If the checkpoint cannot be written; both files are unchanged.
     """
-    # Through memory: on a full disk, PyTorch's own writer fails without the reason.
+    # Through memory: on a full disk, PyTorch's own writer fails without a reason.
     buffer = io.BytesIO()
     torch.save({"format": run.checkpoint_format, **run.state()}, buffer)
     fresh = _temporary(path)
@@ -95,13 +98,14 @@ def resume_run(path: Path, run: SavedRun) -> str:
 
     Args:
         path: The checkpoint. If it is damaged, the previous one replaces it.
-        run: A new run with the same settings, to which the state is restored.
+        run: A new run with the same settings, which receives the state.
 
     Returns:
-        A sentence that says so if the previous checkpoint was used; otherwise "".
+        A sentence if the previous checkpoint was used; otherwise "".
 
     Raises:
-        TrainingError: Neither checkpoint can be used, or it is of a run with other settings.
+        TrainingError: If neither checkpoint can be used, or it belongs to a run with other
+            settings.
     """
     if not path.is_file():
         shown = printable(str(path), PATH)
@@ -117,23 +121,22 @@ def resume_run(path: Path, run: SavedRun) -> str:
             _resume(previous, run)
         except _DamagedError:
             raise damaged from None
-    # Immediately: the next save would keep the damaged file as the previous checkpoint.
+    # Immediately: the next save would preserve the damaged file as the previous checkpoint.
     previous.replace(path)
     return tr("'{file}' was damaged; the checkpoint before it is used", file=printable(path.name))
 
 
 def forget_run(path: Path) -> None:
-    """Delete both checkpoints of a run, the newest last: a killed process leaves it usable."""
+    """Delete both checkpoints of a run.
+
+    The newest is deleted last, so that a killed process leaves it usable.
+    """
     previous_of(path).unlink(missing_ok=True)
     path.unlink(missing_ok=True)
 
 
 def clear_leftovers(path: Path) -> None:
-    """Remove the temporary files of a killed process; the caller has to hold the run's lock.
-
-    Args:
-        path: The checkpoint.
-    """
+    """Remove the temporary files of a killed process; the caller must hold the run's lock."""
     previous = previous_of(path)
     _temporary(path).unlink(missing_ok=True)
     _temporary(previous).unlink(missing_ok=True)
@@ -142,7 +145,7 @@ def clear_leftovers(path: Path) -> None:
 
 
 def previous_of(path: Path) -> Path:
-    """The path of the previous checkpoint."""
+    """Return the path of the previous checkpoint."""
     return path.with_name(f"{path.stem}.previous{path.suffix}")
 
 
@@ -151,7 +154,7 @@ def _temporary(path: Path) -> Path:
 
 
 def _keep_as_previous(path: Path) -> None:
-    """Link `path` as `previous_of(path)`; at every moment both names are complete files."""
+    """Link `path` as `previous_of(path)`; both names are complete files at every moment."""
     previous = previous_of(path)
     temporary = _temporary(previous)
     temporary.unlink(missing_ok=True)
@@ -166,7 +169,7 @@ def _keep_as_previous(path: Path) -> None:
 
 
 class _DamagedError(TrainingError):
-    """The file cannot be read as a checkpoint; the previous one may be readable."""
+    """Raised if the file cannot be read as a checkpoint; the previous one may be readable."""
 
 
 def _resume(path: Path, run: SavedRun) -> None:
@@ -209,12 +212,15 @@ def _read(path: Path, expected: str) -> dict[str, Any]:
 
 
 def _check_sums(file: BinaryIO) -> None:
-    """Compare the checksums in a PyTorch file, which PyTorch itself does not; ValueError if one
-    is wrong."""
+    """Compare the checksums in a PyTorch file, which PyTorch itself does not.
+
+    Raises:
+        ValueError: If one is wrong.
+    """
     try:
         with zipfile.ZipFile(file) as archive:
             altered = archive.testzip()
-    except Exception as exc:  # zipfile does not document what it raises for damaged archives
+    except Exception as exc:  # zipfile does not document its exceptions for damaged archives
         raise ValueError("not a ZIP archive, or a damaged one") from exc
     if altered:
         raise ValueError(f"{altered} has another checksum")

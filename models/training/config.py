@@ -1,4 +1,4 @@
-"""The hyperparameters of training: everything that determines the weights but the pictures."""
+"""The hyperparameters of training: everything that determines the weights except the pictures."""
 
 from __future__ import annotations
 
@@ -21,40 +21,36 @@ WEIGHTS = (
     "weave_weight",
 )
 TILE = 16  # the smallest input of VGG-19, in pixels
-SQUARE = 9 / 8  # side of the stored photographs over the side of the crops
+SQUARE = 9 / 8  # side of the stored photographs divided by the side of the crops
 HELD = 0.6  # fraction of the run during which the learning rate is constant
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingConfig:
-    """The hyperparameters of a run; the defaults were found by measurement.
+    """The hyperparameters of a run; the defaults come from measurements.
 
     The weights multiply losses in relative form (models.training.losses), so that one set fits
-    every style.
+    every style. Each is 0 or more.
 
     Args:
-        content_weight: Of the content loss; 0 or more, like every weight.
-        style_weight: Of the style loss.
-        tv_weight: Of the total variation.
-        stability_weight: Of the stability loss for a still camera (models.training.stability).
-        motion_weight: Of the stability loss for a moving camera.
-        teacher_weight: Of the distance from the output of a trained network of the same style;
-            has no effect without a teacher.
-        weave_weight: Of the weave loss (models.training.losses).
-        style_size: Long side of the style picture, in pixels.
+        tv_weight: For the total variation.
+        stability_weight: For the stability loss of a still camera (models.training.stability).
+        motion_weight: For the stability loss of a moving camera.
+        teacher_weight: For the distance from the output of a trained network of the same style; has
+            no effect without a teacher.
+        weave_weight: For the weave loss (models.training.losses).
+        style_size: Long side of the style picture in pixels.
         style_scales: Scales, at most 1, at which output and style picture are compared.
         image_size: Side of the training crops in pixels, a multiple of 4.
         batch_size: Crops per step.
-        iterations: Steps of the run.
         lr: Adam's initial learning rate.
         precision: "fp32" or "bf16" (autocast).
-        seed: Of the initial weights and everything drawn at random.
-        num_residual_blocks: Of models.network_config.NetworkConfig, as are the next two.
-        widths: See there.
-        end_kernel: See there.
+        seed: For the initial weights and all random numbers.
+        num_residual_blocks: See models.network_config.NetworkConfig, as for `widths` and
+            `end_kernel`.
 
     Raises:
-        TrainingError: A value is out of range; the message names it.
+        TrainingError: If a value is out of range; the message names it.
     """
 
     content_weight: float = 1.0
@@ -110,25 +106,29 @@ class TrainingConfig:
         return bool(self.stability_weight or self.motion_weight)
 
     def moves(self, iteration: int) -> bool:
-        """Whether the stability loss of this step is for a moving camera; if both stability
-        losses have a weight, they alternate."""
+        """Return whether the stability loss of this step is for a moving camera.
+
+        If both stability losses have a weight, they alternate.
+        """
         if self.stability_weight and self.motion_weight:
             return iteration % 2 == 1
         return bool(self.motion_weight)
 
     @property
     def window(self) -> int:
-        """Side of the window cut from a photograph, in pixels: a crop, plus the reach of the
-        moving camera if a stability loss has a weight."""
+        """Side of the window cut from a photograph, in pixels.
+
+        It is a crop, plus the reach of the moving camera if a stability loss has a weight.
+        """
         return self.image_size + (2 * REACH if self.steadies else 0)
 
     @property
     def square(self) -> int:
-        """Side of the squares as which photographs are kept in memory, in pixels."""
+        """Side of the squares in which memory holds the photographs, in pixels."""
         return max(round(self.image_size * SQUARE), self.window)
 
     def learning_rate(self, iteration: int) -> float:
-        """The learning rate of a step: constant at first, then decaying linearly to 0.
+        """Compute the learning rate of a step: constant at first, then decaying linearly to 0.
 
         Args:
             iteration: The number of the step, from 0.
@@ -140,11 +140,10 @@ class TrainingConfig:
         """Convert epochs to iterations.
 
         Args:
-            epochs: How often each photograph is used, 1 or more.
-            photographs: Number of photographs.
+            epochs: Number of uses of each photograph, 1 or more.
 
         Raises:
-            TrainingError: `epochs` is less than 1.
+            TrainingError: If `epochs` is less than 1.
         """
         require(epochs >= 1, "epochs", epochs, tr("1 or more"))
         return math.ceil(epochs * photographs / self.batch_size)

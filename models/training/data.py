@@ -1,4 +1,4 @@
-"""The training photographs, kept in memory as small squares, and the crops of each step."""
+"""The training photographs, held in memory as small squares, and the crops of each step."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ class Photographs:
 def find_photographs(
     folder: Path, exclude: Sequence[str] = (), skip_folder: str = ""
 ) -> list[Path]:
-    """List the pictures under a folder.
+    """List the pictures in a folder.
 
     Args:
         folder: Searched recursively.
         exclude: File names, or paths relative to `folder` with forward slashes, to leave out.
-        skip_folder: Name of a folder directly inside that is not searched; "" for none.
+        skip_folder: Name of a direct subfolder to skip; "" for none.
 
     Returns:
         The paths, sorted.
 
     Raises:
-        TrainingError: There is none left, or an excluded picture does not exist.
+        TrainingError: If none is left, or an excluded picture does not exist.
     """
     shown = printable(str(folder))
     if not folder.is_dir():
@@ -109,18 +109,17 @@ def load_photographs(
 ) -> Photographs:
     """Decode photographs into memory, so that no training step waits for a decoder.
 
-    A file that cannot be read, or whose crops may be of one color, is skipped.
+    A file is skipped if it cannot be read, or if its crops may have one color only.
 
     Args:
-        paths: The files.
         side: Side of the squares in pixels.
-        limit: The most photographs to keep, 1 or more; bounds the memory (250 KB per photograph
-            at the default sizes).
-        seed: Selects which to keep if there are more.
+        limit: The maximum number of photographs, 1 or more; bounds the memory (250 KB per
+            photograph at the default sizes).
+        seed: Selects the photographs if there are more.
         progress: Called with the number of files done and in total.
 
     Raises:
-        TrainingError: No photograph can be used, or the limit is less than 1.
+        TrainingError: If no photograph can be used, or the limit is less than 1.
     """
     if limit < 1:
         raise TrainingError(
@@ -165,14 +164,8 @@ def load_photographs(
 
 
 def square(pixels: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
-    """Crop the largest centered square of a picture and resize it.
-
-    Args:
-        pixels: [H, W, 3] uint8.
-        side: Of the result, in pixels.
-
-    Returns:
-        [side, side, 3] uint8.
+    """Crop the largest centered square of a picture [H, W, 3] uint8, and resize it to `side`
+    pixels.
     """
     height, width = pixels.shape[:2]
     short = min(height, width)
@@ -185,25 +178,26 @@ def square(pixels: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
 
 
 def _plain(pixels: NDArray[np.uint8]) -> bool:
-    """Whether a crop of a square may be of one color. Its gradient would overflow, since every
-    instance norm divides by a standard deviation of zero."""
+    """Return whether a crop of a square may have one color only.
+
+    Its gradient would overflow, since every instance norm divides by a standard deviation of zero.
+    """
     edge = math.ceil(len(pixels) * (1 - 1 / SQUARE))
     middle = pixels[edge:-edge, edge:-edge]  # part of every crop
     return bool((middle == middle[0, 0]).all())
 
 
 class Crops:
-    """Draws random crops, half of them mirrored, as a function of the seed and the step alone.
+    """A source of random crops, half of them mirrored, as a function of the seed and the step
+    alone.
 
-    So a resumed run gets the crops it would have got, without the state of a generator. Every
-    photograph is used once per epoch.
+    A resumed run therefore receives the crops of an uninterrupted run, without the state of a
+    generator. Every photograph is used once per epoch.
 
     Args:
         photographs: Moved to `device` if they fill at most PORTION of its free memory.
         crop: Side of the crops in pixels.
         batch: Crops per step.
-        seed: Of the crops.
-        device: Of the results.
     """
 
     def __init__(
@@ -217,7 +211,7 @@ class Crops:
         self._order = torch.empty(0, dtype=torch.long)
 
     def __call__(self, step: int) -> Tensor:
-        """Get the batch of a step: [B, 3, crop, crop] float32, RGB 0-255, channels last."""
+        """Return the batch of a step: [B, 3, crop, crop] float32, RGB 0-255, channels last."""
         pixels, crop, batch = self._pixels, self._crop, self._batch
         generator = self._generator(1, step)
         room = pixels.shape[1] - crop + 1
@@ -232,7 +226,7 @@ class Crops:
         return crops.to(self._device, non_blocking=True).permute(0, 3, 1, 2).float()
 
     def _photographs(self, step: int) -> Tensor:
-        """Indices of the photographs of a step, [B]; a batch may span epochs."""
+        """Return the indices of a step's photographs, [B]; a batch may span epochs."""
         count = len(self._pixels)
         start, picked = step * self._batch, 0
         parts: list[Tensor] = []

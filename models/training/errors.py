@@ -6,17 +6,14 @@ from utils.translation.texts import tr
 
 
 class TrainingError(RuntimeError):
-    """Training cannot start or continue; the message is one sentence that says why."""
+    """Raised if training cannot start or continue; the message is one sentence with the reason."""
 
 
 def require(valid: bool, name: str, value: object, expected: str) -> None:
-    """Raise a TrainingError that names a value unless it is valid.
+    """Raise a TrainingError that names a value, unless it is valid.
 
     Args:
-        valid: Whether it is.
-        name: What it is called.
-        value: What it is.
-        expected: What it should be, in the chosen language.
+        expected: The expected range, in the chosen language.
     """
     if not valid:
         raise TrainingError(

@@ -21,7 +21,7 @@ from utils.text import printable
 from utils.translation.joints import enumerated
 from utils.translation.texts import tr
 
-NAME = 100  # characters of a file's name in a message
+NAME = 100  # characters of a file name in a message
 POOLED = ("relu2_1", "relu3_1")  # preceded by a 2x2 max pooling
 LAST = "relu3_4"
 
@@ -33,7 +33,7 @@ class VggInput:
     Attributes:
         order: The channels of the file's input, as indices into RGB.
         mean: Subtracted from R, G, B, on 0-255.
-        deviation: By which R, G, B are divided, on 0-255.
+        deviation: The divisor of R, G, B, on 0-255.
     """
 
     order: tuple[int, int, int]
@@ -52,10 +52,10 @@ INPUTS = {
 
 
 class Vgg19Features(nn.Module):
-    """VGG-19 (Simonyan and Zisserman 2015) from conv1_1 to conv3_4, without gradients of its own.
+    """VGG-19 (Simonyan and Zisserman 2015) from conv1_1 to conv3_4, with frozen weights.
 
-    The input convention is folded into the first layer's weights, so that `forward` only
-    subtracts a mean.
+    The input convention is folded into the first layer's weights, so that `forward` only subtracts
+    a mean.
 
     Args:
         state: Weights under torchvision's keys, `features.N.weight` and `features.N.bias`.
@@ -111,14 +111,13 @@ def load_vgg(path: Path, expects: str | None = None) -> Vgg19Features:
     """Read VGG-19 from a safetensors or PyTorch file with torchvision's key names.
 
     Args:
-        path: The file.
-        expects: Its input convention, a key of INPUTS. If None, it is read from the `input`
-            metadata of a safetensors file ("BGR ..." or "RGB ..."), or recognized by the checksum
-            of torchvision's own file.
+        expects: Its input convention, a key of INPUTS. If None, the `input` metadata of a
+            safetensors file declares it ("BGR ..." or "RGB ..."), or the checksum of torchvision's
+            own file.
 
     Raises:
-        TrainingError: The file is missing, damaged or of something else, or its input convention
-            is not known.
+        TrainingError: If the file is missing, damaged or of another kind, or its input convention
+            is unknown.
     """
     name = printable(path.name, NAME)
     if not path.is_file():
@@ -167,7 +166,7 @@ def load_vgg(path: Path, expects: str | None = None) -> Vgg19Features:
 
 
 class _SafetensorsFile(Protocol):
-    """What `safe_open` gives; it has no annotations itself."""
+    """The result of `safe_open`, which has no annotations itself."""
 
     def metadata(self) -> dict[str, str] | None: ...
     def keys(self) -> list[str]: ...
@@ -179,7 +178,7 @@ def _safetensors(path: Path) -> AbstractContextManager[_SafetensorsFile]:
 
 
 def _read(path: Path) -> tuple[dict[str, Tensor], str | None]:
-    """The tensors of a file, and the key of INPUTS that it declares, if it does."""
+    """Return the tensors of a file, and the key of INPUTS that it declares, if any."""
     name = printable(path.name, NAME)
     with path.open("rb") as file:
         head = file.read(9)

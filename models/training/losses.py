@@ -10,18 +10,18 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-# Of the weave loss.
-PERIOD = 3.0  # pixels: where repeated pixels of half the size leave their strongest image
-TAPS = 13  # of the filter that passes stripes of that period
-LENGTH = 9  # pixels over which a stripe has to be straight
-LEAST = 0.1  # of 255 squared: the energy that a style picture without any grain is taken to have
+# For the weave loss.
+PERIOD = 3.0  # pixels: the strongest image left by repeated pixels of half the size
+TAPS = 13  # of the filter for stripes of that period
+LENGTH = 9  # pixels over which a stripe must be straight
+LEAST = 0.1  # of 255 squared: the energy assumed for a style picture without any grain
 LUMA = (0.299, 0.587, 0.114)  # of ITU-R BT.601
 
 
 def gram(features: Tensor) -> Tensor:
-    """The Gram matrices G = F F^T / (H W) (Gatys et al. 2015, arXiv:1508.06576).
+    """Compute the Gram matrices G = F F^T / (H W) (Gatys et al. 2015, arXiv:1508.06576).
 
-    The sum over H W is long, so it is taken in float32 whatever autocast would choose.
+    The sum over H W is long, so it is computed in float32 even under autocast.
 
     Args:
         features: [B, C, H, W], floating.
@@ -40,9 +40,11 @@ def gram(features: Tensor) -> Tensor:
 
 
 class _HalfGram(torch.autograd.Function):
-    """The Gram matrices of [B, H W, C] bfloat16 on tensor cores. The product of two bfloat16 is
-    exact in float32, in which they are summed. Converting the features first gives the same sums,
-    and takes a fifth of the time of a training step on an H200."""
+    """The Gram matrices of [B, H W, C] bfloat16 on tensor cores.
+
+    The product of two bfloat16 is exact in float32, the dtype of the sums. Converting the features
+    first yields the same sums, but takes a fifth of the time of a training step on an H200.
+    """
 
     @staticmethod
     def forward(ctx: Any, flat: Tensor) -> Tensor:
@@ -58,7 +60,7 @@ class _HalfGram(torch.autograd.Function):
 
 
 def content_loss(features: Tensor, target: Tensor) -> Tensor:
-    """The content loss mean((F - Fc)^2) / mean(Fc^2).
+    """Compute the content loss mean((F - Fc)^2) / mean(Fc^2).
 
     Args:
         features: F, of the output, [B, C, H, W].
@@ -72,11 +74,11 @@ def content_loss(features: Tensor, target: Tensor) -> Tensor:
 
 
 def style_loss(grams: Mapping[str, Tensor], targets: Mapping[str, Tensor]) -> Tensor:
-    """The style loss ||G - Gs||^2 / ||Gs||^2, summed over layers and averaged over the batch.
+    """Compute the style loss ||G - Gs||^2 / ||Gs||^2, summed over layers, averaged over the batch.
 
     Args:
-        grams: G, the Gram matrices of the output, [B, C, C] for each layer.
-        targets: Gs, those of the style picture, [1, C, C] for each layer.
+        grams: G, the Gram matrices of the output, [B, C, C] per layer.
+        targets: Gs, the same for the style picture, [1, C, C] per layer.
 
     Returns:
         A float32 scalar.
@@ -89,14 +91,12 @@ def style_loss(grams: Mapping[str, Tensor], targets: Mapping[str, Tensor]) -> Te
 
 
 def total_variation(images: Tensor) -> Tensor:
-    """The mean squared difference of neighboring pixels, horizontal plus vertical; it suppresses
-    checkerboards and noise in flat regions.
+    """Compute the mean squared difference of neighboring pixels, horizontal plus vertical.
+
+    It suppresses checkerboards and noise in flat regions.
 
     Args:
         images: [B, 3, H, W] on 0-255.
-
-    Returns:
-        A scalar.
     """
     across = (images[..., 1:] - images[..., :-1]).square().mean()
     down = (images[..., 1:, :] - images[..., :-1, :]).square().mean()
@@ -104,13 +104,14 @@ def total_variation(images: Tensor) -> Tensor:
 
 
 class WeaveLoss:
-    """The loss sum over both axes of max(0, E / Es - 1), with E the energy of stripes about three
-    pixels wide and at least nine long, and Es that of the style picture.
+    """The loss max(0, E / Es - 1), summed over both axes.
 
-    A network that enlarges by repeating pixels can imitate the grain of a painting at the finest
-    scale along the axes alone (Odena et al. 2016, doi:10.23915/distill.00003): the Gram matrices
-    are the same, and the eye sees a mesh. Without this loss Wreck had 1.5 to 1.8 times the energy
-    of its painting there, 6 dB more than a smooth spectrum.
+    E is the energy of stripes about three pixels wide and at least nine long; Es is the same for
+    the style picture. A network that enlarges by repeating pixels can imitate the grain of a
+    painting at the finest scale along the axes alone (Odena et al. 2016,
+    doi:10.23915/distill.00003): the Gram matrices are equal, but the eye sees a mesh. Without this
+    loss Wreck had 1.5 to 1.8 times the energy of its painting there, 6 dB more than a smooth
+    spectrum.
 
     Args:
         style: The style picture, [1, 3, H, W] float, RGB 0-255, at least 13 pixels on a side.
@@ -124,19 +125,19 @@ class WeaveLoss:
         """Compute the loss of a network's output, [B, 3, H, W] float, RGB 0-255.
 
         Returns:
-            A float32 scalar: 0 where the style picture has as many stripes, or more.
+            A float32 scalar: 0 if the style picture has at least the same energy of stripes.
         """
         return F.relu(stripe_energy(result) / self._least - 1).sum()
 
 
 def stripe_energy(images: Tensor) -> Tensor:
-    """The mean square of what is left of the luma after a filter for stripes.
+    """Compute the mean square of the luma after a filter for stripes.
 
     Args:
         images: [B, 3, H, W] float, RGB 0-255, at least 13 pixels on a side.
 
     Returns:
-        [2] float32, of 255 squared: of vertical and of horizontal stripes.
+        [2] float32, of 255 squared: for vertical and for horizontal stripes.
     """
     with torch.autocast(images.device.type, enabled=False):
         weights = images.new_tensor(LUMA, dtype=torch.float32).view(1, 3, 1, 1)
@@ -148,7 +149,7 @@ def stripe_energy(images: Tensor) -> Tensor:
 
 
 def _band(like: Tensor) -> Tensor:
-    """The taps of the filter: a cosine under a Hann window, without the mean."""
+    """Return the taps of the filter: a cosine under a Hann window, without the mean."""
     at = torch.arange(TAPS, device=like.device, dtype=like.dtype) - TAPS // 2
     window = 0.5 + 0.5 * torch.cos(2 * math.pi * at / (TAPS + 1))
     taps = torch.cos(2 * math.pi * at / PERIOD) * window

@@ -20,16 +20,15 @@ STYLE = ("relu1_1", "relu2_1", "relu3_1", "relu3_4")
 class Objective:
     """The perceptual loss of Johnson et al. 2016 (arXiv:1603.08155) for one style picture.
 
-    The style loss is the mean over the scales, at each of which output and style picture are
-    downscaled: strokes that are larger than VGG's receptive field at full size fit into it then.
+    The style loss is the mean over the scales, to which output and style picture are downscaled.
+    Strokes larger than VGG's receptive field at full size fit into it at a smaller scale.
 
     Args:
-        config: Gives the weights and the scales.
         features: VGG-19, on the device of `style`.
         style: The style picture, [1, 3, H, W] float, RGB 0-255.
 
     Raises:
-        TrainingError: The style picture is too small for the smallest scale.
+        TrainingError: If the style picture is too small for the smallest scale.
     """
 
     def __init__(self, config: TrainingConfig, features: Vgg19Features, style: Tensor) -> None:

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from models.training.config import TrainingConfig
 
 _RECIPE = TrainingConfig()
-STABILITY_WEIGHT, MOTION_WEIGHT = 80.0, 4.0  # slow down a step; in the longer presets only
+STABILITY_WEIGHT, MOTION_WEIGHT = 80.0, 4.0  # slow down a step, so only in the longer presets
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A choice of duration and resolution; the fields not listed are those of TrainingConfig.
+    """A choice of duration and resolution; see TrainingConfig for the fields not listed.
 
     Attributes:
         key: Identifies the preset in flags and stored requests.
-        title: Its label.
         words: One sentence that describes it on screen.
         image_size: Side of the training crops in pixels.
     """
@@ -32,7 +31,7 @@ class Preset:
 
     @property
     def work(self) -> float:
-        """The number of pixels processed in the run, to which its duration is proportional."""
+        """The number of pixels processed in the run, which is proportional to its duration."""
         return float(self.iterations * self.batch_size * self.image_size**2)
 
     def flags(self) -> tuple[str, ...]:
@@ -52,9 +51,8 @@ class Stroke:
 
     Attributes:
         key: Identifies the choice in flags and stored requests.
-        title: Its label.
         words: One sentence that describes it on screen.
-        style_size: Long side of the style picture in pixels; larger gives larger strokes.
+        style_size: Long side of the style picture in pixels; a larger one produces larger strokes.
         scales: Scales at which output and style picture are compared.
     """
 
@@ -112,11 +110,11 @@ STROKES = (
     Stroke("bold", "Bold", "Large strokes, from a larger picture", style_size=768),
 )
 
-STYLE_WEIGHT = 3.0  # those of the built-in styles are 1.2 to 3.5
-STYLE_WEIGHTS = (0.5, 10.0)  # the range that is offered
+STYLE_WEIGHT = 3.0  # the built-in styles have 1.2 to 3.5
+STYLE_WEIGHTS = (0.5, 10.0)  # the range on offer
 
 
 def cheaper(than: Preset) -> Preset | None:
-    """The preset with the least work, or None if `than` has no more than that."""
+    """Return the preset with the least work, or None if `than` has no more work than it."""
     least = min(PRESETS, key=lambda row: row.work)
     return None if least.work >= than.work else least

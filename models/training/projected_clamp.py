@@ -1,4 +1,4 @@
-"""A clamp to 0-255 whose gradient leads values outside back into the range."""
+"""A clamp to 0-255 whose gradient leads values outside the range back into it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ LOWEST, HIGHEST = 0.0, 255.0
 
 
 def projected_clamp(result: Tensor) -> Tensor:
-    """Clamp a network's output to 0-255, so that the losses are those of the displayed picture.
+    """Clamp a network's output to 0-255, so that the losses apply to the displayed picture.
 
     The gradient of an ordinary clamp is zero for values outside the range, which would then never
-    return. Here only the part of the gradient that leads further outside is dropped (gradient
-    projection, Rosen 1960).
+    return. This gradient drops only the part that leads further outside (gradient projection, Rosen
+    1960).
 
     Args:
         result: A floating tensor of any shape.
@@ -34,6 +34,6 @@ class _ProjectedClamp(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> Tensor:
         (result,) = ctx.saved_tensors
         (gradient,) = gradients
-        # A step goes in the direction of the negative gradient.
+        # A step follows the negative gradient.
         outward = ((result < LOWEST) & (gradient > 0)) | ((result > HIGHEST) & (gradient < 0))
         return gradient.masked_fill(outward, 0.0)

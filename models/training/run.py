@@ -33,8 +33,10 @@ from utils.translation.texts import tr
 
 
 class StepLosses(NamedTuple):
-    """The losses of one step, in relative form, of one batch; `loss` is their weighted sum, and
-    `iteration` counts the steps taken, this one included."""
+    """The losses of one step, in relative form, of one batch.
+
+    `loss` is their weighted sum. `iteration` counts the steps so far, including this one.
+    """
 
     iteration: int
     loss: float
@@ -58,29 +60,25 @@ class StepTerms(NamedTuple):
     weave: Tensor
 
     def read(self, iteration: int) -> StepLosses:
-        """Copy the losses to the host, in one transfer; waits for the device."""
+        """Copy the losses to the host, in one transfer. Waits for the device."""
         return StepLosses(iteration, *floats(torch.stack(self)))
 
 
 class Run:
-    """Trains one network.
+    """The training of one network.
 
     Args:
-        config: The hyperparameters.
         features: VGG-19; moved to `device`.
-        photographs: The training data.
         style: The style picture, [H, W, 3] uint8, RGB, of any size.
-        device: Where to train.
         weights: A state dict to start from; None for random weights.
         teacher: A trained network of the same style for the teacher loss; moved to `device`.
         compiled: Whether to compile the network and the features.
 
     Attributes:
-        iteration: Steps taken, over all processes.
+        iteration: Steps done, over all processes.
         seconds: Training time, over all processes.
-        history: The losses that were read, from the first step on.
+        history: The losses read so far.
         skipped: Number of photographs that could not be used.
-        network: The network in training.
     """
 
     checkpoint_format = "styleforge-training-1"
@@ -123,7 +121,7 @@ class Run:
         with self._autocast():
             self._objective = Objective(config, features, _images(picture, device))
         self._weave = WeaveLoss(_images(picture, device))
-        # Compiled for the one shape of the steps; previews have another, and call the network.
+        # Compiled for the one shape of the steps; previews have another shape and call the network.
         self._forward: Callable[[Tensor], Tensor] = self.network
         if compiled:  # PyTorch: the options of both are not annotated
             self._forward = torch.compile(  # pyright: ignore[reportUnknownMemberType]
@@ -145,11 +143,7 @@ class Run:
         return self.iteration >= self.config.iterations
 
     def step(self) -> StepTerms:
-        """Take one training step.
-
-        Returns:
-            The losses before the step. They are on the device: reading them waits for it.
-        """
+        """Run one training step; return the losses before it, on the device."""
         for group in self._optimizer.param_groups:
             group["lr"] = self.config.learning_rate(self.iteration)
         photographs, frames, later = self._frames()
@@ -176,9 +170,11 @@ class Run:
         return StepTerms(*(each.detach() for each in losses))
 
     def _frames(self) -> tuple[Tensor, Tensor, Disturbance | None]:
-        """The photographs of this step, the network's input, and the disturbance in it: if a
-        stability loss has a weight, disturbed copies follow the photographs, of half of them to
-        save time."""
+        """Return the photographs of this step, the network's input, and the disturbance in it.
+
+        If a stability loss has a weight, disturbed copies follow the photographs; to save time, of
+        half of them only.
+        """
         crops = self._crops(self.iteration)
         if not self.config.steadies:
             return crops, crops, None
@@ -189,7 +185,7 @@ class Run:
         return photographs, torch.cat((photographs, later.frames)), later
 
     def _distance_from_teacher(self, photographs: Tensor, result: Tensor) -> Tensor:
-        """mean((y - t)^2) / var(t) against the teacher's output t; 0 without a teacher."""
+        """Compute mean((y - t)^2) / var(t) against the teacher's output t; 0 without a teacher."""
         if self._teacher is None:
             return result.new_zeros(())
         with torch.no_grad():
@@ -197,30 +193,24 @@ class Run:
         return (result - target).square().mean() / target.var()
 
     def healthy(self) -> bool:
-        """Whether every weight is finite. Waits for the device."""
+        """Return whether every weight is finite. Waits for the device."""
         return bool(nn.utils.get_total_norm(self._parameters).isfinite())
 
     def go_back(self, weights: Mapping[str, Tensor], share: float) -> None:
-        """Interpolate the network towards earlier weights (Wortsman et al. 2022,
-        arXiv:2109.01903), which trades some of the stability gained for stronger strokes.
+        """Interpolate the network towards earlier weights (Wortsman et al. 2022, arXiv:2109.01903).
+
+        This trades some of the stability gained for stronger strokes.
 
         Args:
             weights: A state dict from which this network was trained.
-            share: 0 keeps the network, 1 replaces it by `weights`.
+            share: 0 leaves the network as it is, 1 replaces it by `weights`.
         """
         with torch.no_grad():
             for name, value in self.network.state_dict().items():
                 value.lerp_(weights[name].to(value), share)
 
     def styled(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Stylize a picture with the current weights, in FP32.
-
-        Args:
-            picture: [H, W, 3] uint8, RGB.
-
-        Returns:
-            [H, W, 3] uint8, RGB.
-        """
+        """Stylize a picture [H, W, 3] uint8, RGB, with the current weights, in FP32."""
         with torch.no_grad():
             result = self.network(_images(picture, self.device))[0]
         return result.clamp(0, 255).round().to(torch.uint8).permute(1, 2, 0).cpu().numpy()
@@ -228,10 +218,8 @@ class Run:
     def state(self) -> dict[str, Any]:
         """Copy the state from which a run continues bit for bit as if it had not stopped.
 
-        It has no generators: what a step draws at random is a function of its number.
-
-        Returns:
-            Tensors, numbers, text and containers only.
+        It consists of tensors, numbers, text and containers only. It contains no generators: the
+        random numbers of a step are a function of its number.
         """
         return copy.deepcopy(
             {
@@ -245,13 +233,10 @@ class Run:
         )
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a state of this or of another process.
-
-        Args:
-            state: What `state` gave, or what was read from a file.
+        """Continue from a state of this or another process, or from its copy read from a file.
 
         Raises:
-            KeyError: The state is invalid; likewise TypeError, ValueError, RuntimeError,
+            KeyError: If the state is invalid; likewise TypeError, ValueError, RuntimeError,
                 AttributeError and OverflowError.
         """
         iteration, seconds = state["iteration"], state["seconds"]
@@ -273,7 +258,6 @@ class Run:
         self.iteration, self.seconds, self.history = iteration, float(seconds), history
 
     def _moments_fit(self) -> bool:
-        """Whether the optimizer has valid moments and a step count for every parameter."""
         for weights in self._parameters:
             kept = self._optimizer.state[weights]
             moments = (kept["exp_avg"], kept["exp_avg_sq"])
@@ -282,21 +266,15 @@ class Run:
             count = kept["step"]
             if not all(bool(torch.isfinite(x).all()) for x in (*moments, count)):
                 return False
-            # Adam takes the square root of both.
+            # Adam computes the square root of both.
             if count.ndim or count < 0 or bool((kept["exp_avg_sq"] < 0).any()):
                 return False
         return True
 
     def differences(self, state: dict[str, Any]) -> list[str]:
-        """List the settings of a state that differ from this run's.
-
-        Args:
-            state: As for `restore`.
-
-        Returns:
-            One phrase per setting; empty if the run can be resumed.
-        """
-        theirs = {"weave_weight": 0.0} | small_json.loads(state["identity"])  # older ones lack it
+        """List the settings of a state that differ from this run's, one phrase each."""
+        # older versions did not write it
+        theirs = {"weave_weight": 0.0} | small_json.loads(state["identity"])
         words = {
             "style picture": tr("another style picture"),
             "photographs": tr("other photographs"),
@@ -320,11 +298,11 @@ class Run:
 
 
 def _read_history(stored: Tensor, iteration: int) -> list[StepLosses]:
-    """Decode a history, [N, 8]; ValueError if it is not that of a run of `iteration` steps."""
+    """Decode a history, [N, 8]. Raise ValueError if it does not fit a run of `iteration` steps."""
     if stored.numel() == 0:
         return []
     if stored.ndim == 2 and stored.shape[1] == len(StepLosses._fields) - 1:
-        stored = nn.functional.pad(stored, (0, 1))  # of an older version, without the weave loss
+        stored = nn.functional.pad(stored, (0, 1))  # from an older version, without the weave loss
     if (
         stored.ndim != 2
         or stored.shape[1] != len(StepLosses._fields)
@@ -340,12 +318,7 @@ def _read_history(stored: Tensor, iteration: int) -> list[StepLosses]:
 
 
 def fit(picture: NDArray[np.uint8], long_side: int) -> NDArray[np.uint8]:
-    """Resize a picture, up or down.
-
-    Args:
-        picture: [H, W, 3] uint8.
-        long_side: Of the result, in pixels.
-    """
+    """Resize a picture [H, W, 3] uint8, up or down, to a long side in pixels."""
     height, width = picture.shape[:2]
     scale = long_side / max(height, width)
     size = (max(1, round(width * scale)), max(1, round(height * scale)))

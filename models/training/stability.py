@@ -1,4 +1,4 @@
-"""The stability loss: similar frames should be stylized similarly."""
+"""The stability loss: similar frames should receive similar paintings."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 REACH = 4  # largest shift of a disturbed frame, in pixels, up, down, left or right
-# About a webcam's noise and flickering light. More would suppress the strokes that follow the
-# grain of a photograph, and in a blurred background there is nothing else for them to follow.
+# About a webcam's noise and flickering light. More would suppress the strokes that follow the grain
+# of a photograph; in a blurred background they have nothing else to follow.
 NOISE = 3.0  # largest standard deviation of the noise, of 255
 GAIN = 0.02  # largest relative change of the brightness
 OFFSET = 3.0  # largest change of the black level, of 255
@@ -35,10 +35,8 @@ def disturb(windows: Tensor, seed: int, step: int, *, moved: bool) -> Disturbanc
     """Simulate the next frame of a camera: with noise, in another light, and possibly shifted.
 
     Args:
-        windows: The photographs with a margin of REACH around them, [B, 3, H + 8, W + 8] float,
-            RGB 0-255.
+        windows: The photographs with a margin of REACH, [B, 3, H + 8, W + 8] float, RGB 0-255.
         seed: Determines the disturbance, together with `step`.
-        step: The number of the training step.
         moved: Whether the frames are also shifted, by whole pixels.
     """
     bits = [int(word) for word in np.random.SeedSequence((seed, 2, step)).generate_state(4)]
@@ -60,7 +58,7 @@ def inside(windows: Tensor) -> Tensor:
 
 
 def stability_loss(before: Tensor, after: Tensor, down: int, right: int) -> Tensor:
-    """The loss mean((y - y')^2) / var(y) over the region that both frames show.
+    """Compute the loss mean((y - y')^2) / var(y) over the region visible in both frames.
 
     The border is included, although padding affects it: otherwise the strokes that this loss
     suppresses elsewhere would gather there, as dots.
@@ -68,8 +66,8 @@ def stability_loss(before: Tensor, after: Tensor, down: int, right: int) -> Tens
     Args:
         before: y, the outputs for the photographs, [B, 3, H, W].
         after: y', the outputs for the disturbed frames, [B, 3, H, W].
-        down: Of the disturbance, as is `right`.
-        right: Of the disturbance.
+        down: The offset of the disturbance, like `right`.
+        right: See `down`.
 
     Returns:
         A float32 scalar: 0 for equal pictures, about 2 for unrelated ones.

@@ -25,7 +25,7 @@ from utils.images.opening import ImageError
 from utils.images.writing import write_pixels
 from utils.translation.texts import tr
 
-# A pack "wave" is written to ".wave.new-x1y2z3ab" next to it; an older pack is called
+# A pack "wave" is written to ".wave.new-x1y2z3ab" next to it. An older pack is named
 # ".wave.replaced" until the new one has its name. Libraries ignore names that begin with a dot.
 _STAGING, _REPLACED = ".new-", ".replaced"
 THUMBNAIL = 192  # pixels per side: twice the size in the gallery, for high-DPI screens
@@ -45,12 +45,8 @@ class PackTexts:
 def check_free(folder: Path, *, overwrite: bool) -> None:
     """Check that writing a pack overwrites nothing by accident.
 
-    Args:
-        folder: Where the pack is to be.
-        overwrite: Whether it may replace another pack.
-
     Raises:
-        TrainingError: The folder exists and is no pack, or must not be replaced.
+        TrainingError: If the folder exists and is not a pack, or must not be replaced.
     """
     if not folder.exists():
         return
@@ -77,14 +73,11 @@ def write_pack(
     """Write a pack atomically; an older pack is replaced once everything is written.
 
     Args:
-        folder: The pack.
-        texts: Written to `style.toml`.
-        state: The weights.
         preview: A picture in the style, [H, W, 3] uint8, RGB; its center becomes the thumbnail.
-        training: Written to `style.toml` as the table `training`.
+        training: The table `training` of `style.toml`.
 
     Raises:
-        TrainingError: The pack cannot be written.
+        TrainingError: If the pack cannot be written.
     """
     with _staged(folder) as staging:
         weights = staging / "weights.safetensors"
@@ -106,12 +99,8 @@ def write_pack(
 def check_lite_free(folder: Path, *, overwrite: bool) -> None:
     """Check that a lite network can be added to a pack.
 
-    Args:
-        folder: The pack.
-        overwrite: Whether the new network may replace another one.
-
     Raises:
-        TrainingError: There is no such pack, or it has a lite network that must not be replaced.
+        TrainingError: If the pack does not exist, or its lite network must not be replaced.
     """
     if "lite_weights" in _read_spec(folder) and not overwrite:
         raise TrainingError(
@@ -120,15 +109,13 @@ def check_lite_free(folder: Path, *, overwrite: bool) -> None:
 
 
 def add_lite(folder: Path, state: Mapping[str, Tensor], training: Mapping[str, toml.Value]) -> None:
-    """Add a lite network to a pack, or replace the one it has.
+    """Add a lite network to a pack, or replace the existing one.
 
     Args:
-        folder: The pack.
-        state: The weights of the lite network.
-        training: Written to `style.toml` as the table `lite_training`.
+        training: The table `lite_training` of `style.toml`.
 
     Raises:
-        TrainingError: The pack cannot be read or written.
+        TrainingError: If the pack cannot be read or written.
     """
     spec = _read_spec(folder)
     with _staged(folder) as staging:
@@ -167,11 +154,7 @@ def put_back(folder: Path) -> None:
 
 
 def clear_staging(folder: Path) -> None:
-    """Remove the temporary folders of killed processes; the caller has to hold the run's lock.
-
-    Args:
-        folder: The pack.
-    """
+    """Remove the temporary folders of killed processes; the caller must hold the run's lock."""
     put_back(folder)
     for left in folder.parent.glob(f".{glob.escape(folder.name)}{_STAGING}*"):
         shutil.rmtree(left, ignore_errors=True)
@@ -182,7 +165,7 @@ def clear_staging(folder: Path) -> None:
 
 @contextmanager
 def _staged(folder: Path) -> Generator[Path]:
-    """Give a temporary folder that replaces `folder` when the block ends without an exception."""
+    """Yield a temporary folder, which replaces `folder` if the block ends without an exception."""
     staging = None
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -190,7 +173,8 @@ def _staged(folder: Path) -> Generator[Path]:
         staging = Path(tempfile.mkdtemp(prefix=prefix, dir=folder.parent))
         yield staging
         staging.chmod(0o755)  # mkdtemp makes it private
-        for file in staging.iterdir():  # the renaming could reach the disk before the contents
+        # otherwise the renaming could reach the disk before the contents
+        for file in staging.iterdir():
             sync(file)
         sync(staging)
         if folder.exists():

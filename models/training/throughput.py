@@ -12,16 +12,13 @@ SLOW_S = 30.0  # a first step that takes this long is the whole measurement
 
 
 def seconds_per_step(run: Run) -> float:
-    """Time real training steps.
+    """Measure the seconds per real training step.
 
     The first step, which takes up to twice as long as the others, is excluded, unless it took
     SLOW_S seconds.
 
     Args:
-        run: A run that is not used for anything else afterwards.
-
-    Returns:
-        Seconds per step.
+        run: A run that serves no other purpose afterwards.
     """
     read_every = READ_EVERY if run.device.type == "cuda" else 1
     start = time.perf_counter()

@@ -18,30 +18,26 @@ from utils.translation.joints import clauses
 from utils.translation.numbers import number
 from utils.translation.texts import tr
 
-READ_EVERY = 20  # iterations between reading the losses from a GPU, which waits for it
-PREVIEW_SHARE = 0.04  # of the time that previews may take
+READ_EVERY = 20  # iterations between readings of the losses from a GPU, which wait for it
+PREVIEW_SHARE = 0.04  # of the time, for previews
 KEEP_EVERY = 100  # iterations between copies of the state in memory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Progress:
-    """The progress of a run; the losses are in relative form, of one batch.
+    """The progress of a run; the losses are in relative form, of one batch, before their weights.
 
     Attributes:
-        iteration: Steps taken.
         total: Steps of the run.
-        content: The content loss, before its weight, as are the other terms.
-        style: The style loss.
         tv: The total variation.
-        loss: The weighted sum.
+        loss: The weighted sum of the losses.
         per_second: Steps per second, of this process.
         seconds_left: Estimated time to the end of the run.
-        preview: [H, W, 3] uint8, RGB; None if no new one was made.
+        preview: [H, W, 3] uint8, RGB; None without a new one.
         skipped: Number of photographs that could not be used.
-        stability: The stability loss; 0 if it has no weight.
+        stability: 0 if it has no weight, like `weave`.
         teacher: The distance from the teacher; 0 without one.
-        weave: The weave loss; 0 if it has no weight.
-        kept: The iteration of the newest checkpoint on disk; 0 if there is none.
+        kept: The iteration of the newest checkpoint on disk, or 0.
     """
 
     iteration: int
@@ -69,26 +65,23 @@ def train(
     preview_seconds: float = 3.0,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Progress]:
-    """Train to the end of the run, or until `stop`; a checkpoint is written in both cases.
+    """Train to the end of the run, or until `stop`; both write a checkpoint.
 
     The losses that are read are appended to `run.history`.
 
     Args:
-        run: The run, new or resumed.
-        checkpoint: The file to write checkpoints to.
         checkpoint_interval: Steps between checkpoints.
-        preview: Gives the picture to stylize as a preview, [H, W, 3] uint8, RGB; None for no
-            previews.
-        preview_seconds: Least time between previews, which is longer if they take more than
-            PREVIEW_SHARE of the time.
+        preview: Returns the picture to stylize, [H, W, 3] uint8, RGB; None for no previews.
+        preview_seconds: Minimum time between previews; longer if they take more than PREVIEW_SHARE
+            of the time.
         stop: Called before each step; True ends the training.
 
     Yields:
         The progress, whenever the losses were read.
 
     Raises:
-        TrainingError: A loss or a weight is not finite; the run is restored to its last good
-            state, which is saved. Or a checkpoint cannot be written; the previous one is kept.
+        TrainingError: If a loss or a weight is not finite: the run returns to its last good state,
+            which is saved. Also if a checkpoint cannot be written; the previous one remains.
     """
     read_every = READ_EVERY if run.device.type == "cuda" else 1
     good = run.state()
@@ -132,7 +125,7 @@ def train(
 
 
 def _broken(run: Run, good: dict[str, object], checkpoint: Path) -> TrainingError:
-    """The error after a step that was not finite; restores and saves the last good state."""
+    """Restore and save the last good state, and return the error for a step that was not finite."""
     failed = run.iteration
     run.restore(good)
     if run.iteration == 0:

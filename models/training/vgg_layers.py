@@ -18,7 +18,7 @@ KINDS = ("weight", "bias")
 
 
 def layer_shapes() -> dict[str, tuple[int, ...]]:
-    """The shape of each weight [Cout, Cin, 3, 3] and bias [Cout], by torchvision's key."""
+    """Return the shape of each weight [Cout, Cin, 3, 3] and bias [Cout], by torchvision's key."""
     shapes: dict[str, tuple[int, ...]] = {}
     for index, cin, cout in zip(LAYERS, CHANNELS, CHANNELS[1:], strict=False):
         shapes[f"features.{index}.weight"] = (cout, cin, 3, 3)

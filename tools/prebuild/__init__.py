@@ -1,1 +1,1 @@
-"""Compiles the native libraries into images that come with the program."""
+"""Compiles the native libraries into images that ship with the program."""

@@ -18,7 +18,7 @@ from tools.prebuild.cpu import PrebuildError
 
 
 def main() -> int:
-    """Returns 1 where an image could not be made."""
+    """Build the images and the manifest; return 1 if an image could not be built."""
     parser = argparse.ArgumentParser(prog="python -m tools.prebuild", description=__doc__)
     parser.add_argument("--folder", type=Path, default=IMAGES, help=f"default: {IMAGES}")
     folder: Path = parser.parse_args().folder
@@ -35,7 +35,7 @@ def main() -> int:
 
 
 def write_manifest(folder: Path, images: list[Path]) -> None:
-    """Name the images with their sha256, and remove what else is in the folder."""
+    """List the images with their sha256, and remove all other files from the folder."""
     compiling.write_manifest(folder, images)
     kept = {MANIFEST, *(path.name for path in images)}
     for path in folder.iterdir():

@@ -1,4 +1,4 @@
-"""CPU libraries for every system, by the cross compiler that `ziglang` brings from PyPI."""
+"""Builds CPU libraries for every system, with the cross compiler of `ziglang` from PyPI."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ FLAGS = [
 
 
 class PrebuildError(RuntimeError):
-    """An image cannot be made; the message says which and why."""
+    """Raised if an image cannot be built; the message names it and the reason."""
 
 
 def build(folder: Path) -> list[Path]:
-    """Compile every CPU library for every target, on as many cores as there are.
+    """Compile every CPU library for every target, on all cores.
 
     Args:
-        folder: Where the images are put; what is there already is not made again.
+        folder: The folder for the images; existing ones are not built again.
 
     Returns:
-        The images, whether they were made now or before.
+        The images, new and existing.
 
     Raises:
-        PrebuildError: The compiler refused a source.
+        PrebuildError: If the compiler rejects a source.
     """
 
     def make(job: tuple[Library, str]) -> Path:
@@ -71,7 +71,7 @@ def build(folder: Path) -> list[Path]:
 def _jobs() -> list[tuple[Library, str]]:
     """List the images in an order in which no process waits for another one's C library.
 
-    One process builds the C library of Windows for three minutes; the others compile meanwhile for
+    One process builds the C library of Windows for three minutes. Meanwhile the others compile for
     the other systems.
     """
     jobs = [
@@ -82,15 +82,15 @@ def _jobs() -> list[tuple[Library, str]]:
 
 
 def flags(source: Path) -> list[str]:
-    """Those of the compiler for a source."""
+    """Return the compiler flags for a source."""
     return [*FLAGS, f"-ffp-contract={'off' if is_exact(source) else 'fast'}"]
 
 
 def _compile(library: Library, target: str, image: Path) -> None:
     """Compile a library's source and link it into `image`.
 
-    The link is a step of its own, by the C compiler: `c++ -shared` would first build the C++
-    library of the system, for minutes, and the kernels use nothing of it.
+    The C compiler links in a separate step. `c++ -shared` would first build the system's C++
+    library, for minutes, but the kernels use nothing from it.
     """
     triple, processor = TARGETS[target]
     (source,) = library.sources

@@ -2,11 +2,11 @@
 
     python -m tools.prebuild.cuda OUT
 
-It needs Linux, Python and a package index: compilers and headers are wheels, unpacked into a folder
-of their own. `OUT` receives an image of each source for each architecture, compressed, and for each
-library `<library>.json`, which describes them; kernels/driver/images.py reads both.
+It needs Linux, Python and a package index: compilers and headers are wheels, unpacked into a
+separate folder. `OUT` receives a compressed image of each source for each architecture, and for
+each library `<library>.json`, which describes them; kernels/driver/images.py reads both.
 
-What is compiled, and what becomes of it, says kernels/driver/compiling.py.
+kernels/driver/compiling.py defines the inputs and the outputs of the compilation.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from kernels.jit.errors import BuildError
 from kernels.jit.libraries import FOLDER, LIBRARIES, Library
 from kernels.jit.nvrtc import Compiled, Toolkit
 
-# By the CUDA release that compiles for them. 12.6 is the last whose cubins every driver from 525 on
-# loads and 12.8 the first that knows the last two; cubins of CUDA 13 need driver 580. The PTX is
-# for GPUs newer than all of these, whose drivers are newer than 12.6. GPUs of 8.6 to 8.9 run the
-# images for sm_80: no kernel has other code for them, and compiling all of it again took a ninth of
-# the time.
+# By the CUDA release that compiles for them. 12.6 is the last whose cubins load in every driver
+# from 525 on, and 12.8 the first that knows the last two; cubins of CUDA 13 need driver 580. The
+# PTX is for GPUs newer than all of these, whose drivers are newer than 12.6. GPUs of 8.6 to 8.9 run
+# the images for sm_80: no kernel has other code for them, and compiling everything again took a
+# ninth of the time.
 ARCHITECTURES = {
     "12.6": ("sm_75", "sm_80", "sm_90", "sm_90a", "compute_90"),
     "12.8": ("sm_100", "sm_120"),
 }
 # The architectures that a source is not compiled for, since each costs minutes and megabytes. In
 # FP32, GPUs from 10.0 on run the PTX, and so does the lite network on Hopper. INT8 gains the most
-# on GeForce, and runs as PTX on 9.0 and 10.0. Of transformers, Hopper has machine code for its own
-# kernels and for what surrounds them; Turing has none for the first two rungs, which are there to
-# be read. The 176 elementwise kernels, which memory bounds, take a minute to compile for each.
+# on GeForce, and runs as PTX on 9.0 and 10.0. For transformers, Hopper has machine code for its own
+# kernels and the kernels around them. Turing has none for the first two rungs, which exist to be
+# read. The 176 elementwise kernels are bound by memory and take a minute to compile for each.
 _ON_PTX = ("sm_90", "sm_100", "sm_120")
 LEFT_OUT = {
     "network_sm80_tf32.cu": _ON_PTX,
@@ -77,17 +77,18 @@ def build(folder: Path, tools: Path = TOOLS) -> list[Path]:
     """Compile every library of CUDA sources, for every GPU.
 
     Args:
-        folder: Where images and lists are put. A library whose list there is of the same sources is
-            not compiled again.
-        tools: Where compilers and headers are unpacked, or were by an earlier call.
+        folder: The folder for images and lists. A library is not compiled again if its list there
+            has the same sources.
+        tools: The folder of the unpacked compilers and headers; filled on the first call.
 
     Returns:
-        The images and lists, made now or before.
+        The images and lists, new and existing.
 
     Raises:
-        subprocess.CalledProcessError: A wheel cannot be installed, or a description not compiled.
-        BuildError: A library has no kernels.
-        CompilationError: A source does not compile.
+        subprocess.CalledProcessError: If a wheel cannot be installed, or a description not
+            compiled.
+        BuildError: If a library has no kernels.
+        CompilationError: If a source does not compile.
     """
     folder.mkdir(parents=True, exist_ok=True)
     listed = {
@@ -104,7 +105,7 @@ def build(folder: Path, tools: Path = TOOLS) -> list[Path]:
 
 
 def made_before(library: Library, folder: Path) -> images.ImageList | None:
-    """The list in `folder` if it is of these sources and every image is there and whole."""
+    """Return the list in `folder` if it is of these sources and every image is intact."""
     try:
         listed = images.ImageList.read(folder, library.name)
         for image in listed.images:
@@ -115,7 +116,10 @@ def made_before(library: Library, folder: Path) -> images.ImageList | None:
 
 
 def _build(libraries: Sequence[Library], folder: Path, tools: Path) -> dict[str, images.ImageList]:
-    """Compile libraries, by name; the cores go from one to the next without waiting for its end."""
+    """Compile libraries, by name.
+
+    The cores start on the next library before the last one is complete.
+    """
     toolkits = {release: unpacked(release, tools) for release in ARCHITECTURES}
     with compiling.Compilers() as compilers:
         under_way: list[tuple[Library, dict[str, Any], list[Job], list[Future[Compiled]]]] = []
@@ -143,9 +147,9 @@ def _jobs(
 
 
 def describe(library: Library, toolkit: Toolkit, tools: Path) -> dict[str, Any]:
-    """Read a library's description of itself; it is empty where the library has none.
+    """Return a library's description of itself; empty if the library has none.
 
-    This machine's C++ compiler makes it, or Zig's where there is none. Zig first builds a C++
+    This machine's C++ compiler builds it, or Zig's if the machine has none. Zig first builds a C++
     library, which takes two and a half minutes; the description is the same.
     """
     if library.abi is None:
@@ -168,7 +172,7 @@ def describe(library: Library, toolkit: Toolkit, tools: Path) -> dict[str, Any]:
 
 
 def unpacked(release: str, tools: Path) -> Toolkit:
-    """NVRTC and the headers of a CUDA release, installed into `tools` if they are not there."""
+    """Return NVRTC and the headers of a CUDA release; install them into `tools` if missing."""
     folders = [_install(requirement, tools) for requirement in _requirements(release)]
     found = {name: folder / "nvidia" for name, folder in zip(PACKAGES, folders, strict=True)}
     library = found["nvrtc"] / "cuda_nvrtc" / "lib"
@@ -180,7 +184,7 @@ def unpacked(release: str, tools: Path) -> Toolkit:
 
 
 def is_unpacked(release: str, tools: Path) -> bool:
-    """Whether `unpacked` would install nothing."""
+    """Return whether `unpacked` would install nothing."""
     return all(_folder(requirement, tools).exists() for requirement in _requirements(release))
 
 
@@ -193,7 +197,7 @@ def _folder(requirement: str, tools: Path) -> Path:
 
 
 def _install(requirement: str, tools: Path) -> Path:
-    """The folder into which pip has unpacked a requirement, without what it depends on."""
+    """Return the folder where pip has unpacked a requirement, without its dependencies."""
     folder = _folder(requirement, tools)
     if not folder.exists():
         temporary = tools / f"{folder.name}.part{os.getpid()}"
@@ -205,7 +209,7 @@ def _install(requirement: str, tools: Path) -> Path:
 
 
 def main() -> None:
-    """Build into the folder that the command line names."""
+    """Build into the folder named on the command line."""
     parser = argparse.ArgumentParser(description="Compile the CUDA sources for every GPU.")
     parser.add_argument("folder", type=Path, help="where images and lists are put")
     parser.add_argument("--tools", type=Path, default=TOOLS, help=f"default: {TOOLS}")

@@ -19,12 +19,12 @@ from PIL import Image
 
 from tools.screenshots.screen import SIZE, go_into, save
 
-if TYPE_CHECKING:  # Qt reads the environment when it is imported
+if TYPE_CHECKING:  # Qt reads the environment on import
     from app.ui.main_window import MainWindow
 
 PATIENCE_S = 300.0
-SHARE = 0.4  # of the animation under way
-# What stands in the queue: names, and the styles of each.
+SHARE = 0.4  # of the animation in progress
+# The entries of the queue: names, and the styles of each.
 PICTURES = (
     ("harbour at dusk.jpg", ("candy", "starry_night")),
     ("grandmother's garden.jpg", ("rain_princess",)),
@@ -41,11 +41,11 @@ FRAMES = 60
 
 
 def main() -> int:
-    """Make the picture, at the path of the command line."""
+    """Take the picture and write it to the path of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", type=Path, help="a WebP")
     output: Path = parser.parse_args().output
-    album = Path(tempfile.gettempdir()) / "Pictures"  # one of the rows names it
+    album = Path(tempfile.gettempdir()) / "Pictures"  # a row shows this path
     with tempfile.TemporaryDirectory() as folder:
         go_into(Path(folder))
         album.mkdir()
@@ -57,7 +57,7 @@ def main() -> int:
 
 
 def _write_album(album: Path) -> dict[str, Path]:
-    """The files by their names: views of the scene at other moments, one of them damaged."""
+    """Write views of the scene at other moments, one of them damaged; return the files by name."""
     from app.sources.scene import render
 
     made: dict[str, Path] = {}
@@ -74,7 +74,6 @@ def _write_album(album: Path) -> dict[str, Path]:
 
 
 def _shoot(album: Path, output: Path) -> None:
-    """Add the pictures, run the queue, and take the picture while an animation is under way."""
     from PySide6.QtWidgets import QApplication
 
     from app.engine.config import EngineConfig
@@ -124,7 +123,6 @@ def _shoot(album: Path, output: Path) -> None:
 
 
 def _share(window: MainWindow) -> float:
-    """How much of the animation is done."""
     progress, number = window.queue.runner.progress, window.queue.runner.number
     titles = {row.number: Path(row.title).name for row in window.queue.rows}
     if progress is None or number is None or titles.get(number) != MOVING:

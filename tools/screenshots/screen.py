@@ -1,4 +1,4 @@
-"""Where pictures of the window are taken: a screen and folders of its own."""
+"""A separate screen and separate folders for pictures of the window."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from PIL import Image
 
 from utils.files.atomic import atomic_write
 
-if TYPE_CHECKING:  # Qt reads the environment when it is imported
+if TYPE_CHECKING:  # Qt reads the environment on import
     from PySide6.QtWidgets import QWidget
 
 SIZE = 1280, 800
@@ -20,9 +20,9 @@ QUALITY = 90  # of the WebP
 
 
 def go_into(folder: Path) -> None:
-    """Have the program keep what it keeps in a folder, and draw on a screen of its own.
+    """Redirect the program's files to a folder, and its window to a separate screen.
 
-    To be called before Qt is imported.
+    Call it before importing Qt.
     """
     for name in ("CONFIG", "DATA", "STATE"):
         os.environ[f"XDG_{name}_HOME"] = str(folder / name.lower())
@@ -33,7 +33,7 @@ def go_into(folder: Path) -> None:
 
 
 def save(window: QWidget, output: Path) -> None:
-    """Write what a window shows as a WebP."""
+    """Write the content of a window as a WebP."""
     from PySide6.QtCore import QBuffer, QIODevice
 
     buffer = QBuffer()

@@ -23,7 +23,7 @@ SPLIT = 0.5
 
 
 def main() -> int:
-    """Make the picture, at the path of the command line."""
+    """Take the picture and write it to the path of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", type=Path, help="a WebP")
     output: Path = parser.parse_args().output
@@ -52,7 +52,7 @@ def _shoot(picture: Path, output: Path) -> None:
     )
     painted: set[str] = set()
     session.previews.made.connect(lambda preview: painted.add(preview.style))
-    left = [0.0]  # seconds of refining, at about
+    left = [0.0]  # approximate seconds of refining
     session.refining.connect(left.append)
     window.resize(*SIZE)
     window.show()
@@ -68,7 +68,7 @@ def _shoot(picture: Path, output: Path) -> None:
     QCursor.setPos(window.mapToGlobal(window.viewport.geometry().center()))
     if (focused := application.focusWidget()) is not None:
         focused.clearFocus()
-    for _ in range(50):  # what is shown last comes from another thread
+    for _ in range(50):  # the last parts come from another thread
         application.processEvents()
         time.sleep(0.02)
     save(window, output)

@@ -1,1 +1,1 @@
-"""Builds the setup program for Windows, on Linux, out of the wheel and uv."""
+"""Builds the setup program for Windows, on Linux, from the wheel and uv."""

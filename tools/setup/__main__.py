@@ -19,7 +19,7 @@ from tools.setup.build import (
 
 
 def main() -> int:
-    """Returns 1 where it cannot be built, after a sentence on stderr."""
+    """Build the setup program; return 1, with a sentence on stderr, if it cannot be built."""
     parser = argparse.ArgumentParser(prog="python -m tools.setup", description=__doc__)
     parser.add_argument("--wheels", type=Path, default=Path("dist"), help="default: dist")
     parser.add_argument("--out", type=Path, default=Path("dist"), help="default: dist")

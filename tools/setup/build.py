@@ -1,4 +1,4 @@
-"""Gathers what the setup program contains, and has NSIS make it."""
+"""Gathers the contents of the setup program, and runs NSIS to build it."""
 
 from __future__ import annotations
 
@@ -20,21 +20,20 @@ CHECKOUT = HERE.parents[1]
 SCRIPT = HERE / "setup.nsi"
 UV = HERE / "uv.txt"
 
-# What the new environment has to do before it takes the place of an older one: load PyTorch, Qt
-# and the window, which fails where a system library is missing.
+# The test that the new environment must pass before it replaces an older one: load PyTorch, Qt and
+# the window, which fails if a system library is missing.
 CHECK = "import torch, styleforge.app.ui.main_window"
 
 
 class SetupError(RuntimeError):
-    """The setup program cannot be built; the message says why in one sentence."""
+    """Raised if the setup program cannot be built; the message is one sentence with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What the setup program says of the project, out of pyproject.toml.
+    """The setup program's information about the project, from pyproject.toml.
 
     Attributes:
-        version: Of the wheel.
         publisher: The first author.
     """
 
@@ -43,22 +42,22 @@ class Project:
 
     @classmethod
     def read(cls, settings: Path = CHECKOUT / "pyproject.toml") -> Project:
-        """Read it from pyproject.toml."""
+        """Read the information from pyproject.toml."""
         project = tomllib.loads(settings.read_text("utf-8"))["project"]
         return cls(project["version"], project["authors"][0]["name"])
 
     @property
     def four_numbers(self) -> str:
-        """The version as Windows has it: four numbers of 16 bits, without what follows them."""
+        """The version in Windows' form: four numbers of 16 bits, without any suffix."""
         numbers = re.findall(r"\d+", re.match(r"[\d.]*", self.version)[0])[:4]  # pyright: ignore[reportOptionalSubscript]
         return ".".join([*numbers, *"0000"][:4])
 
 
 def find_makensis() -> str:
-    """The path of NSIS's compiler.
+    """Return the path of NSIS's compiler.
 
     Raises:
-        SetupError: It is not installed.
+        SetupError: If it is not installed.
     """
     found = shutil.which("makensis")
     if not found:
@@ -67,17 +66,10 @@ def find_makensis() -> str:
 
 
 def find_wheel(folder: Path, version: str) -> Path:
-    """Find the wheel of StyleForge to install on Windows.
-
-    Args:
-        folder: Where the wheels are.
-        version: Of StyleForge.
-
-    Returns:
-        The wheel for Windows or, if there is none, the one for every system.
+    """Find StyleForge's wheel for Windows, or else the one for every system.
 
     Raises:
-        SetupError: There is neither.
+        SetupError: If neither exists.
     """
     for system in ("win_amd64", "any"):
         wheel = folder / f"styleforge-{version}-py3-none-{system}.whl"
@@ -87,12 +79,7 @@ def find_wheel(folder: Path, version: str) -> Path:
 
 
 def find_weights(folder: Path, version: str) -> Path | None:
-    """Find the wheel of the any-style networks' weights; None if it was not made.
-
-    Args:
-        folder: Where the wheels are.
-        version: Of StyleForge.
-    """
+    """Find the wheel of the any-style networks' weights, or return None."""
     wheel = folder / f"styleforge_any_style-{version}-py3-none-any.whl"
     return wheel if wheel.is_file() else None
 
@@ -101,13 +88,14 @@ def fetch_uv(folder: Path) -> Path:
     """Download uv for Windows and unpack its program and licenses.
 
     Args:
-        folder: Where they are put, emptied before.
+        folder: The target folder, which is emptied first.
 
     Returns:
-        The path of uv.exe. Its licenses are in `licenses` beside it.
+        The path of uv.exe, with the folder `licenses` next to it.
 
     Raises:
-        SetupError: It cannot be downloaded, is another file than uv.txt names, or holds no uv.exe.
+        SetupError: If it cannot be downloaded, is another file than uv.txt names, or contains no
+            uv.exe.
     """
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "licenses").mkdir(parents=True)
@@ -144,22 +132,15 @@ def build(
     out: Path,
     work: Path,
 ) -> Path:
-    """Make the setup program.
+    """Build the setup program; return its path.
 
     Args:
-        makensis: NSIS's compiler.
-        project: What the program says of itself.
-        wheel: What it installs.
-        weights: The wheel of weights that it installs as well; None for none.
-        uv: The uv.exe that it installs with, with licenses in the folder `licenses` beside it.
-        out: The folder that receives the program and its sha256.
-        work: A folder for files that are needed meanwhile.
-
-    Returns:
-        The path of the program.
+        weights: The wheel of weights to install as well, or None.
+        uv: The uv.exe that installs them, with licenses in the folder `licenses` next to it.
+        out: The folder for the program and its sha256.
 
     Raises:
-        SetupError: NSIS refuses the script or a file.
+        SetupError: If NSIS rejects the script or a file.
     """
     out.mkdir(parents=True, exist_ok=True)
     work.mkdir(parents=True, exist_ok=True)
@@ -194,7 +175,8 @@ def build(
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "LC_ALL": "C.UTF-8"},  # NSIS takes names of files for text of the locale
+        # NSIS reads file names in the encoding of the locale
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
     )
     if done.returncode:
         temporary.unlink(missing_ok=True)

@@ -12,8 +12,9 @@ from PySide6.QtGui import QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
 
 DRAWING = Path(__file__).resolve().parents[2] / "assets" / "icons" / "styleforge.svg"
-WINDOWS_SIZES = (16, 20, 24, 32, 40, 48, 64, 256)  # pixels; up to 64 those of Windows' own scales
-SIDE_PICTURE = (328, 628)  # pixels; twice what NSIS shows on a screen without scaling
+# pixels; the sizes up to 64 match Windows' own scales
+WINDOWS_SIZES = (16, 20, 24, 32, 40, 48, 64, 256)
+SIDE_PICTURE = (328, 628)  # pixels; twice the size on a screen without scaling
 SIDE_COLOR = "#2b2350"  # the drawing's evening sky
 
 
@@ -50,7 +51,7 @@ def windows_icon(sizes: Sequence[int] = WINDOWS_SIZES) -> bytes:
 
 
 def side_picture() -> bytes:
-    """Render the picture beside the first and the last page of the setup program, as BMP."""
+    """Render the picture next to the first and the last page of the setup program, as BMP."""
     picture = Image.new("RGB", SIDE_PICTURE, SIDE_COLOR)
     size = SIDE_PICTURE[0] // 2
     shown = Image.open(io.BytesIO(render(size))).convert("RGBA")

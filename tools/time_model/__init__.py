@@ -1,1 +1,1 @@
-"""Measures what the model of time is fitted to, fits it, and writes the page of its predictions."""
+"""Measures the inputs of the model of time, fits it, and writes the page of its predictions."""

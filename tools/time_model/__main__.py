@@ -23,7 +23,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "cards.md"
 
 
 def main() -> None:
-    """Run the command that the command line names."""
+    """Run the command named on the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.time_model", description="The model of time per card."
     )

@@ -1,4 +1,4 @@
-"""Takes down what the network's library says of its kernels, which the model needs of them.
+"""Records the library's description of the network's kernels, which the model needs.
 
 It compiles the description as tools/prebuild/cuda.py does: with a compiler from PyPI, and no GPU.
 """
@@ -12,17 +12,18 @@ from typing import Any
 from kernels.jit.libraries import LIBRARIES
 from tools.prebuild import cuda
 
-RELEASE = "12.6"  # of CUDA, whose headers the description includes
+RELEASE = "12.6"  # CUDA release, whose headers the description includes
 
 
 def described(tools: Path = cuda.TOOLS) -> dict[str, Any]:
-    """The description in calibration.json, of the sources as they are.
+    """Return the description for calibration.json, of the current sources.
 
     Args:
-        tools: Where compilers and headers are unpacked, or were by an earlier call.
+        tools: The folder of the unpacked compilers and headers; filled on the first call.
 
     Raises:
-        subprocess.CalledProcessError: A wheel cannot be installed, or the description not compiled.
+        subprocess.CalledProcessError: If a wheel cannot be installed, or the description not
+            compiled.
     """
     tools = tools.resolve()
     toolkit = cuda.unpacked(RELEASE, tools)
@@ -30,7 +31,7 @@ def described(tools: Path = cuda.TOOLS) -> dict[str, Any]:
 
 
 def without_names(told: Any) -> Any:
-    """A description without structs and the names of kernels."""
+    """Return a description without structs and the names of kernels."""
     if not isinstance(told, Mapping):
         return told
     return {

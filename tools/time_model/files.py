@@ -1,4 +1,4 @@
-"""The calibration and the stored measurement: read, fitted anew, and written."""
+"""Reads, refits and writes the calibration and the stored measurement."""
 
 from __future__ import annotations
 
@@ -23,21 +23,16 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def write_described(described: Mapping[str, Any], path: Path = prediction.FILE) -> None:
-    """Replace the kernels of the calibration, and keep its constants.
-
-    Args:
-        described: What the library says of itself.
-        path: The calibration.
-    """
+    """Replace the kernels of the calibration, and preserve its constants."""
     stored = json.loads(path.read_text("utf-8"))
     write_json(path, {**stored, "description": described})
 
 
 def measured(report: Mapping[str, Any]) -> list[tuple[dict[str, Any], Measured]]:
-    """The rows of a report, and the same as the fit takes them.
+    """Return the rows of a report, each with its form for the fit.
 
     Raises:
-        ValueError: The table lacks the card.
+        ValueError: If the table lacks the card.
     """
     card = find(report["machine"]["gpu"])
     return [
@@ -54,16 +49,15 @@ def measured(report: Mapping[str, Any]) -> list[tuple[dict[str, Any], Measured]]
 
 
 def refit(path: Path, calibration: Path = prediction.FILE) -> Calibration:
-    """Fit the constants to a report, and write both: the constants, and what they predict.
+    """Fit the constants to a report, and write both: the constants, and their predictions.
 
-    Fitted are the rows of all multiprocessors; the others check what the model says of fewer.
+    The fit uses the rows of all multiprocessors; the others check the model for fewer.
 
     Args:
         path: The report.
-        calibration: The calibration.
 
     Raises:
-        ValueError: The table lacks the card of the report.
+        ValueError: If the table lacks the card of the report.
     """
     report = json.loads(path.read_text("utf-8"))
     stored = json.loads(calibration.read_text("utf-8"))
@@ -80,7 +74,7 @@ def refit(path: Path, calibration: Path = prediction.FILE) -> Calibration:
 
 
 def source_of(report: Mapping[str, Any]) -> str:
-    """What a report was measured on, in words."""
+    """Describe the measurement behind a report."""
     machine, versions = report["machine"], report["versions"]
     return (
         f"times of both networks and of their layers in FP16 on one {machine['gpu']} "

@@ -1,7 +1,7 @@
 """Fits the constants of the model of time to measured times, by relative error.
 
-A pattern search: each constant in turn goes up or down by a factor that shrinks. A backend has few
-constants and some dozens of times, so that nothing faster or of another package is needed.
+A pattern search: each constant goes up or down by a factor that shrinks. A backend has few
+constants and some dozens of times, so nothing faster or from another package is needed.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from kernels.time_model.cards import Card
 from kernels.time_model.prediction import Calibration, Constants, Prediction, predict
 
-# NVIDIA's H200 copies at 4.3 of its 4.8 TB/s, see app/commands/bench/roofline.py. The network is
-# bound by bandwidth nowhere on that card, so that its times cannot tell this constant.
+# NVIDIA's H200 copies at 4.3 of its 4.8 TB/s, see app/commands/bench/roofline.py. No part of the
+# network is bound by bandwidth on that card, so its times cannot determine this constant.
 BANDWIDTH_SHARE = 4.3 / 4.8
 
-# Where the search begins, and the constants to find, by backend. On Hopper a multiprocessor has one
-# block, which hides nothing from another.
+# The start of the search, and the constants to find, by backend. On Hopper a multiprocessor runs
+# one block, which cannot hide latency behind another.
 _GENERAL = Constants(3.0, 1000.0, 0.5, 100.0, 0.3, BANDWIDTH_SHARE)
 _FREE = ("launch_us", "tile_clocks", "product_clocks", "element_clocks", "overlap")
 STARTS = {
@@ -48,13 +48,13 @@ class Measured:
     """A measured time of a network in FP16.
 
     Attributes:
-        card: Where, with as many multiprocessors and as much shared memory as were in use.
+        card: The GPU, with the multiprocessors and the shared memory that were in use.
         network: Its name in WITH_KERNELS.
         backend: The name of a row of BACKENDS.
-        width: Of the picture, in pixels.
-        height: Of the picture, in pixels.
-        ms: Of the network, in milliseconds.
-        layers_ms: Of layers alone, by name.
+        width: Width of the picture in pixels.
+        height: Height of the picture in pixels.
+        ms: Time of the network in milliseconds.
+        layers_ms: Times of single layers, by name.
     """
 
     card: Card
@@ -67,20 +67,19 @@ class Measured:
 
 
 def predicted(one: Measured, told: Calibration) -> Prediction:
-    """What the model says of a measured time."""
+    """Return the model's prediction for a measured time."""
     size = one.width, one.height
     return predict(one.card, *size, one.network, backend=one.backend, told=told)
 
 
 def fit(measured: Sequence[Measured], told: Calibration) -> dict[str, Constants]:
-    """Fit the constants of each backend that was measured; of another, keep those there are.
+    """Fit the constants of each measured backend; the others are unchanged.
 
     Args:
-        measured: The times.
-        told: The kernels that were measured, and constants so far.
+        told: The kernels that were measured, and the current constants.
 
     Returns:
-        By backend.
+        The constants by backend.
     """
     found = dict(told.constants)
     for backend in STARTS:
@@ -90,11 +89,8 @@ def fit(measured: Sequence[Measured], told: Calibration) -> dict[str, Constants]
 
 
 def squared_error(measured: Sequence[Measured], told: Calibration) -> float:
-    """Mean square of the logarithm of predicted over measured: networks count as all their layers.
-
-    Args:
-        measured: The times.
-        told: The calibration that predicts them.
+    """Compute the mean square of log(predicted / measured); a network counts as much as all its
+    layers.
     """
     errors: list[float] = []
     weights: list[float] = []

@@ -1,6 +1,6 @@
 """A part of a GPU's multiprocessors, as a stream whose kernels run on no others.
 
-CUDA calls such a part a green context (driver 550 or newer). The kernels' memory is that of
+CUDA calls such a part a green context (driver 550 or newer). The kernels use the memory of
 PyTorch's context.
 """
 
@@ -18,7 +18,7 @@ from kernels.driver.driver import LIBRARY
 
 # Names as in cuda.h.
 CU_DEV_RESOURCE_TYPE_SM = 1
-# Multiprocessors are counted one by one rather than by clusters, which the network does not use.
+# Count multiprocessors one by one rather than in clusters, which the network does not use.
 CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING = 1
 CU_GREEN_CTX_DEFAULT_STREAM = 1
 CU_STREAM_NON_BLOCKING = 1
@@ -38,26 +38,25 @@ class DevResource(Structure):
 
 
 class GreenContextError(RuntimeError):
-    """The driver does not divide the GPU as asked."""
+    """Raised if the driver does not divide the GPU as requested."""
 
 
 @contextmanager
 def part_of_gpu(
     multiprocessors: int, device: int, library: str = LIBRARY
 ) -> Iterator[tuple[int, c_void_p]]:
-    """Take some of a GPU's multiprocessors.
+    """Reserve some of a GPU's multiprocessors.
 
     Args:
-        multiprocessors: At least so many; the driver rounds up.
+        multiprocessors: The minimum number; the driver rounds up.
         device: The driver's number of the GPU, on which PyTorch has a context.
-        library: The driver's shared library.
 
     Yields:
         The number of multiprocessors, and a CUstream that is limited to them.
 
     Raises:
-        GreenContextError: The driver refuses, or gives another number than it was asked for by
-            more than its rounding.
+        GreenContextError: If the driver refuses, or returns a number that differs from the request
+            by more than its rounding.
     """
     driver: Any = ctypes.CDLL(library)
 

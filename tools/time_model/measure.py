@@ -1,8 +1,8 @@
 """Measures the networks on all and on parts of a GPU's multiprocessors, layer by layer.
 
-A part stands for a smaller GPU. A limit of shared memory stands for one whose multiprocessors have
-less: plans are made for that one, and each block takes so much more than it needs that no more of
-them share a multiprocessor than would there.
+A part represents a smaller GPU. A limit of shared memory represents a GPU whose multiprocessors
+have less. Plans are made for that GPU, and each block reserves extra shared memory, so that no more
+blocks share a multiprocessor than on that GPU.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tools.time_model.green_context import part_of_gpu
 
 SIZES = ((512, 512), (1280, 720), (1920, 1080))
 LAUNCHES = 20  # of a layer or of the network in a CUDA graph
-BATCH_MS = 10.0  # between two looks at the clock, about
+BATCH_MS = 10.0  # approximate time between two readings of the clock
 LAYER_BATCH_MS = 3.0
 ROUNDS = 6
 
@@ -45,17 +45,15 @@ Row = dict[str, Any]
 
 
 class MeasuringError(RuntimeError):
-    """The networks cannot be measured here."""
+    """Raised if the networks cannot be measured on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A way to run a network.
+    """A way to run a network: its name in WITH_KERNELS, and the name of a row of BACKENDS.
 
     Attributes:
-        network: Its name in WITH_KERNELS.
-        backend: The name of a row of BACKENDS.
-        shared_kb: Shared memory of a multiprocessor to do with, in KB; 0 for all of it.
+        shared_kb: Available shared memory per multiprocessor in KB; 0 for all of it.
     """
 
     network: str
@@ -66,7 +64,7 @@ class Case:
         return f"{self.network}, {self.backend}, {self.shared_kb or 'all'} KB"
 
 
-# With 100 KB as a multiprocessor of compute capability 8.6, 8.9 or 12.0 has.
+# 100 KB as in a multiprocessor of compute capability 8.6, 8.9 or 12.0.
 CASES = (
     Case("full", "sm90"),
     Case("full", "sm80"),
@@ -78,12 +76,12 @@ CASES = (
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to measure.
+    """A request for measurements.
 
     Attributes:
-        multiprocessors: Numbers of them, besides all.
-        cases: Networks and how they run.
-        sizes: Widths and heights, in pixels.
+        multiprocessors: Numbers of multiprocessors, in addition to all.
+        cases: Networks and the ways to run them.
+        sizes: Widths and heights in pixels.
     """
 
     multiprocessors: tuple[int, ...]
@@ -98,21 +96,21 @@ def measure(
     told: Calibration,
     progress: Callable[[str], object],
 ) -> list[Row]:
-    """Measure, and predict the same.
+    """Measure the networks, and predict the same times.
 
     Args:
-        weights: Of each network, by its name, with five residual blocks.
+        weights: The weights of each network by its name, with five residual blocks.
         device: A CUDA device.
-        wanted: What to measure; a case that the GPU does not run is left out, and told.
-        told: Has the kernels, and constants to predict with.
+        wanted: The request; a case that the GPU does not run is reported and left out.
+        told: The source of the kernels and of the constants for predictions.
         progress: Called with a line about each row.
 
     Returns:
-        A row for each case and size; `all` says whether every multiprocessor took part.
+        A row for each case and size; `all` tells whether every multiprocessor took part.
 
     Raises:
-        MeasuringError: The calibration is of other kernels.
-        GreenContextError: The driver does not divide the GPU.
+        MeasuringError: If the calibration is of other kernels.
+        GreenContextError: If the driver does not divide the GPU.
     """
     library, card = shipped(device), card_of(device)
     check_kernels(library, told, card)
@@ -149,10 +147,10 @@ def measure(
 
 
 def check_kernels(library: Network, told: Calibration, card: Card) -> None:
-    """Check that a calibration is of the kernels of a library.
+    """Check that a calibration fits the kernels of a library.
 
     Raises:
-        MeasuringError: It is of others.
+        MeasuringError: If it is of other kernels.
     """
     for case in CASES:
         gpu = card.part(card.multiprocessors, case.shared_kb).gpu
@@ -169,13 +167,10 @@ def check_kernels(library: Network, told: Calibration, card: Card) -> None:
 
 
 def limited(library: Network, card: Card, shared_kb: int, device: torch.device) -> Network:
-    """The library, with blocks that leave less room for others where shared memory is limited.
+    """Return the library, with blocks that leave less room for others if shared memory is limited.
 
     Args:
-        library: The one that is loaded.
-        card: The GPU.
-        shared_kb: Of a multiprocessor, in KB; 0 for all.
-        device: The GPU.
+        shared_kb: Shared memory per multiprocessor in KB; 0 for all.
     """
     if not shared_kb:
         return library
@@ -198,7 +193,7 @@ def _why_not(case: Case, card: Card, told: Calibration) -> str:
 
 @contextmanager
 def _part(count: int, card: Card, index: int) -> Iterator[tuple[int, c_void_p | None]]:
-    """Multiprocessors and a stream of theirs; None for all."""
+    """Yield a number of multiprocessors and their stream; None for all."""
     if count == card.multiprocessors:
         yield count, None
         return
@@ -235,15 +230,14 @@ def _row(
 
 
 def steps_ms(steps: Sequence[Step], stream: c_void_p | None, batch: float) -> float:
-    """Least time of some layers, one after another, in milliseconds.
+    """Return the least time of some layers, one after another, in milliseconds.
 
-    On a whole GPU they are launched by a CUDA graph, as the program does. On a part of it they are
-    launched one by one, which takes less time than they run there.
+    On a whole GPU a CUDA graph launches them, as in the program. On a part of it they are launched
+    one by one, which takes less time than they run there.
 
     Args:
-        steps: Launch the layers.
-        stream: Of a part of the GPU; None for all of it.
-        batch: Milliseconds between two looks at the clock, about.
+        stream: The stream of a part of the GPU; None for all of it.
+        batch: Approximate milliseconds between two readings of the clock.
     """
     if stream is None:
         return batch_ms(_captured(steps, LAUNCHES), batch) / LAUNCHES
@@ -256,7 +250,6 @@ def _launch(steps: Sequence[Step], stream: c_void_p) -> None:
 
 
 def _captured(steps: Sequence[Step], times: int) -> Callable[[], object]:
-    """What launches layers so many times, as a CUDA graph."""
     _launch(steps, c_void_p(torch.cuda.current_stream().cuda_stream))  # loads the kernels
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
@@ -268,14 +261,12 @@ def _captured(steps: Sequence[Step], times: int) -> Callable[[], object]:
 
 
 def batch_ms(call: Callable[[], object], batch: float) -> float:
-    """Least time of a call among many in a row, in milliseconds.
+    """Return the least time of a call among many in a row, in milliseconds.
 
-    The clock is the processor's: events of CUDA belong to a context, and a part of a GPU has one of
-    its own.
+    The clock is the processor's: CUDA events belong to a context, and a part of a GPU has its own.
 
     Args:
-        call: Submits work to the GPU.
-        batch: Milliseconds that a row of calls lasts, about.
+        batch: Approximate milliseconds of a row of calls.
     """
 
     def elapsed(repeats: int) -> float:

@@ -1,6 +1,6 @@
-"""Writes the tables of docs/cards.md: what the model predicts, and how it was checked.
+"""Writes the tables of docs/cards.md: the model's predictions, and their check.
 
-A test compares the page with what this makes of the calibration and of benchmarks/model.json.
+A test compares the page with the output for the calibration and benchmarks/model.json.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ def refreshed(text: str, told: Calibration, report: Mapping[str, Any] | None) ->
     """Fill the blocks of the page.
 
     Args:
-        text: The page.
-        told: The calibration.
         report: The stored check; without one, its block is left empty.
     """
     blocks = {
@@ -46,12 +44,12 @@ def write(path: Path, told: Calibration) -> None:
 
 
 def stored_report(path: Path = REPORT) -> dict[str, Any] | None:
-    """The stored check; None where there is none."""
+    """Return the stored check, or None."""
     return json.loads(path.read_text("utf-8")) if path.exists() else None
 
 
 def predictions(told: Calibration) -> str:
-    """A table of the cards with the predicted pictures a second of each network."""
+    """Return a table of the cards with the predicted pictures per second of each network."""
     header = ("card", "capability", "multiprocessors")
     for network in WITH_KERNELS:
         header += (network, *(f"predicted at {width}x{height}" for width, height in SIZES))
@@ -60,7 +58,7 @@ def predictions(told: Calibration) -> str:
 
 
 def check(report: Mapping[str, Any]) -> str:
-    """A table of measured and predicted times, and how far they are apart."""
+    """Return a table of measured and predicted times, and their differences."""
     header = (
         *("network", "backend", "multiprocessors", "shared memory", "frames"),
         *("measured ms", "predicted ms", "difference", ""),
@@ -99,7 +97,7 @@ def _line(card: Card, told: Calibration) -> tuple[str, ...]:
     line = (card.short_name, ".".join(map(str, card.capability)), str(card.multiprocessors))
     for network in WITH_KERNELS:
         backend, figures = "layer by layer", ("-",) * len(SIZES)
-        with suppress(ValueError):  # no backend runs there, or one that the model does not know
+        with suppress(ValueError):  # no backend runs there, or one unknown to the model
             backend = backend_for(card, network, told)
             figures = tuple(f"{predict(card, *size, network, told=told).fps:.0f}" for size in SIZES)
         line += (backend, *figures)

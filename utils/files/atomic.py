@@ -9,30 +9,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-LETTERS = 32  # of the final name in a temporary one; 4 bytes each at most
+LETTERS = 32  # of the final name in a temporary one; up to 4 bytes each
 
 
 def temporary_name(path: Path, ending: str = ".tmp") -> Path:
-    """Make an unused hidden name in the folder of `path`, for writing what is to become `path`.
+    """Return an unused hidden name in the folder of `path`, for a file that will become `path`.
 
     Args:
-        path: The final path.
-        ending: Of the name. With up to 4 characters, the name has at most 143 bytes, the limit
-            of encrypted file systems; others allow 255.
+        ending: The end of the name. With up to 4 characters, the name has at most 143 bytes, the
+            limit of encrypted file systems; others allow 255.
     """
     return path.with_name(f".{path.name[:LETTERS]}.{secrets.token_hex(4)}{ending}")
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path to write to, which is renamed to `path` at the end of the block. If
-    the block raises, the temporary file is deleted and `path` is left as it was.
+    """Yield a temporary path to write to, and rename it to `path` at the end of the block.
 
-    Args:
-        path: The file to write or replace.
+    If the block raises, the temporary file is deleted and `path` is unchanged.
 
     Raises:
-        OSError: The temporary file cannot be renamed.
+        OSError: If the temporary file cannot be renamed.
     """
     temporary = temporary_name(path)
     try:
@@ -46,11 +43,10 @@ def atomic_write(path: Path, data: bytes) -> None:
     """Write a file atomically and durably.
 
     Args:
-        path: The file to write or replace; its folder is made if it does not exist.
-        data: The contents.
+        path: The file to write or replace; its folder is created if it does not exist.
 
     Raises:
-        OSError: The file cannot be written; it is left as it was.
+        OSError: If the file cannot be written; it is unchanged.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary, temporary.open("wb") as file:
@@ -61,8 +57,10 @@ def atomic_write(path: Path, data: bytes) -> None:
 
 
 def remove_leftovers(path: Path) -> None:
-    """Remove the temporary files of processes that were killed while writing `path`. The caller
-    has to be sure that no other process is writing it."""
+    """Remove the temporary files of processes that were killed while writing `path`.
+
+    The caller must ensure that no other process is writing it.
+    """
     for left in path.parent.glob(f".{glob.escape(path.name[:LETTERS])}.*.tmp"):
         left.unlink(missing_ok=True)
 
@@ -71,7 +69,7 @@ def sync(path: Path) -> None:
     """Flush the contents of a file, or the entries of a folder, to the disk.
 
     Raises:
-        OSError: The disk reports an error.
+        OSError: If the disk reports an error.
     """
     if os.name == "nt" and path.is_dir():
         return  # folders cannot be opened on Windows, which flushes them itself

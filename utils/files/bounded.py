@@ -1,4 +1,4 @@
-"""Bounds the number of reads from a file, and with it the time to parse a hostile one."""
+"""Limits the number of reads from a file, and so the time to parse a hostile one."""
 
 from __future__ import annotations
 
@@ -12,20 +12,17 @@ PER_BYTE = 1 / 128  # additional reads per byte; GIF needs the most, two per 256
 
 
 class TooManyPiecesError(Exception):
-    """The file was read in more pieces than any valid file of its length needs."""
+    """Raised if a file is read in more pieces than any valid file of its length needs."""
 
 
 class BoundedFile(io.BufferedReader):
-    """A file for reading with a bounded number of reads, and buffers no larger than the file.
+    """A file for reading with a limited number of reads, and buffers no larger than the file.
 
-    Parsers written in Python follow the lengths in a file, a byte or a small chunk at a time:
-    50 MB of comments take them half a minute and gigabytes of memory.
-
-    Args:
-        path: The file.
+    Parsers written in Python follow the lengths in a file, a byte or a small chunk at a time: 50 MB
+    of comments take them half a minute and gigabytes of memory.
 
     Raises:
-        OSError: The file cannot be opened.
+        OSError: If the file cannot be opened.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -35,17 +32,17 @@ class BoundedFile(io.BufferedReader):
         self._left = PIECES + self._length * PER_BYTE
 
     def allow(self, pieces: float) -> None:
-        """Raise the bound by a number of reads."""
+        """Raise the limit by a number of reads."""
         self._left += pieces
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Read at most `size` bytes; TooManyPiecesError beyond the bound."""
+        """Read at most `size` bytes. Raise TooManyPiecesError beyond the limit."""
         self._count()
         # Python allocates `size` bytes before it reads, and `size` may come from the file.
         return super().read(size if size is None else min(size, self._length))
 
     def readline(self, size: int | None = -1, /) -> bytes:
-        """Read at most one line; TooManyPiecesError beyond the bound."""
+        """Read at most one line. Raise TooManyPiecesError beyond the limit."""
         self._count()
         return super().readline(size)
 

@@ -6,14 +6,14 @@ import struct
 from collections.abc import Iterator
 from typing import BinaryIO
 
-Place = tuple[int, int]  # where the content of a box starts, and where it ends
+Place = tuple[int, int]  # start and end of the content of a box
 
 
 def boxes(file: BinaryIO, place: Place) -> Iterator[tuple[bytes, Place]]:
     """Yield the kind and the place of each box between two places of a file.
 
     Raises:
-        struct.error: The file ends within a box's head.
+        struct.error: If the file ends within a box's head.
     """
     start, end = place
     while start + 8 <= end:
@@ -33,13 +33,13 @@ def box(file: BinaryIO, place: Place | None, *kinds: bytes, skip: int = 0) -> Pl
     """Find a box by the kinds of the boxes around it.
 
     Args:
-        file: The file.
-        place: Where to look; None is passed on.
-        kinds: The kinds from the outermost to the box itself; the first box of each is entered.
+        place: The place to search; None returns None.
+        kinds: The kinds from the outermost to the box itself; the first box of each kind is
+            entered.
         skip: Bytes of `place` before its first box.
 
     Returns:
-        The place of its content; None where there is none.
+        The place of its content, or None.
     """
     for kind in kinds:
         if place is None:
@@ -50,7 +50,7 @@ def box(file: BinaryIO, place: Place | None, *kinds: bytes, skip: int = 0) -> Pl
 
 
 def whole(file: BinaryIO) -> Place:
-    """Return the place of everything in a file."""
+    """Return the place of a file's whole content."""
     return 0, file.seek(0, 2)
 
 

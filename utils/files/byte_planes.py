@@ -1,6 +1,6 @@
-"""Files of 16-bit numbers as a wheel packs them: their low bytes, then their high ones.
+"""Files of 16-bit numbers as packed in a wheel: their low bytes, then their high ones.
 
-The high bytes of FP16 weights, sign and exponent, are much alike, and compress better side by side.
+The high bytes of FP16 weights (sign and exponent) are much alike, and compress better side by side.
 wheels/packing.py writes such files.
 """
 
@@ -10,7 +10,7 @@ MAGIC = b"SFPLANES"  # no file of weights begins with it
 
 
 def unpack(packed: bytes) -> bytes:
-    """The bytes that were packed; those of any other file as they are."""
+    """Return the bytes before packing; the bytes of any other file are returned unchanged."""
     if not packed.startswith(MAGIC):
         return packed
     data = bytearray(len(packed) - len(MAGIC))

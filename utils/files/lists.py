@@ -21,7 +21,7 @@ def read_list_file(path: Path) -> list[str]:
         The lines, stripped, without blank lines and comments (#).
 
     Raises:
-        ValueError: The file cannot be read or is not text; the message is a sentence with its
+        ValueError: If the file cannot be read or is not text; the message is a sentence with its
             name.
     """
     try:

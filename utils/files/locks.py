@@ -13,7 +13,7 @@ from utils.translation.texts import tr
 
 
 class LockedError(RuntimeError):
-    """Another process holds the lock."""
+    """Raised if another process holds the lock."""
 
 
 @contextmanager
@@ -22,14 +22,14 @@ def locked(path: Path, patience_s: float, *, keep: bool = False) -> Iterator[Non
 
     Args:
         path: The file, which need not exist; the lock is a hidden file next to it.
-        patience_s: How long to wait for another process, in seconds.
-        keep: Whether the lock file stays there. It has to where several processes may ask for the
-            lock at once: one that has opened the file before it was deleted would lock a file
-            that nobody else sees.
+        patience_s: Maximum time to wait for another process, in seconds.
+        keep: Whether the lock file remains. It must remain if several processes may request the
+            lock at once: a process that opened the file before its deletion would lock a file that
+            no other process sees.
 
     Raises:
-        LockedError: Another process still holds the lock.
-        OSError: The lock file cannot be made.
+        LockedError: If another process still holds the lock.
+        OSError: If the lock file cannot be created.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     place = path.with_name(f".{path.name}.lock")
@@ -38,7 +38,8 @@ def locked(path: Path, patience_s: float, *, keep: bool = False) -> Iterator[Non
             try:
                 yield
             finally:
-                if os.name != "nt" and not keep:  # Windows removes it on release, and cannot before
+                # Windows removes it on release, and cannot do so earlier
+                if os.name != "nt" and not keep:
                     place.unlink(missing_ok=True)
     except Timeout:
         raise LockedError(tr("another process is working on '{file}'", file=path)) from None

@@ -26,7 +26,7 @@ def check_regular(path: Path) -> None:
     """Check that a path is a regular file, or a link to one.
 
     Raises:
-        OSError: It is not; `strerror` says why.
+        OSError: If it is not; `strerror` has the reason.
     """
     try:
         status = path.stat()
@@ -36,14 +36,11 @@ def check_regular(path: Path) -> None:
 
 
 def open_regular(path: Path, most: int) -> BinaryIO:
-    """Open a regular file for reading.
-
-    Args:
-        path: The file.
-        most: The largest size allowed, in bytes.
+    """Open a regular file of at most `most` bytes for reading.
 
     Raises:
-        OSError: It is not a regular file, is too large or cannot be opened; `strerror` says why.
+        OSError: If it is not a regular file, is too large or cannot be opened; `strerror` has the
+            reason.
     """
     try:
         file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115  (the caller closes it)
@@ -64,7 +61,7 @@ def read_regular(path: Path, most: int) -> bytes:
     """Read a regular file; arguments and errors as for `open_regular`."""
     data = bytearray()
     with open_regular(path, most) as file:
-        # By pieces: the memory for as much as is allowed would be taken at once.
+        # In pieces: a single read would allocate memory for the maximum size.
         while piece := file.read(min(_PIECE, most + 1 - len(data))):
             data += piece
     if len(data) > most:  # files in /proc are longer than their size
@@ -73,7 +70,7 @@ def read_regular(path: Path, most: int) -> bytes:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    # Opening a FIFO would block until somebody writes; Windows has neither FIFOs nor the flag.
+    # Opening a FIFO would block until a process writes; Windows has neither FIFOs nor the flag.
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 

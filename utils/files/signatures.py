@@ -66,13 +66,13 @@ _SIGNATURES = (
     (b"\0\0\0\0\x01\xbc\0\0", VIDEO),  # GXF
     (b"\x12\0\x0a", VIDEO),  # AV1 without a container
 )
-# Start codes of H.264 and HEVC without a container, and the first bytes of what may follow: the
-# parameters of a sequence, a delimiter, or further information.
+# Start codes of H.264 and HEVC without a container, and the first bytes that may follow: parameters
+# of a sequence, a delimiter, or supplemental information.
 _START_CODES = (b"\0\0\0\1", b"\0\0\1")
 _FIRST_UNITS = (b"\x67", b"\x47", b"\x27", b"\x09", b"\x06", b"\x40\1", b"\x42\1", b"\x46\1")
-# Packets of an MPEG transport stream: what lies before the first one, and how long each is.
+# MPEG transport streams: the offset of the first packet, and the length of each.
 _PACKETS, _SYNC = ((0, 188), (4, 192), (0, 204)), 0x47
-# Every type that `what_is` names.
+# Every type that `what_is` can return.
 KINDS = (
     *dict.fromkeys(name for _, name in _SIGNATURES),
     *(HEIC, AVIF, WEBP, AVI, RIFF, HTML, SVG, TEXT, MP4),
@@ -88,7 +88,7 @@ def what_is(head: bytes) -> str:
         head: The first bytes, about 512.
 
     Returns:
-        The type with an article, such as "an HTML page"; "" if it is not known.
+        The type with an article, such as "an HTML page"; "" if unknown.
     """
     for signature, name in _SIGNATURES:
         if head.startswith(signature):
@@ -115,12 +115,12 @@ def what_is(head: bytes) -> str:
 
 
 def holds_pictures_in_motion(name: str) -> bool:
-    """Whether files of a type that `what_is` named are films, or may be."""
+    """Return whether files of a type named by `what_is` are films, or may be."""
     return name.endswith("video") or name in (MP4, OGG)
 
 
 def _unprintable(head: bytes) -> str:
-    """Name the type of a file that no signature begins: a transport stream by its packets."""
+    """Name the type of a file without a signature: a transport stream, by its packets."""
     for start, length in _PACKETS:
         packets = head[start::length]
         if len(packets) > 1 and set(packets) == {_SYNC}:
@@ -129,8 +129,10 @@ def _unprintable(head: bytes) -> str:
 
 
 def _box_file(head: bytes) -> str:
-    """Name the type of an ISO base media file by its major brand or, if that is generic, by its
-    compatible brands."""
+    """Name the type of an ISO base media file.
+
+    The major brand decides or, if it is generic, the compatible brands.
+    """
     end = min(int.from_bytes(head[:4]), len(head))
     main = head[8:12]
     brands = {main}

@@ -1,4 +1,4 @@
-"""Reads JSON that anybody may have written: bounds its size, its depth and its numbers."""
+"""A reader of JSON from any source, with bounds on its size, its depth and its numbers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any, NoReturn, cast
 from utils.files.regular import read_regular
 from utils.translation.texts import mark, tr
 
-MAX_BYTES = 16 << 20  # bytes of a file, unless its reader says otherwise
-DEPTH = 64  # containers inside each other
-LARGEST = (1 << 63) - 1  # of a whole number, either sign
-_DIGITS = 20  # of such a number with its sign; Python's time for more is quadratic
+MAX_BYTES = 16 << 20  # bytes of a file, unless its reader sets another limit
+DEPTH = 64  # nested containers
+LARGEST = (1 << 63) - 1  # magnitude of an integer
+_DIGITS = 20  # of such an integer with its sign; Python's time for more is quadratic
 
 TOO_DEEP = mark("it nests too deeply")
 NO_NUMBER = mark("it has a number that is not finite or too large")
@@ -34,62 +34,56 @@ class _Refused:
         return "..."
 
 
-# The stand-in for a value beyond the bounds, see `loads_parts`. No check of a type accepts it.
+# The placeholder for a value beyond the bounds, see `loads_parts`. No type check accepts it.
 REFUSED = _Refused()
 
 
 class SmallJsonError(ValueError):
-    """Raised for text that is no JSON or exceeds the bounds; the message is a clause."""
+    """Raised for text that is not JSON or exceeds the bounds; the message is a clause."""
 
 
 def loads(text: str | bytes) -> Any:
     """Parse a JSON document.
 
-    Of equal keys in an object, the last counts.
+    The last of equal keys in an object wins.
 
     Args:
         text: The document; bytes in UTF-8.
 
     Raises:
-        SmallJsonError: It is no JSON, nests more than DEPTH deep, or has a number that is not
-            finite, or a whole number beyond LARGEST.
+        SmallJsonError: If it is not JSON, nests more than DEPTH deep, or has a number that is not
+            finite or an integer beyond LARGEST.
     """
     return _parsed(_decoded(text), _refuse_depth, _refuse_number)
 
 
 def loads_parts(text: str | bytes) -> Any:
-    """Parse a JSON document whose parts are independent, such as the rows of a list.
+    """Parse a JSON document, bytes in UTF-8, whose parts are independent, such as the rows of a
+    list.
 
     Each value beyond the bounds becomes REFUSED, so that the others can be read.
 
-    Args:
-        text: The document; bytes in UTF-8.
-
     Raises:
-        SmallJsonError: It is no JSON.
+        SmallJsonError: If it is not JSON.
     """
     return _parsed(_decoded(text), _cut_depth, lambda _: REFUSED)
 
 
 def load(path: Path, most: int = MAX_BYTES) -> Any:
-    """Parse a file as `loads` does.
-
-    Args:
-        path: A regular file.
-        most: The largest size allowed, in bytes.
+    """Parse a regular file of at most `most` bytes as `loads` does.
 
     Raises:
-        OSError: There is no such file, it is larger or it cannot be read.
-        SmallJsonError: As of `loads`.
+        OSError: If the file does not exist, is larger or cannot be read.
+        SmallJsonError: As for `loads`.
     """
     return loads(read_regular(path, most))
 
 
 def value_at(text: str, start: int) -> Any:
-    """Parse the JSON value that begins at `start`; what follows it does not matter.
+    """Parse the JSON value that begins at `start`, ignoring everything after it.
 
     Raises:
-        SmallJsonError: None begins there, or it exceeds the bounds of `loads`.
+        SmallJsonError: If no value begins there, or it exceeds the bounds of `loads`.
     """
     try:
         value, end = _decoder(_refuse_number).raw_decode(text, start)
@@ -103,7 +97,7 @@ def value_at(text: str, start: int) -> Any:
 
 
 def is_bounded(value: object) -> bool:
-    """Whether a parsed document has only numbers that `loads` accepts."""
+    """Return whether a parsed document has only numbers that `loads` accepts."""
     inside = [value]
     while inside:
         match inside.pop():
@@ -139,7 +133,7 @@ def _parsed(text: str, bound: Callable[[str], str], number: Callable[[str], obje
 
 
 def _depth(text: str) -> int:
-    """Return how many containers are inside each other at most, or more in malformed text."""
+    """Return the maximum nesting depth of containers, or more for malformed text."""
     brackets = _ESCAPE.sub(b"", text.encode("utf-8", "replace")).translate(None, _NO_BRACKETS)
     return max(accumulate(map(_STEPS.__getitem__, _TEXT.sub(b"", brackets))), default=0)
 
@@ -162,7 +156,7 @@ def _refuse_depth(_: str) -> NoReturn:
 
 
 def _cut_depth(text: str) -> str:
-    """Put NaN, which the decoder replaces, in place of every container deeper than DEPTH."""
+    """Replace every container deeper than DEPTH by NaN, which the decoder replaces."""
     kept: list[str] = []
     depth, at, begun = 0, 0, 0
     while found := _UP_TO_BRACKET.match(text, at):

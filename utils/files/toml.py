@@ -25,8 +25,8 @@ def load(path: Path) -> dict[str, Any]:
         path: A regular file of at most MAX_BYTES bytes.
 
     Raises:
-        OSError: There is no such file, or it cannot be read.
-        ValueError: It is not TOML.
+        OSError: If the file does not exist, or cannot be read.
+        ValueError: If it is not TOML.
     """
     return loads(read_regular(path, MAX_BYTES).decode("utf-8"))
 
@@ -35,7 +35,7 @@ def loads(text: str) -> dict[str, Any]:
     """Parse TOML.
 
     Raises:
-        ValueError: It is not TOML, nests too deeply, or has a number beyond the bounds of JSON.
+        ValueError: If it is not TOML, nests too deeply, or has a number beyond the bounds of JSON.
     """
     if any(line.count(".") > DOTS for line in text.split("\n")):
         raise ValueError(tr("a line has more than {n} dots", n=DOTS))
@@ -52,7 +52,7 @@ def dumps(table: Mapping[str, Value]) -> str:
     """Format a table as TOML, so that tomllib.loads returns an equal one.
 
     Args:
-        table: Values by bare keys; tables inside it are not supported.
+        table: Values by bare keys; nested tables are not supported.
     """
     return "".join(f"{name} = {_value(value)}\n" for name, value in table.items())
 
@@ -61,7 +61,7 @@ def _value(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        # The escapes of JSON are those of TOML, except of DEL and of characters beyond U+FFFF.
+        # JSON's escapes are valid in TOML, except for DEL and characters beyond U+FFFF.
         text = value.encode("utf-8", "replace").decode("utf-8")
         return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
     if isinstance(value, Sequence):

@@ -7,13 +7,13 @@ from pathlib import Path
 
 
 def write_error(folder: Path) -> str:
-    """Say why no file can be made in a folder.
+    """Return why a folder is not writable.
 
     Args:
         folder: It need not exist; then its nearest existing parent is tested.
 
     Returns:
-        The system's reason; "" if a file can be made.
+        The system's reason; "" if a file can be created.
     """
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     try:

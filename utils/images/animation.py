@@ -1,4 +1,4 @@
-"""Reads how an animation moves, its delays and how often it is played, without its pixels.
+"""Reads the delays of an animation and its number of plays, without its pixels.
 
 Animations are GIF, WebP, PNG and AVIF files with several frames.
 """
@@ -18,24 +18,24 @@ from utils.files.bounded import BoundedFile, TooManyPiecesError
 from utils.files.boxes import Place, box, content, whole
 
 GIF_UNIT, WEBP_UNIT = Fraction(1, 100), Fraction(1, 1000)  # seconds
-PNG_UNIT = WEBP_UNIT  # to which delays of any fraction of a second are rounded
+PNG_UNIT = WEBP_UNIT  # delays in any fraction of a second are rounded to it
 _PNG = b"\x89PNG\r\n\x1a\n"
-_MOST_FRAMES = 100_000  # of an AVIF, which may state any number
-_FOREVER = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF  # durations that are not known
-_GIF_HEAD, _GIF_IMAGE = 13, 9  # bytes of the screen's descriptor, and of that of an image
+_MOST_FRAMES = 100_000  # of an AVIF, which may claim any number
+_FOREVER = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF  # unknown durations
+_GIF_HEAD, _GIF_IMAGE = 13, 9  # bytes of the screen's and of an image's descriptor
 _EXTENSION, _IMAGE, _CONTROL, _APPLICATION = 0x21, 0x2C, 0xF9, 0xFF
 _LOOPING = (b"NETSCAPE2.0", b"ANIMEXTS1.0")
-_MOVES = 2  # of the flags of a WebP file
+_MOVES = 2  # bit of the flags of a WebP file
 
 
 @dataclass(frozen=True, slots=True)
 class Animation:
-    """How a file moves.
+    """The timing of an animation.
 
     Attributes:
-        delays: For how long each frame is shown, in `unit`; 0 where the file does not tell.
-        unit: In seconds.
-        plays: How often it is played; 0 for ever.
+        delays: Duration of each frame, in `unit`; 0 if the file does not state it.
+        unit: The unit in seconds.
+        plays: Number of plays; 0 for an endless loop.
     """
 
     delays: tuple[int, ...]
@@ -44,33 +44,31 @@ class Animation:
 
 
 def read_animation(path: Path) -> Animation | None:
-    """Read how a file moves, up to where it is damaged.
-
-    Args:
-        path: Any file.
+    """Read the timing of a file, up to the point of any damage.
 
     Returns:
-        None of a file that is no GIF, WebP, PNG or AVIF, and of one with a single frame.
+        None for a file other than GIF, WebP, PNG and AVIF, and for a file with a single frame.
 
     Raises:
-        OSError: It cannot be read.
+        OSError: If it cannot be read.
     """
     return _read(path, None)
 
 
 def is_animation(path: Path) -> bool:
-    """Whether a file is a GIF, WebP, PNG or AVIF with several frames. Raises OSError."""
+    """Return whether a file is a GIF, WebP, PNG or AVIF with several frames. Raise OSError."""
     return _read(path, 2) is not None
 
 
 def first_frame(image: Image.Image) -> int:
-    """Return the number that Pillow gives the first frame of an animation: the picture of a PNG for
-    programs that play none comes before it."""
+    """Return Pillow's number of an animation's first frame.
+
+    A PNG may begin with a picture for programs that do not play animations.
+    """
     return int(bool(getattr(image, "default_image", False)))
 
 
 def _read(path: Path, most: int | None) -> Animation | None:
-    """Read no more than `most` frames."""
     delays: list[int] = []
     plays, unit = [1], GIF_UNIT
     try:
@@ -91,13 +89,13 @@ def _read(path: Path, most: int | None) -> Animation | None:
                 delays.append(delay)
                 if len(delays) == most:
                     break
-    except (TooManyPiecesError, struct.error, IndexError):  # it is damaged from here on
+    except (TooManyPiecesError, struct.error, IndexError):  # the file is damaged from here on
         pass
     return Animation(tuple(delays), unit, plays[0]) if len(delays) > 1 else None
 
 
 def _gif_delays(file: BoundedFile, plays: list[int]) -> Iterator[int]:
-    """The delay of each image of a GIF (GIF89a, 18 to 26)."""
+    """Yield the delay of each image of a GIF (GIF89a, 18 to 26)."""
     flags = file.read(_GIF_HEAD)[10]
     _skip_palette(file, flags)
     delay = 0
@@ -115,7 +113,7 @@ def _gif_delays(file: BoundedFile, plays: list[int]) -> Iterator[int]:
             yield delay
             delay = 0
             _skip_palette(file, file.read(_GIF_IMAGE)[8])
-            file.seek(1, 1)  # the width of codes
+            file.seek(1, 1)  # skips the code width
             _skip_blocks(file)
         else:  # the trailer, or damage
             return
@@ -138,7 +136,7 @@ def _skip_blocks(file: BoundedFile, *, ended: bool = False) -> None:
 
 
 def _webp_delays(file: BoundedFile, plays: list[int]) -> Iterator[int]:
-    """The delay of each frame of a WebP file (RFC 9649, 2.7.1.1)."""
+    """Yield the delay of each frame of a WebP file (RFC 9649, 2.7.1.1)."""
     file.seek(12)
     while head := file.read(8):
         name, length = struct.unpack("<4sI", head)
@@ -156,7 +154,7 @@ def _webp_delays(file: BoundedFile, plays: list[int]) -> Iterator[int]:
 
 
 def _png_delays(file: BoundedFile, plays: list[int]) -> Iterator[int]:
-    """The delay of each frame of a PNG (third edition, 11.3.6)."""
+    """Yield the delay of each frame of a PNG (third edition, 11.3.6)."""
     file.seek(len(_PNG))
     moves = False
     while head := file.read(8):
@@ -174,7 +172,7 @@ def _png_delays(file: BoundedFile, plays: list[int]) -> Iterator[int]:
 
 
 def _avif_delays(file: BoundedFile, plays: list[int]) -> tuple[Fraction, Iterator[int]]:
-    """The unit and the delay of each frame of an AVIF (ISO/IEC 14496-12)."""
+    """Return the unit and the delay of each frame of an AVIF (ISO/IEC 14496-12)."""
     track = box(file, whole(file), b"moov", b"trak")
     header = box(file, track, b"mdia", b"mdhd")
     table = box(file, track, b"mdia", b"minf", b"stbl", b"stts")
@@ -196,7 +194,7 @@ def _avif_delays(file: BoundedFile, plays: list[int]) -> tuple[Fraction, Iterato
 
 
 def _avif_plays(file: BoundedFile, track: Place | None) -> int:
-    """How often an AVIF is played, by its edit list; 0 for ever, as where it does not tell."""
+    """Return an AVIF's number of plays, by its edit list; 0 if endless or unknown."""
     header, edits = box(file, track, b"tkhd"), box(file, track, b"edts", b"elst")
     if header is None or edits is None:
         return 0

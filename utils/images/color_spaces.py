@@ -28,7 +28,7 @@ _PRIMARIES: Mapping[int, tuple[Point, Point, Point, Point]] = {
     12: ((0.680, 0.320), (0.265, 0.690), (0.150, 0.060), _D65),
     22: ((0.630, 0.340), (0.295, 0.605), (0.155, 0.077), _D65),
 }
-# The curves of video are those of cameras; as in films, its numbers are shown as sRGB's.
+# The curves of video describe cameras; its numbers are displayed like sRGB's, as in films.
 _CURVES: Mapping[int, tuple[float, ...]] = {
     **dict.fromkeys((1, 6, 7, 13, 14, 15), SRGB_CURVE),
     4: (2.2,),
@@ -53,10 +53,10 @@ class ColorSpace:
     curve: tuple[float, ...]
 
     def profile(self, *, gray: bool) -> bytes | None:
-        """Make an ICC profile (ICC.1:2010) of RGB, or of gray with the same curve.
+        """Build an ICC profile (ICC.1:2010) for RGB, or for gray with the same curve.
 
         Returns:
-            None where the primaries span no colors.
+            None if the primaries do not span a color space.
         """
         kind = 3 if len(self.curve) > 1 else 0
         curve = struct.pack(">4s4xH2x", b"para", kind) + _numbers(*self.curve)
@@ -95,18 +95,18 @@ ADOBE_RGB = ColorSpace(((0.64, 0.33), (0.21, 0.71), (0.15, 0.06), _D65), (563 / 
 
 
 def from_code_points(primaries: int, transfer: int) -> ColorSpace | None:
-    """Find the color space of code points of ITU-T H.273; None where they name none."""
+    """Return the color space of code points of ITU-T H.273, or None."""
     if primaries not in _PRIMARIES or transfer not in _CURVES:
         return None
     return ColorSpace(_PRIMARIES[primaries], _CURVES[transfer])
 
 
 def from_gamma(gamma: float, chromaticities: tuple[float, ...] | None) -> ColorSpace:
-    """Make the color space of a PNG's gAMA and cHRM.
+    """Build the color space of a PNG's gAMA and cHRM.
 
     Args:
-        gamma: The exponent that made the numbers of light, above 0. A gamma within 5 % of 1/2.2
-            means sRGB, as in browsers.
+        gamma: The exponent from light to numbers, above 0. A gamma within 5 % of 1/2.2 means sRGB,
+            as in browsers.
         chromaticities: x and y of white, red, green and blue; None for sRGB's.
     """
     curve = SRGB_CURVE if abs(gamma * 2.2 - 1) < 0.05 else (1 / gamma,)
@@ -137,7 +137,7 @@ def _file(space: bytes, tags: Mapping[bytes, bytes]) -> bytes:
     header = struct.pack(
         ">I4xI4s4s4s6H4s28x",
         start + len(body),
-        0x04300000,  # of version 4.3
+        0x04300000,  # version 4.3
         b"mntr",
         space,
         b"XYZ ",

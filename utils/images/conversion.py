@@ -15,10 +15,10 @@ from utils.images.opening import MALFORMED
 from utils.images.profiles import ColorProfile, GrayProfile, color_profile, gray_profile
 
 D = TypeVar("D", bound=np.uint8 | np.uint16)
-ROWS = 256  # that are converted at once
-_CONVERTED = ("CMYK", "LAB", "YCbCr", "HSV")  # modes that become sRGB at once
+ROWS = 256  # converted at once
+_CONVERTED = ("CMYK", "LAB", "YCbCr", "HSV")  # modes that are always converted to sRGB
 BAND = 1_000_000  # pixels per call of Pillow, which takes a few milliseconds
-# By EXIF orientation: whether to transpose rows and columns, and then which axes to flip.
+# By EXIF orientation: whether to transpose rows and columns, then the axes to flip.
 _UPRIGHT: Mapping[int, tuple[bool, tuple[int, ...]]] = {
     2: (False, (1,)),
     3: (False, (0, 1)),
@@ -32,14 +32,11 @@ _ORIENTATION = 0x0112
 
 
 def to_rgb(image: Image.Image, *, convert: bool = True) -> NDArray[np.uint8]:
-    """Convert a loaded picture to sRGB over white, without applying its orientation.
+    """Convert a loaded picture to sRGB over white, [H, W, 3] uint8, without its orientation.
 
     Args:
-        image: Of any mode. 16-bit and float pictures are scaled to 0-255.
+        image: A picture of any mode. 16-bit and float pictures are scaled to 0-255.
         convert: Whether to apply the color profile; otherwise RGB and gray stay in their colors.
-
-    Returns:
-        [H, W, 3] uint8.
     """
     profile = profile_of(image) if convert else None
     if image.mode.startswith("I;16"):
@@ -57,7 +54,7 @@ def to_rgb(image: Image.Image, *, convert: bool = True) -> NDArray[np.uint8]:
 
 
 def alpha_of(image: Image.Image) -> NDArray[np.uint8] | None:
-    """Get the alpha channel of a loaded picture, without applying its orientation.
+    """Return the alpha channel of a loaded picture, without applying its orientation.
 
     Returns:
         [H, W] uint8; None if every pixel is opaque.
@@ -75,7 +72,7 @@ def alpha_of(image: Image.Image) -> NDArray[np.uint8] | None:
 
 
 def profile_of(image: Image.Image) -> ColorProfile | GrayProfile | None:
-    """Find the profile of the numbers that `to_rgb` gives without converting.
+    """Return the profile of `to_rgb`'s result without conversion.
 
     Returns:
         None for sRGB, and for color models whose profile `to_rgb` always applies.
@@ -87,10 +84,10 @@ def profile_of(image: Image.Image) -> ColorProfile | GrayProfile | None:
 
 
 def deep_gray(image: Image.Image) -> tuple[NDArray[np.uint16], NDArray[np.uint16] | None]:
-    """Read the pixels of a picture of 16-bit gray, where 65535 is white.
+    """Read the pixels of a 16-bit gray picture, where 65535 is white.
 
     Returns:
-        [H, W, 1], and the alpha channel [H, W] where the file names a transparent gray.
+        [H, W, 1], and the alpha channel [H, W] if the file names a transparent gray.
     """
     meaning = meaning_of(image)
     gray = _array(image).astype(np.uint16)  # in the byte order of this machine
@@ -122,7 +119,7 @@ def over_white(pixels: NDArray[np.uint16], alpha: NDArray[np.uint16]) -> NDArray
 
 
 def orientation_of(image: Image.Image) -> int:
-    """The EXIF orientation, 1 to 8; 1 (upright) if there is none or the EXIF data are damaged."""
+    """Return the EXIF orientation, 1 to 8; 1 (upright) if the data are missing or damaged."""
     try:
         return int(image.getexif().get(_ORIENTATION, 1))
     except MALFORMED:
@@ -130,7 +127,7 @@ def orientation_of(image: Image.Image) -> int:
 
 
 def upright(pixels: NDArray[D], orientation: int) -> NDArray[D]:
-    """Apply an EXIF orientation to pixels [H, W, ...]; gives a view."""
+    """Apply an EXIF orientation to pixels [H, W, ...]; return a view."""
     transpose, flips = _UPRIGHT.get(orientation, (False, ()))
     return (
         np.flip(pixels.swapaxes(0, 1) if transpose else pixels, flips)
@@ -140,7 +137,7 @@ def upright(pixels: NDArray[D], orientation: int) -> NDArray[D]:
 
 
 def _divided(image: Image.Image) -> Image.Image:
-    """Divide gray by the alpha that it was multiplied by, which Pillow converts to nothing else."""
+    """Divide premultiplied gray by its alpha, since Pillow converts it to no other mode."""
     return image.convert("LA") if image.mode == "La" else image
 
 
@@ -152,15 +149,17 @@ def _on_paper(image: Image.Image) -> Image.Image:
 
 
 def bands_of(image: Image.Image) -> Iterator[tuple[int, int, int, int]]:
-    """Divide an image into boxes of about BAND pixels. Pillow holds the interpreter's lock during
-    a call, which would block the GUI thread for long with a large image."""
+    """Divide an image into boxes of about BAND pixels.
+
+    Pillow holds the interpreter's lock during a call, which would block the GUI thread for long
+    with a large image.
+    """
     rows = max(1, BAND // max(1, image.width))
     for top in range(0, image.height, rows):
         yield 0, top, image.width, min(top + rows, image.height)
 
 
 def _in_bands(image: Image.Image, convert: Callable[[Image.Image], Image.Image]) -> Image.Image:
-    """Convert an image to RGB, band by band."""
     done = Image.new("RGB", image.size)
     for box in bands_of(image):
         done.paste(convert(image.crop(box)), box)
@@ -168,7 +167,6 @@ def _in_bands(image: Image.Image, convert: Callable[[Image.Image], Image.Image])
 
 
 def _array(image: Image.Image) -> NDArray[np.generic]:
-    """Copy the pixels of an image, band by band."""
     return np.concatenate([np.asarray(image.crop(box)) for box in bands_of(image)])
 
 

@@ -1,4 +1,4 @@
-"""Reads pictures of 16 bits per channel, of which Pillow reads 8 where they have colors."""
+"""Reads pictures of 16 bits per channel; Pillow reads only 8 bits of colors."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from utils.images.conversion import ROWS, bands_of, deep_gray
 from utils.images.meaning import Meaning, meaning_of
 
 FORMATS = ("PNG", "TIFF")
-_APART = 2  # of 255, by which the two readers round differently
+_APART = 2  # of 255: the difference between the roundings of both readers
 
 
 def read_deep(
     path: Path, image: Image.Image
 ) -> tuple[NDArray[np.uint16], NDArray[np.uint16] | None] | None:
-    """Read the pixels of a picture of 16 bits per channel, in the colors of its file and without
-    applying its orientation.
+    """Read the pixels of a picture of 16 bits per channel.
+
+    They stay in the colors of the file, without its orientation.
 
     Args:
-        path: The file.
-        image: The same, loaded by Pillow, with which the result is compared.
+        image: The same file loaded by Pillow, for comparison with the result.
 
     Returns:
-        [H, W, 3], and the alpha channel [H, W] where the file has one; None where the file has
-        another number of bits, another format, or colors that OpenCV reads otherwise than Pillow.
+        [H, W, 3], and the alpha channel [H, W] if the file has one. None if the file has another
+        number of bits or another format, or if OpenCV and Pillow read different colors.
     """
     meaning = meaning_of(image)
     if meaning.bits != 16 or image.format not in FORMATS:
@@ -48,8 +48,8 @@ def read_deep(
 
 
 def _channels(path: Path, image: Image.Image) -> NDArray[np.uint16] | None:
-    """Read the channels [H, W, 3 or 4] by OpenCV; None where it cannot."""
-    from utils.opencv import cv2  # without which 8 bits are read, in training too
+    """Read the channels [H, W, 3 or 4] with OpenCV; return None if it cannot."""
+    from utils.opencv import cv2  # without it, 8 bits are read, in training too
 
     try:
         read = cv2.imdecode(np.fromfile(path, np.uint8), cv2.IMREAD_UNCHANGED)
@@ -65,7 +65,7 @@ def _channels(path: Path, image: Image.Image) -> NDArray[np.uint16] | None:
 def _alpha(
     channels: NDArray[np.uint16], image: Image.Image, meaning: Meaning
 ) -> NDArray[np.uint16] | None:
-    """Find the alpha channel: a fourth channel is one only where Pillow says so."""
+    """Return the alpha channel: a fourth channel counts only if Pillow calls it alpha."""
     if meaning.key is not None and len(meaning.key) == 3:
         clear = (channels[..., 2::-1] == np.array(meaning.key)).all(axis=-1)
         return np.where(clear, np.uint16(0), np.uint16(65535))
@@ -75,7 +75,7 @@ def _alpha(
 
 
 def _divide(pixels: NDArray[np.uint16], alpha: NDArray[np.uint16]) -> None:
-    """Divide colors by the alpha that they were multiplied by, in place."""
+    """Divide premultiplied colors by their alpha, in place."""
     for top in range(0, len(pixels), ROWS):
         band = slice(top, top + ROWS)
         share = np.maximum(alpha[band, :, None], 1).astype(np.float32) / 65535
@@ -83,7 +83,7 @@ def _divide(pixels: NDArray[np.uint16], alpha: NDArray[np.uint16]) -> None:
 
 
 def _agrees(pixels: NDArray[np.uint16], image: Image.Image) -> bool:
-    """Whether the pixels are those that Pillow read, so that both took the file's colors alike."""
+    """Return whether Pillow read the same pixels, so that both read the file's colors alike."""
     for box in bands_of(image):
         eight = np.asarray(image.crop(box))[..., :3].astype(int)
         if np.abs((pixels[box[1] : box[3]] >> 8) - eight).max() > _APART:

@@ -1,4 +1,4 @@
-"""Tells whether a picture file holds a gain map, by which it looks brighter on an HDR screen."""
+"""Detects gain maps in picture files, which make them brighter on an HDR screen."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from utils.images.opening import MALFORMED
 # In the metadata of Android's Ultra HDR and Adobe's gain maps, of ISO 21496-1, and of Apple's.
 _NAMES = (b"hdr-gain-map", b"hdrgm:", b"urn:iso:std:iso:ts:21496:-1", b"hdrgainmap", b"HDRGainMap")
 _BRAND = b"tmap"  # of HEIC and AVIF with a gain map by ISO 21496-1
-_MOST_FRAMES = 4  # of a JPEG with several pictures, which are looked at
+_MOST_FRAMES = 4  # examined in a JPEG with several pictures
 _HEAD = 64  # bytes of the box with the brands
 
 
 def has_gain_map(image: Image.Image) -> bool:
-    """Whether a file holds a gain map.
+    """Return whether a file contains a gain map.
 
     Args:
-        image: Open, and not loaded yet; it is left at its first frame.
+        image: An open image, not loaded yet; it is left at its first frame.
     """
     try:
         if _is_named(image) or _has_brand(image):
@@ -29,7 +29,7 @@ def has_gain_map(image: Image.Image) -> bool:
             image.seek(number)
             if _is_named(image):
                 return True
-    except MALFORMED:  # damaged behind the picture, which may be sound
+    except MALFORMED:  # damaged after the picture, which may be intact
         return False
     finally:
         if image.format == "MPO":
@@ -38,7 +38,6 @@ def has_gain_map(image: Image.Image) -> bool:
 
 
 def _is_named(image: Image.Image) -> bool:
-    """Whether the metadata of the frame name a gain map."""
     segments: list[tuple[str, bytes]] = getattr(image, "applist", [])
     texts: list[Any] = [data for _, data in segments]
     texts += [image.info.get("xmp", b""), *map(str.encode, image.info.get("aux", ()))]
@@ -46,7 +45,6 @@ def _is_named(image: Image.Image) -> bool:
 
 
 def _has_brand(image: Image.Image) -> bool:
-    """Whether a file of boxes names ISO gain maps among its brands."""
     file: IO[bytes] | None = getattr(image, "fp", None)
     if image.format not in ("HEIF", "AVIF") or file is None:
         return False

@@ -1,4 +1,4 @@
-"""Decides once what the numbers of a picture file mean, for every reader of them."""
+"""Decides once how to interpret the numbers of a picture file, for every reader of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from utils.images.color_spaces import (
     from_gamma,
 )
 
-# Exceptions that Pillow's readers, which do not check every field, may raise for a malformed file.
+# Exceptions that Pillow's readers may raise for a malformed file, since they do not check every
+# field.
 MALFORMED = (
     OSError,
     SyntaxError,
@@ -30,7 +31,7 @@ MALFORMED = (
     LookupError,
     TypeError,
     EOFError,
-    RuntimeError,  # of decoders that are not Pillow's own; NotImplementedError is one
+    RuntimeError,  # from decoders other than Pillow's own; NotImplementedError is one
     AssertionError,
     struct.error,
     zlib.error,
@@ -46,14 +47,14 @@ _NAME = "styleforge_meaning"
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """Everything that a file says about its numbers beside the numbers.
+    """The interpretation of a file's numbers.
 
     Attributes:
         bits: Bits per channel, at least 8.
-        profile: The ICC profile of its colors, embedded or made of other statements; None where
-            the file makes none.
-        hdr: Whether its colors are HDR's, which no profile describes.
-        key: The 16-bit gray or color of its transparent pixels; None where it names none.
+        profile: The ICC profile of its colors, embedded or built from other statements; None if the
+            file has none.
+        hdr: Whether its colors are HDR colors, which no profile describes.
+        key: The 16-bit gray or color of its transparent pixels, or None.
         premultiplied: Whether its 16-bit colors are multiplied by alpha.
         inverted: Whether 0 is the white of its 16-bit gray.
         most: The white of its 16-bit gray otherwise.
@@ -69,14 +70,14 @@ class Meaning:
 
 
 def settle(image: Image.Image, file: BinaryIO) -> None:
-    """Decide what the numbers of a picture mean; `meaning_of` returns it from then on.
+    """Decide how to interpret the numbers of a picture; `meaning_of` returns the decision.
 
     A 16-bit transparent color is reduced to 8 bits in `image.info`, since Pillow compares it with
     8-bit pixels.
 
     Args:
-        image: Open, and not loaded yet.
-        file: Its file, which is left where it is.
+        image: An open image, not loaded yet.
+        file: Its file, whose position is preserved.
     """
     bits, key = _bits(image), image.info.get("transparency")
     deep_key: tuple[int, ...] | None = None
@@ -100,7 +101,7 @@ def settle(image: Image.Image, file: BinaryIO) -> None:
 
 
 def meaning_of(image: Image.Image) -> Meaning:
-    """Return what `settle` decided; of an image that is no opened file, what its profile says."""
+    """Return the decision of `settle`; for an image without a file, the profile decides."""
     known = vars(image).get(_NAME)
     return known if isinstance(known, Meaning) else Meaning(profile=image.info.get("icc_profile"))
 
@@ -117,8 +118,11 @@ def _bits(image: Image.Image) -> int:
 
 
 def _colors(image: Image.Image, file: BinaryIO) -> tuple[bytes | None, bool]:
-    """Find the profile and whether the colors are HDR's, by the precedence of PNG (third edition,
-    section 4.3) and of HEIF, whose profile goes before its code points; EXIF comes last."""
+    """Return the profile, and whether the colors are HDR colors.
+
+    The precedence follows PNG (third edition, section 4.3) and HEIF, whose profile precedes its
+    code points; EXIF comes last.
+    """
     embedded: bytes | None = image.info.get("icc_profile") or None
     points = _code_points(image, file)
     hdr = points is not None and points[1] in (PQ, HLG) and embedded is None
@@ -133,7 +137,6 @@ def _colors(image: Image.Image, file: BinaryIO) -> tuple[bytes | None, bool]:
 
 
 def _code_points(image: Image.Image, file: BinaryIO) -> tuple[int, int] | None:
-    """Read primaries and transfer of cICP or nclx."""
     place = file.tell()
     try:
         if image.format == "PNG":
@@ -154,7 +157,7 @@ def _code_points(image: Image.Image, file: BinaryIO) -> tuple[int, int] | None:
 
 
 def _chunk(file: BinaryIO, name: bytes) -> bytes | None:
-    """Read a chunk of a PNG that stands before its pixels."""
+    """Read a chunk that precedes the pixels of a PNG."""
     file.seek(8)
     for _ in range(_MOST_CHUNKS):
         length, kind = struct.unpack(">I4s", file.read(8))
@@ -167,7 +170,6 @@ def _chunk(file: BinaryIO, name: bytes) -> bytes | None:
 
 
 def _by_gamma(image: Image.Image) -> ColorSpace | None:
-    """Return the color space of a PNG's sRGB, or its gAMA and cHRM."""
     if "srgb" in image.info:
         return SRGB
     gamma = image.info.get("gamma")
@@ -178,7 +180,7 @@ def _by_gamma(image: Image.Image) -> ColorSpace | None:
 
 
 def _by_exif(image: Image.Image) -> ColorSpace | None:
-    """Return Adobe RGB where EXIF says so: ColorSpace 2, or an uncalibrated one with R03."""
+    """Return Adobe RGB if EXIF declares it: ColorSpace 2, or an uncalibrated one with R03."""
     try:
         if image.format in ("TIFF", "MPO"):
             exif = image.getexif()

@@ -22,21 +22,16 @@ _KEPT = {
     *(0x010E, 0x010F, 0x0110, 0x011A, 0x011B, 0x0128, 0x0131, 0x0132, 0x013B, 0x013C),
     *(0x4746, 0x4749, 0x8298),
 }
-_WINDOWS = range(0x9C9B, 0x9CA0)  # title, comment, author, keywords, subject, as Windows has them
+# title, comment, author, keywords, subject, as Windows stores them
+_WINDOWS = range(0x9C9B, 0x9CA0)
 _ASCII = b"ASCII\0\0\0"  # the character code that begins an EXIF UserComment
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Read the metadata that `write_pixels` wrote.
-
-    Args:
-        path: A picture file.
-
-    Returns:
-        The metadata; empty if there are none.
+    """Read the metadata that `write_pixels` wrote; empty if the picture has none.
 
     Raises:
-        ImageError: The picture cannot be read.
+        ImageError: If the picture cannot be read.
     """
     with opened(path) as image:
         image.load()  # text chunks may follow the pixels
@@ -48,7 +43,7 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
         return {}
     try:
         stored = small_json.loads(comment[len(_ASCII) :])
-    except small_json.SmallJsonError:  # a comment by another program
+    except small_json.SmallJsonError:  # another program wrote the comment
         return {}
     return {str(k): str(v) for k, v in stored.items()} if isinstance(stored, dict) else {}
 
@@ -62,15 +57,17 @@ def png_info(metadata: Mapping[str, str]) -> PngInfo:
 
 
 def kept_exif(image: Image.Image, size: tuple[int, int]) -> bytes | None:
-    """The EXIF data of a file that results of its picture keep: what the camera and the
-    photographer say of it, upright, without the thumbnail and without what describes the file.
+    """Return the EXIF data of a file that its picture's results preserve.
+
+    They are the camera's and the photographer's entries, for an upright picture, without the
+    thumbnail and without entries that describe the file.
 
     Args:
         image: The picture, loaded.
         size: (width, height) of the picture, upright.
 
     Returns:
-        As Pillow writes them; empty if there are none, None if they are damaged.
+        The data in Pillow's encoding; empty if the file has none, None if they are damaged.
     """
     kept = Image.Exif()
     try:
@@ -98,14 +95,15 @@ def kept_exif(image: Image.Image, size: tuple[int, int]) -> bytes | None:
 
 
 def exif_of(metadata: Mapping[str, str], kept: bytes = b"", most: float = math.inf) -> Image.Exif:
-    """Convert metadata to EXIF: as text in ImageDescription, unless the picture has a description,
-    and as JSON in UserComment.
+    """Convert metadata to EXIF.
+
+    They become text in ImageDescription, unless the picture has a description, and JSON in
+    UserComment.
 
     Args:
-        metadata: Of the result.
         kept: The EXIF data of the picture, see `kept_exif`.
-        most: Bytes that the file holds: of more, the notes of the camera's maker are left out, and
-            then all that is kept.
+        most: Maximum number of bytes. If the data are larger, the camera maker's notes are left
+            out, and then all of `kept`.
     """
     exif = _exif_of(metadata, kept)
     if kept and len(exif.tobytes()) > most:
@@ -120,7 +118,7 @@ def _exif_of(metadata: Mapping[str, str], kept: bytes) -> Image.Exif:
     if kept:
         exif.load(kept)
         for tag in (_EXIF_IFD, _GPS_IFD):
-            exif.get_ifd(tag)  # read before anything is written
+            exif.get_ifd(tag)  # read before writing
     if metadata:
         if not exif.get(_DESCRIPTION):
             described = "; ".join(f"{key}: {value}" for key, value in metadata.items())

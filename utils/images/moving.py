@@ -1,4 +1,4 @@
-"""Tells what a file is: a picture, an animation or a film."""
+"""Classifies a file as a picture, an animation or a film."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from utils.images.opening import kind_of, picture_endings
 
 FileKind = Literal["", "picture", "animation", "film"]
 
-# Endings that films usually have.
+# Usual extensions of films.
 FILM_ENDINGS = (
     *(".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".mpg", ".mpeg", ".wmv", ".flv"),
     *(".ogv", ".ts", ".mts", ".m2ts", ".3gp", ".asf", ".vob", ".mod", ".tod", ".m2t", ".trp"),
@@ -20,24 +20,24 @@ FILM_ENDINGS = (
     *(".lrv", ".3g2", ".divx", ".f4v", ".m1v", ".m2v", ".mpv", ".vro", ".wtv", ".y4m", ".ivf"),
     *(".nut", ".gxf", ".obu", ".rm", ".rmvb"),
 )
-# Endings of films whose first bytes may not tell what they are.
+# Extensions of films whose first bytes may be inconclusive.
 _UNTOLD = (
     *(".ts", ".m2ts", ".mts", ".m2t", ".trp", ".tod", ".mpg", ".mpeg", ".vob", ".mxf"),
     *(".h264", ".264", ".h265", ".265", ".hevc"),
 )
-_MOTION_JPEG = (".mjpeg", ".mjpg")  # pictures one after another, which begin as one does
-_HEAD = 512  # bytes that tell what a file is
+_MOTION_JPEG = (".mjpeg", ".mjpg")  # successive pictures; the file begins like a picture
+_HEAD = 512  # bytes that identify the kind of a file
 _MAY_MOVE = ("a GIF picture", WEBP, "a PNG picture", AVIF)
 _MAY_MOVE_ENDINGS = (".gif", ".webp", ".png", ".apng", ".avif", ".avifs")
-# Sound in files as films have.
+# Sound in the containers of films.
 _SOUNDS = (".m4a", ".m4b", ".m4r", ".aac", ".mka", ".oga", ".ogg", ".opus", ".spx", ".weba", ".wma")
 
 
 def file_kind(path: Path) -> FileKind:
-    """Tell what a file is by its first bytes, and by its ending where these do not tell.
+    """Classify a file by its first bytes, or by its extension if they are inconclusive.
 
     Raises:
-        OSError: It cannot be read.
+        OSError: If it cannot be read.
     """
     if not path.is_file():
         return ""
@@ -53,14 +53,19 @@ def file_kind(path: Path) -> FileKind:
 
 
 def moving_kind(path: Path) -> Literal["", "film", "animation"]:
-    """Tell whether and how a file moves, as `file_kind` does. Raises OSError."""
+    """Return whether and how a file moves, as `file_kind` does.
+
+    Raises:
+        OSError: If it cannot be read.
+    """
     kind = file_kind(path)
     return "" if kind == "picture" else kind
 
 
 def likely_kind(path: Path) -> FileKind:
-    """Tell what a file is without opening one that is named like a picture or like sound, since
-    there may be very many. The name tells of a file that cannot be read.
+    """Classify a file, without opening it if its name suggests a picture or sound.
+
+    A folder may contain very many such files. The name also classifies a file that cannot be read.
     """
     ending = path.suffix.lower()
     if ending in picture_endings():
@@ -76,8 +81,10 @@ def likely_kind(path: Path) -> FileKind:
 
 
 def moves_in_folder(path: Path) -> bool:
-    """Whether a file that was found in a folder moves. One that is called as a picture is or as
-    sound is not opened, since a folder may hold very many; one that cannot be read does not count.
+    """Return whether a file found in a folder moves.
+
+    A file named like a picture or like sound is not opened, since a folder may contain very many. A
+    file that cannot be read does not count.
     """
     ending = path.suffix.lower()
     still = ending in picture_endings() and ending not in _MAY_MOVE_ENDINGS

@@ -1,4 +1,4 @@
-"""Opens picture files by Pillow, and describes in one sentence why one cannot be opened."""
+"""Opens picture files with Pillow, and describes in one sentence why one cannot be opened."""
 
 from __future__ import annotations
 
@@ -23,30 +23,33 @@ from utils.text import printable
 from utils.translation.numbers import number
 from utils.translation.texts import mark, tr
 
-_HEAD = 512  # bytes by which the type of a file is recognized
-MAX_PIXELS = 200_000_000  # as RGB that is 600 MB, about the largest stitched panorama
+_HEAD = 512  # bytes that identify the type of a file
+MAX_PIXELS = 200_000_000  # 600 MB as RGB, about the largest stitched panorama
 
 Image.MAX_IMAGE_PIXELS = MAX_PIXELS
-# Faults that matter raise an ImageError; Pillow's warnings are not shown. The filters are the
-# process's, since they cannot be set for one of several threads.
+# Faults that matter raise an ImageError; Pillow's warnings are not shown. The filters apply to the
+# whole process, since they cannot be set for one of several threads.
 warnings.filterwarnings("ignore", module=r"(PIL|pillow_heif)\.")
 logging.getLogger("PIL").setLevel(logging.CRITICAL)
 
 # Formats that Pillow only identifies, that need another program (EPS: Ghostscript), or are video.
 _NOT_OURS = {"BUFR", "EPS", "FPX", "GRIB", "HDF5", "MIC", "MPEG", "PDF", "WMF"}
 _TOO_LARGE = (Image.DecompressionBombError, Image.DecompressionBombWarning)
-_ANIMATED = {"GIF", "WEBP", "PNG", "AVIF"}  # pages of a TIFF or an icon are no animation
+_ANIMATED = {"GIF", "WEBP", "PNG", "AVIF"}  # pages of a TIFF or an icon are not an animation
 _SUBFILE_TYPE, _REDUCED, _SUB_IFDS, _DNG_VERSION = 254, 1, 330, 50706  # of TIFF
 _PHOTOMETRIC, _COLOR_FILTER_ARRAY, _BITS_PER_SAMPLE = 262, 32803, 258
 _STARTS, _LENGTHS = (273, 324), (279, 325)  # of strips or tiles
 _NOT_BY_NAME = {".eps", ".ps", ".pdf", ".mpg", ".mpeg", ".h5", ".hdf", ".grib", ".bufr", ".wmf"}
 _HEIF_ENDINGS = {".heic", ".heif", ".hif"}
-A_PICTURE = mark("a picture")  # where the kind is not known
+A_PICTURE = mark("a picture")  # if the kind is unknown
 PATH_LENGTH = 1000  # characters of a full path in a message
 
 
 class ImageError(ValueError):
-    """A picture cannot be read or written; the message is one sentence with its name and why."""
+    """Raised if a picture cannot be read or written.
+
+    The message is one sentence with its name and the reason.
+    """
 
 
 @contextmanager
@@ -54,15 +57,14 @@ def opened(path: str | os.PathLike[str], *, played: bool = False) -> Iterator[Im
     """Open a picture for the duration of the block.
 
     Args:
-        path: The file.
-        played: Whether it is an animation whose frames are read repeatedly, without a bound.
+        played: Whether it is an animation whose frames are read repeatedly, without a limit.
 
     Yields:
         The picture, not decoded yet.
 
     Raises:
-        ImageError: The file is no picture, is damaged, or has more than MAX_PIXELS; also instead
-            of whatever Pillow raises inside the block because of the file.
+        ImageError: If the file is not a picture, is damaged, or has more than MAX_PIXELS. It also
+            replaces every exception that Pillow raises inside the block because of the file.
     """
     path = Path(path)
     try:
@@ -75,7 +77,7 @@ def opened(path: str | os.PathLike[str], *, played: bool = False) -> Iterator[Im
                 raise Image.DecompressionBombError
             if any(tile[0] in Image.DECODERS for tile in getattr(image, "tile", ())):
                 file.allow(8 * image.width * image.height)  # these decoders read single bytes
-            if played and getattr(image, "n_frames", 1):  # counting the frames is still bounded
+            if played and getattr(image, "n_frames", 1):  # the count of frames is still limited
                 file.allow(math.inf)
             settle(image, file)
             yield image
@@ -98,11 +100,7 @@ def opened(path: str | os.PathLike[str], *, played: bool = False) -> Iterator[Im
 
 
 def kind_of(path: str | os.PathLike[str]) -> Literal["", "picture", "animation"]:
-    """Classify a file by its first bytes, whether or not the rest of it can be read.
-
-    Returns:
-        "picture", "animation", or "" for any other file.
-    """
+    """Return "picture", "animation" or "" by a file's first bytes, even if the rest is damaged."""
     path = Path(path)
     try:
         if not path.is_file():
@@ -121,7 +119,7 @@ def kind_of(path: str | os.PathLike[str]) -> Literal["", "picture", "animation"]
 
 @functools.cache
 def picture_endings() -> frozenset[str]:
-    """The file name extensions of readable formats, in lower case with the dot."""
+    """Return the extensions of readable formats, in lower case with the dot."""
     Image.init()
     return frozenset((Image.registered_extensions().keys() - _NOT_BY_NAME) | _HEIF_ENDINGS)
 
@@ -133,8 +131,11 @@ def _own_formats() -> tuple[str, ...]:
 
 
 def _formats(file: BoundedFile, path: Path) -> tuple[str, ...]:
-    """The formats to try for a file that is open at its beginning; ImageError if its format is
-    known not to be readable."""
+    """Return the formats to try for a file that is open at its beginning.
+
+    Raises:
+        ImageError: If its format is known to be unreadable.
+    """
     head = file.read(_HEAD)
     kind = what_is(head)
     if kind == TIFF and _is_raw(file, head):
@@ -164,7 +165,7 @@ def _formats(file: BoundedFile, path: Path) -> tuple[str, ...]:
 
 
 def _is_raw(file: BoundedFile, head: bytes) -> bool:
-    """Whether a TIFF file is a camera's raw data, of which Pillow would read a small preview."""
+    """Return whether a TIFF file is a camera's raw data; Pillow would read its small preview."""
     try:
         directory = _first_directory(file, head)
         preview = directory.get(_SUBFILE_TYPE) == _REDUCED and _SUB_IFDS in directory
@@ -175,7 +176,7 @@ def _is_raw(file: BoundedFile, head: bytes) -> bool:
 
 
 def _is_whole_tiff(path: Path) -> bool:
-    """Whether the pixels of a TIFF file are there, in a kind that Pillow does not know."""
+    """Return whether the pixels of a TIFF file are present, in a kind unknown to Pillow."""
     try:
         with BoundedFile(path) as file:
             directory = _first_directory(file, file.read(_HEAD))
@@ -190,7 +191,6 @@ def _is_whole_tiff(path: Path) -> bool:
 
 
 def _first_directory(file: BoundedFile, head: bytes) -> ImageFileDirectory_v2:
-    """Read the tags of the first picture of a TIFF file."""
     directory = ImageFileDirectory_v2(head[:16] if head[2:4] in (b"+\0", b"\0+") else head[:8])
     file.seek(directory.next)
     directory.load(file)
@@ -198,7 +198,6 @@ def _first_directory(file: BoundedFile, head: bytes) -> ImageFileDirectory_v2:
 
 
 def _fault(path: Path, exc: BaseException) -> str:
-    """Describe for users why a file could not be read, which Pillow's messages do not."""
     name = printable(path.name)
     try:
         with path.open("rb") as file:

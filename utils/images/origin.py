@@ -1,4 +1,4 @@
-"""What a picture file says beside its pixels, which results of the picture keep."""
+"""Data in a picture file, besides its pixels, that results of the picture preserve."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 
 from utils.images.profiles import ColorProfile
 
-ROWS = 256  # that are converted at once
+ROWS = 256  # converted at once
 D = TypeVar("D", bound=np.uint8 | np.uint16)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Origin:
-    """What was read with a picture.
+    """Data read along with a picture.
 
     Attributes:
-        exif: Its EXIF data of an upright picture without a thumbnail, as Pillow writes them; empty
-            if there are none.
+        exif: EXIF data for an upright picture without a thumbnail, in Pillow's encoding; empty if
+            the file has none.
         profile: Its RGB profile; None for sRGB.
-        tagged: Whether it had a profile at all, so that results have one.
-        native: [H, W, 3] uint8 or uint16, the picture in the colors of the profile; None where
-            there is none.
+        tagged: Whether it had any profile, so that results receive one.
+        native: [H, W, 3] uint8 or uint16, the picture in the colors of the profile; None without
+            one.
     """
 
     exif: bytes = b""
@@ -35,16 +35,16 @@ class Origin:
     def in_profile(self, pixels: NDArray[D], source: NDArray[D], share: float) -> NDArray[D]:
         """Convert a result to the profile of the picture.
 
-        What sRGB cannot show of the picture was not seen by the network. It is added again, by as
-        much as the result has of the picture's own colors.
+        The network did not see colors of the picture outside sRGB. They are added again, in
+        proportion to the share of the picture's own colors in the result.
 
         Args:
             pixels: The result in sRGB, [H, W, 3] uint8 or uint16.
             source: The picture in sRGB, of the same dtype.
-            share: Of the picture's own colors in the result, 0 to 1.
+            share: The share of the picture's own colors in the result, 0 to 1.
 
         Returns:
-            The result in the colors of the profile, or `pixels` where there is none.
+            The result in the colors of the profile, or `pixels` without a profile.
         """
         if self.profile is None:
             return pixels
@@ -62,7 +62,6 @@ class Origin:
 
 
 def _as(pixels: NDArray[np.uint8 | np.uint16], dtype: np.dtype[D]) -> NDArray[np.float32]:
-    """Pixels in the range of another dtype."""
     scale = np.iinfo(dtype).max / np.iinfo(pixels.dtype).max
     return pixels.astype(np.float32) * np.float32(scale)
 

@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageCms
 
-ROWS = 256  # that are converted at once
+ROWS = 256  # converted at once
 D = TypeVar("D", bound=np.uint8 | np.uint16)
 _Floats = NDArray[np.float32]
 
 _NEARLY = 1  # of 255: a profile that differs from sRGB by less is sRGB
 _CODES = 65536  # of 16 bits
-_FIXED = 65536.0  # one, of numbers with 16 bits after the point (s15Fixed16)
+_FIXED = 65536.0  # one, as a number with 16 fractional bits (s15Fixed16)
 _HEADER, _TAG, _MOST_TAGS = 128, 12, 200
-_SPACE = slice(16, 20)  # where the header names the color space
-_CONNECTION = slice(20, 24)  # where it names the connection space, XYZ or Lab
+_SPACE = slice(16, 20)  # position of the color space in the header
+_CONNECTION = slice(20, 24)  # position of the connection space, XYZ or Lab, in the header
 # Linear sRGB to XYZ under D50, the white of profiles (IEC 61966-2-1, Bradford).
 _SRGB_XYZ = np.array(
     [
@@ -31,23 +31,22 @@ _SRGB_XYZ = np.array(
         [0.0139322, 0.0971045, 0.7141733],
     ]
 )
-_PARAMETERS = (1, 3, 4, 5, 7)  # how many numbers a parametric curve of each type has
+_PARAMETERS = (1, 3, 4, 5, 7)  # count of numbers in a parametric curve of each type
 
 
 @dataclass(frozen=True, slots=True)
 class ColorProfile:
-    """An RGB profile that differs from sRGB and can be converted to and from.
+    """An RGB profile that differs from sRGB and supports conversion in both directions.
 
     Attributes:
-        data: As embedded in a file.
-        deep: Whether 16 bits per channel can be converted: not by tables for 8 bits.
+        deep: Whether it can convert 16 bits per channel; tables for 8 bits cannot.
     """
 
     data: bytes
     deep: bool
 
     def to_srgb(self, pixels: NDArray[D]) -> NDArray[D]:
-        """Convert pixels [H, W, 3], uint8 or uint16 where `deep`, to sRGB."""
+        """Convert pixels [H, W, 3], uint8 or (if `deep`) uint16, to sRGB."""
         return self._converted(pixels, inward=True)
 
     def from_srgb(self, pixels: NDArray[D]) -> NDArray[D]:
@@ -71,7 +70,7 @@ def color_profile(data: bytes) -> ColorProfile | None:
     """Read an embedded profile.
 
     Returns:
-        None where the profile is no RGB profile, is damaged, cannot be converted to, or is sRGB.
+        None if it is not an RGB profile, is damaged, does not support conversion to it, or is sRGB.
     """
     steps = np.linspace(0, 255, 9).round().astype(np.uint8)
     colors = np.stack(np.meshgrid(steps, steps, steps), -1).reshape(27, 27, 3)
@@ -88,7 +87,7 @@ def color_profile(data: bytes) -> ColorProfile | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GrayProfile:
-    """A gray profile, which results do not keep.
+    """A gray profile, which results do not preserve.
 
     Attributes:
         table: [65536] uint16, the gray of sRGB for each 16-bit code.
@@ -107,7 +106,7 @@ class GrayProfile:
 
 @lru_cache(maxsize=4)
 def gray_profile(data: bytes) -> GrayProfile | None:
-    """Read a gray profile; None where the profile is of another kind or damaged."""
+    """Read a gray profile; return None if it is of another kind or damaged."""
     if data[_SPACE] != b"GRAY":
         return None
     try:
@@ -117,7 +116,7 @@ def gray_profile(data: bytes) -> GrayProfile | None:
         return None
     if not np.isfinite(light).all():
         return None
-    if data[_CONNECTION] == b"Lab ":  # the curve gives lightness (CIE 1976)
+    if data[_CONNECTION] == b"Lab ":  # the curve maps to lightness (CIE 1976)
         light = np.where(light > 0.08, ((light + 0.16) / 1.16) ** 3, light / 9.033)
     low, high = light * 12.92, 1.055 * np.maximum(light, 0.0031308) ** (1 / 2.4) - 0.055
     codes = np.where(light <= 0.0031308, low, high) * (_CODES - 1)
@@ -125,12 +124,12 @@ def gray_profile(data: bytes) -> GrayProfile | None:
 
 
 def srgb_profile() -> bytes:
-    """An sRGB profile, to be embedded in a file."""
+    """Return an sRGB profile for embedding in a file."""
     return ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
 
 
 class _EightBits:
-    """Converts 8 bits per channel by LittleCMS."""
+    """A converter of 8 bits per channel, by LittleCMS."""
 
     def __init__(self, transform: ImageCms.ImageCmsTransform) -> None:
         self._transform = transform
@@ -149,13 +148,13 @@ def _eight(data: bytes, inward: bool) -> _EightBits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _SixteenBits:
-    """Converts 16 bits per channel: curves to linear light, a matrix, and curves back.
+    """A converter of 16 bits per channel: curves to linear light, a matrix, and curves back.
 
     Attributes:
         linear: [3, 65536], the light of each code of each channel, 0 to 1.
-        matrix: From the light of one profile to that of the other.
-        codes: [3, 65536] uint16, the code for the square of each step of light, in steps so that
-            dark ones are close.
+        matrix: From the light of one profile to the light of the other.
+        codes: [3, 65536] uint16, the code for the square of each step of light. The square makes
+            the steps of dark light small.
     """
 
     linear: _Floats
@@ -184,7 +183,7 @@ def _sixteen(data: bytes, inward: bool) -> _SixteenBits:
 
 
 def _srgb() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The curves [3, 65536] and the matrix of sRGB."""
+    """Return the curves [3, 65536] and the matrix of sRGB."""
     x = np.linspace(0, 1, _CODES)
     curve = np.where(x <= 0.04045, x / 12.92, ((x + 0.055) / 1.055) ** 2.4)
     return np.stack([curve] * 3), _SRGB_XYZ
@@ -192,11 +191,13 @@ def _srgb() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 @lru_cache(maxsize=16)
 def _curves(data: bytes) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """The curves [3, 65536] and the matrix to XYZ of a profile that consists of these (ICC.1:2010,
-    8.3.3); None of another, or of a damaged one."""
+    """Return the curves [3, 65536] and the matrix to XYZ of a matrix profile (ICC.1:2010, 8.3.3).
+
+    None for any other profile, or a damaged one.
+    """
     try:
         tags = _tags(data)
-        if b"A2B0" in tags:  # tables, which go first
+        if b"A2B0" in tags:  # tables, which take precedence
             return None
         columns = [_xyz(tags[name]) for name in (b"rXYZ", b"gXYZ", b"bXYZ")]
         curves = np.stack([_curve(tags[name]) for name in (b"rTRC", b"gTRC", b"bTRC")])
@@ -223,7 +224,7 @@ def _xyz(tag: bytes) -> tuple[float, float, float]:
 
 
 def _curve(tag: bytes) -> NDArray[np.float64]:
-    """The light of each code, of a `curv` or a `para` tag (ICC.1:2010, 10.6 and 10.18)."""
+    """Return the light of each code, from a `curv` or a `para` tag (ICC.1:2010, 10.6 and 10.18)."""
     x = np.linspace(0, 1, _CODES)
     if tag[:4] == b"curv":
         (count,) = struct.unpack_from(">I", tag, 8)

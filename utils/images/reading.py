@@ -46,10 +46,10 @@ class Picture:
         pixels: [H, W, 3] uint8, RGB, over white where the picture is transparent.
         alpha: [H, W] uint8; None if every pixel is opaque.
         bits: Bits per channel in the file, at least 8.
-        deep: [H, W, 3] uint16, the same as `pixels` with 16 bits per channel, where the file is a
-            PNG or a TIFF that has them.
-        origin: What its results keep.
-        losses: What else was lost by reading the file, as clauses of this module.
+        deep: [H, W, 3] uint16, the same as `pixels` with 16 bits per channel, if the file is a PNG
+            or a TIFF that has them.
+        origin: The data that its results preserve.
+        losses: Other losses in reading the file, as clauses of this module.
     """
 
     pixels: NDArray[np.uint8]
@@ -61,7 +61,7 @@ class Picture:
 
     @property
     def loss(self) -> str:
-        """What was lost by reading the file, as clauses; "" if nothing was."""
+        """The losses in reading the file, as clauses; "" if nothing was lost."""
         bits = tr(BITS_LOST, bits=self.bits) if self.bits > 8 and self.deep is None else ""
         return clauses((bits, *map(tr, self.losses)))
 
@@ -72,21 +72,17 @@ def read_pixels(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
 
 
 def picture_size(path: str | os.PathLike[str]) -> tuple[int, int]:
-    """Read the size of a picture from the head of its file, without decoding it.
+    """Read (width, height) in pixels from the head of a file, without decoding it.
 
-    Args:
-        path: A file as for `read_picture`.
-
-    Returns:
-        (width, height) in pixels, upright where the head says how the picture is to be turned.
+    The size is upright if the head states the orientation.
 
     Raises:
-        ImageError: The head cannot be read.
+        ImageError: If the head cannot be read.
     """
     with opened(path) as image:
-        # To look for EXIF data that come after the pixels, Pillow would decode these.
+        # To look for EXIF data after the pixels, Pillow would decode the pixels.
         orientation = orientation_of(image) if "exif" in image.info else 1
-        stored = np.broadcast_to(np.uint8(0), (image.height, image.width))  # takes no memory
+        stored = np.broadcast_to(np.uint8(0), (image.height, image.width))  # allocates no memory
         height, width = upright(stored, orientation).shape
         return width, height
 
@@ -94,8 +90,8 @@ def picture_size(path: str | os.PathLike[str]) -> tuple[int, int]:
 def read_picture(path: str | os.PathLike[str]) -> Picture:
     """Read a picture upright and in sRGB.
 
-    16-bit and float pictures are scaled to 0-255, color profiles are applied, gain maps are left
-    out, and of an animation the first frame is read. Transparent pictures are composited over
+    16-bit and float pictures are scaled to 0-255, color profiles are applied, gain maps are
+    ignored, and an animation yields its first frame. Transparent pictures are composited over
     white: over black, soft edges would get a dark rim, which a style network turns into an outline.
 
     Args:
@@ -103,7 +99,7 @@ def read_picture(path: str | os.PathLike[str]) -> Picture:
             installed.
 
     Raises:
-        ImageError: The picture cannot be read.
+        ImageError: If the picture cannot be read.
     """
     path = Path(path)
     with opened(path) as image:
@@ -143,9 +139,12 @@ def read_picture(path: str | os.PathLike[str]) -> Picture:
 def _numbers(
     path: Path, image: Image.Image
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint16] | None, NDArray[np.uint8] | None]:
-    """Read the pixels of a loaded picture in its own colors over white, of 8 bits and, where there
-    are, of 16, with its alpha channel unless every pixel is opaque. Where there are 16 bits, the 8
-    come from them, so that both mean the same."""
+    """Read the pixels of a loaded picture in its own colors over white.
+
+    Returns:
+        The pixels in 8 bits, in 16 bits if the file has them, and the alpha channel unless every
+        pixel is opaque. With 16 bits, the 8 bits are computed from them, so that both agree.
+    """
     read = read_deep(path, image)
     if read is None:
         return to_rgb(image, convert=False), None, alpha_of(image)

@@ -1,4 +1,4 @@
-"""Writes TIFF files of 8 or 16 bits per channel, compressed without loss."""
+"""Writes TIFF files of 8 or 16 bits per channel, with lossless compression."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
 from utils.translation.texts import tr
 
-ROWS = 64  # of a strip
+ROWS = 64  # per strip
 LEVEL = 4  # of zlib
-MOST_BYTES = 2**32 - 2**20  # that offsets of 32 bits reach
+MOST_BYTES = 2**32 - 2**20  # reachable by 32-bit offsets
 
 _DEFLATE, _RGB, _DIFFERENCES, _UNASSOCIATED, _UNDEFINED = 8, 2, 2, 2, 7
 _PROFILE = 34675
@@ -31,13 +31,11 @@ def write_tiff(
     """Write a file; not atomically.
 
     Args:
-        path: The file to write or replace.
         pixels: [H, W, 3] RGB, or [H, W, 4] with alpha.
-        exif: Its tags become those of the file.
-        profile: The color profile to embed.
+        exif: Its tags become the tags of the file.
 
     Raises:
-        OSError: The file cannot be written, or would be larger than TIFF allows.
+        OSError: If the file cannot be written, or would be larger than TIFF allows.
     """
     height, width, channels = pixels.shape
     strips = [_strip(pixels[top : top + ROWS]) for top in range(0, height, ROWS)]
@@ -69,7 +67,7 @@ def write_tiff(
 
 
 def _strip(rows: NDArray[np.uint8 | np.uint16]) -> bytes:
-    """Compress rows as differences of each pixel to the one before it."""
+    """Compress rows as differences between each pixel and the one before it."""
     differences = rows.copy()
     differences[:, 1:] -= rows[:, :-1]
     if sys.byteorder == "big":

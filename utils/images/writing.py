@@ -24,7 +24,7 @@ from utils.translation.texts import tr
 D = TypeVar("D", bound=np.uint8 | np.uint16)
 SAVED = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
 KEEPS_ALPHA = (".png", ".webp", ".tif", ".tiff")
-DEEP = (".png", ".tif", ".tiff")  # hold 16 bits per channel
+DEEP = (".png", ".tif", ".tiff")  # store 16 bits per channel
 _JPEG_EXIF = 65_000  # bytes, of a segment of at most 65,533
 _SIGNATURE, _HEADER = 8, 25  # bytes of PNG before the second chunk
 
@@ -42,19 +42,18 @@ def write_pixels(
     """Write a PNG, JPEG, WebP or TIFF file, atomically.
 
     Args:
-        path: The file to write or replace; its ending, one of SAVED, gives the format.
+        path: The file to write or replace; its extension, one of SAVED, selects the format.
         pixels: [H, W, 3] uint8, RGB, or uint16 for a format in DEEP; with `alpha`, composited over
             white.
-        metadata: Stored as PNG text chunks, otherwise as EXIF: as text in ImageDescription and as
-            JSON in UserComment; "Software" also in the tag of that name. See `read_metadata`.
+        metadata: PNG text chunks, or EXIF: text in ImageDescription and JSON in UserComment;
+            "Software" also in the tag of that name. See `read_metadata`.
         quality: Of JPEG and WebP, 0-100.
         alpha: [H, W] uint8; ignored by formats that are not in KEEPS_ALPHA.
-        exif: EXIF data to keep, see utils.images.metadata.kept_exif; JPEG holds 64 KB of them.
-        profile: The color profile to embed.
+        exif: EXIF data to preserve, see utils.images.metadata.kept_exif; JPEG has room for 64 KB.
         compression: Of PNG with 8 bits per channel, 0-9: 1 takes a third of the time of 6.
 
     Raises:
-        ImageError: The arguments or the size do not fit the format, or the file cannot be
+        ImageError: If the arguments or the size do not fit the format, or the file cannot be
             written.
     """
     path = Path(path)
@@ -123,7 +122,6 @@ def _options(
     profile: bytes | None,
     compression: int,
 ) -> dict[str, Any]:
-    """What Pillow is told to write a file of 8 bits per channel."""
     embedded = {"icc_profile": profile} if profile else {}
     if ending == ".png":
         kept = {"exif": exif} if exif else {}
@@ -143,8 +141,8 @@ def _options(
 def _deep_png(
     pixels: NDArray[Any], metadata: Mapping[str, str], exif: bytes, profile: bytes | None
 ) -> bytes:
-    """A PNG of 16 bits per channel: OpenCV's, with the chunks that it does not write."""
-    from utils.opencv import cv2  # without which 8 bits are written
+    """Encode a PNG of 16 bits per channel with OpenCV, and add the chunks that OpenCV omits."""
+    from utils.opencv import cv2  # without it, 8 bits are written
 
     order = [2, 1, 0, 3][: pixels.shape[2]]
     try:
@@ -166,8 +164,11 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def off_white(pixels: NDArray[D], alpha: NDArray[np.uint8]) -> NDArray[D]:
-    """Invert compositing over white: the colors that give `pixels` when composited with `alpha`,
-    clipped to the range of the dtype."""
+    """Invert compositing over white.
+
+    Returns the colors that yield `pixels` when composited with `alpha`, clipped to the range of the
+    dtype.
+    """
     soft = (alpha > 0) & (alpha < 255)
     share = alpha[soft, None].astype(np.float32) / 255
     most, colors = np.iinfo(pixels.dtype).max, pixels.copy()

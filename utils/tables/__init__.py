@@ -1,8 +1,8 @@
 """Formats stored benchmark reports as Markdown, and fills them into docs/benchmarks.md.
 
 A block `<!-- figures: ../benchmarks/cpu.json -->` ... `<!-- end of figures -->` is replaced by the
-report it names, relative to the page: `python -m utils.tables docs/benchmarks.md`. One that begins
-with `<!-- figures if measured: ` says so where there is no such report.
+report it names, relative to the page: `python -m utils.tables docs/benchmarks.md`. A block that
+begins with `<!-- figures if measured: ` states so if the report does not exist.
 """
 
 from __future__ import annotations
@@ -38,20 +38,13 @@ COLUMNS = (
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """Format the rows of `bench`.
-
-    Args:
-        rows: As in a stored report.
-
-    Returns:
-        The header and a line per row that was run, without columns that are empty in all of them.
-    """
+    """Format the rows of `bench` as a header and a line per row that was run."""
     lines = [_cells(row) for row in rows if not row.get("not_run")]
     return without_empty_columns((COLUMNS, *lines))
 
 
 def notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Say why rows were not run, one sentence each."""
+    """Return why rows were not run, one sentence each."""
     return [
         f"{row['title']}, {row['precision']}: {row['not_run']}"
         for row in rows
@@ -63,10 +56,7 @@ def frames_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     """Format the times of whole frames, pipelined and one by one.
 
     Args:
-        rows: As in a stored report of `bench --frames`, one per size and precision.
-
-    Returns:
-        The header and a line per row.
+        rows: Rows of a report of `bench --frames`, one per size and precision.
     """
     header = (
         "frames", "precision", "a second, overlapped", "ms between two", "p20-p80", "p95",
@@ -87,7 +77,6 @@ def frames_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 
 
 def _with_texture(found: Mapping[str, Any] | None) -> tuple[str, str, str]:
-    """Median times between two frames without texture and with it, and how much more that is."""
     if found is None:
         return "-", "-", "-"
     off, on = (found[name]["median_ms"] for name in ("off", "on"))
@@ -95,7 +84,10 @@ def _with_texture(found: Mapping[str, Any] | None) -> tuple[str, str, str]:
 
 
 def dropped_sentence(seconds: Sequence[float]) -> str:
-    """Say how long pictures took to become the style on screen, the first one and the others."""
+    """Return a sentence on how long dropped pictures took to become the style on screen.
+
+    It names the first time and the range of the others.
+    """
     first, *others = seconds
     later = f", the next {min(others):.2f} to {max(others):.2f} s" if others else ""
     return (
@@ -105,13 +97,10 @@ def dropped_sentence(seconds: Sequence[float]) -> str:
 
 
 def window_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """Format the streams through the window, from a source that is never waited for.
+    """Format the streams through the window, from a source that never makes it wait.
 
     Args:
-        rows: As in a report of app.ui.window_benchmark, one per size and choice of controls.
-
-    Returns:
-        The header and a line per row.
+        rows: Rows of a report of app.ui.window_benchmark, one per size and choice of controls.
     """
     header = (
         *("frames", "controls", "styled a second", "painted a second"),
@@ -135,14 +124,11 @@ def window_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 
 
 def any_style_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """Format the times of the any-style network's painter.
+    """Format the times of the any-style network's painter, without empty columns.
 
     Args:
-        rows: As in a report of tests.models.inference.vit.measure_painter, one per variant, size
-            and precision. The fastest of PyTorch's layouts counts; what failed has no figure.
-
-    Returns:
-        The header and a line per row, without columns that are empty in all of them.
+        rows: Rows of a report of tests.models.inference.vit.measure_painter, one per variant, size
+            and precision. The fastest of PyTorch's layouts counts; a failed run has no figure.
     """
     ways = ("plan", "plan, PyTorch's ends", "eager", "eager in a graph", "compiled in a graph")
     header = (
@@ -171,13 +157,10 @@ def any_style_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 
 
 def devices_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """Format what several devices gain over one.
+    """Format the gains of several devices over one.
 
     Args:
-        rows: As in a report of tools.time_devices, one per setting and kind of work.
-
-    Returns:
-        The header and a line per row.
+        rows: Rows of a report of tools.time_devices, one per setting and kind of work.
     """
     header = (
         *("what", "size", "precision", "kernels", "one, a second", "all, a second"),
@@ -208,19 +191,16 @@ def where(report: Mapping[str, Any]) -> str:
 
 
 def _short(commit: str) -> str:
-    """Shorten a commit to twelve digits, and keep the + that marks changed files."""
+    """Shorten a commit to twelve digits, and preserve the + that marks changed files."""
     return commit[:12] + commit[12:].lstrip("0123456789abcdef")
 
 
 def markdown(report: Mapping[str, Any]) -> str:
-    """Format a report of any kind.
+    """Format a report of any kind: a line about the machine, then the tables.
 
     Args:
-        report: A stored report: of `bench`, `bench --frames`, `quality`, the live path, the
-            window, several devices, the any-style network, operations or converted models.
-
-    Returns:
-        A line about the machine, then the tables.
+        report: A stored report: of `bench`, `bench --frames`, `quality`, the live path, the window,
+            several devices, the any-style network, operations or converted models.
     """
     if "live" in report:
         return f"{where(report)}\n\n{_live(report['live'])}\n"
@@ -252,14 +232,12 @@ def markdown(report: Mapping[str, Any]) -> str:
 
 
 def _markdown_table(lines: Sequence[tuple[str, ...]]) -> str:
-    """Format a table: two columns of text, aligned left, the others of figures."""
     header, *rows = lines
     rule = ["---", "---", *["---:"] * (len(header) - 2)]
     return "\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *rows))
 
 
 def _live(live: Mapping[str, Any]) -> str:
-    """Tabulate the figures of the live path."""
     slow, growth, auto = live["slow_engine"], live["growth"], live["automatic_size"]
     switching, cards = live["switching_frames"], live["gallery"]
     width, height = auto["size"]
@@ -319,12 +297,11 @@ def refreshed(text: str, folder: Path) -> str:
     """Fill every block of figures in a page.
 
     Args:
-        text: The page.
-        folder: To which the paths of the reports are relative.
+        folder: The base of relative paths of reports.
 
     Raises:
-        OSError: A report cannot be read.
-        ValueError: A report is damaged.
+        OSError: If a report cannot be read.
+        ValueError: If a report is damaged.
     """
 
     def fill(match: re.Match[str]) -> str:
@@ -338,7 +315,6 @@ def refreshed(text: str, folder: Path) -> str:
 
 
 def _filled(name: str, report: Any) -> str:
-    """Format a report that was read from a file; ValueError if it is none."""
     try:
         text = markdown(report)
         text.encode()  # raises for lone surrogates, which cannot be written
@@ -348,11 +324,7 @@ def _filled(name: str, report: Any) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Refresh the pages named on the command line.
-
-    Returns:
-        The exit code: 1 if a report is missing or damaged.
-    """
+    """Refresh the pages named on the command line; return 1 if a report is missing or damaged."""
     for name in sys.argv[1:] if argv is None else argv:
         path = Path(name)
         try:
@@ -365,7 +337,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """The cells of a row; reports of older versions lack some columns."""
+    """Return the cells of a row; reports of older versions lack some columns."""
     floor = row.get("floor_ms")
     return (
         row["title"],

@@ -1,4 +1,4 @@
-"""Formats what is stored of kernel_fusion, its operations and conversions, as Markdown tables."""
+"""Formats stored measurements of kernel_fusion's operations and conversions as Markdown tables."""
 
 from __future__ import annotations
 
@@ -15,13 +15,10 @@ HEADER = (
 
 
 def library_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """Format the measurements.
+    """Format the measurements, a line per row and pass; gains below 1 are shown too.
 
     Args:
-        rows: One per operation, size and precision, as in a stored report.
-
-    Returns:
-        The header, and a line per row and pass; gains below 1 are shown too.
+        rows: One per operation, size and precision, from a stored report.
     """
     return [HEADER, *(line for row in rows for line in _lines(row))]
 
@@ -33,8 +30,8 @@ def conversion_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]
         rows: One per model and batch, as tests.kernel_fusion.auto_convert.measure stores them.
 
     Returns:
-        The header, and a line per row: the time of each way, eager's and the compiler's modes over
-        the converted one's, and how far results are from FP64's.
+        The header, and a line per row: the time of each way, the ratios of eager mode and the
+        compiler's modes to the converted model, and the distance of the results from FP64's.
     """
     ours, eager = "converted", "eager"
     modes = [way for way in rows[0]["ms"] if way not in (ours, eager)]

@@ -1,4 +1,4 @@
-"""Formats the metrics of styles, as `styleforge quality` stores them, as Markdown."""
+"""Formats the metrics of styles stored by `styleforge quality` as Markdown."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-TRAINED = ("full", "lite")  # the networks of a style; any other is one for every style
+TRAINED = ("full", "lite")  # the networks of a style; any other one paints every style
 
-# Explanations of columns, each given if one of its columns is in the tables.
+# Explanations of columns, each shown if one of its columns is in the tables.
 LEGENDS = (
     (
         {"full", "lite"},
@@ -64,12 +64,12 @@ def quality_markdown(quality: Mapping[str, Any]) -> str:
     """Format the metrics of styles.
 
     Args:
-        quality: The section of that name in a stored report of `quality`.
+        quality: The section `quality` of a stored report.
 
     Returns:
-        How they were measured, a table of objectives, borders and precisions, one of flicker, one
-        of texture, one that compares any-style networks with the trained ones, and one of films, of
-        what was measured.
+        The conditions of the measurement, and tables of the parts that were measured: objectives,
+        borders and precisions; flicker; texture; any-style networks compared with the trained ones;
+        films.
     """
     frames, direct = quality["flicker"], quality["direct"]
     count = len(quality["photographs"])
@@ -133,7 +133,7 @@ def quality_markdown(quality: Mapping[str, Any]) -> str:
 def _objective_lines(
     styles: Sequence[Mapping[str, Any]], direct: Mapping[str, Any]
 ) -> list[list[str]]:
-    """The header and a line per style: objectives, clipped pixels, the border, and PSNR."""
+    """Return the header and a line per style: objectives, clipped pixels, the border, and PSNR."""
     iterations, some = direct["iterations"], direct["photographs"]
     steps = [f"L-BFGS {count}" for count in iterations]
     header = [
@@ -164,8 +164,11 @@ def _objective_lines(
 
 
 def _any_style_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """The header and a line per style: the style term and the flicker of the trained network and of
-    any-style networks beside it; the header alone if there are none."""
+    """Return the header, and per style the style term and flicker of the trained and any-style
+    networks.
+
+    The header alone if no style was measured.
+    """
     found = {row["network"]: None for style in styles for row in style["networks"]}
     others = [name for name in found if name not in TRAINED]
     header = ["style"]
@@ -187,14 +190,12 @@ def _any_style_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 
 
 def _count(row: Mapping[str, Any], name: str, iterations: Sequence[int]) -> str:
-    """The number of iterations after which L-BFGS reaches the objective of a network."""
     beyond = name in row and row[name] is None and iterations
     return f"over {iterations[-1]}" if beyond else figure(row.get(name), 0)
 
 
 def _flicker_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """The header and a line per style: its flicker, and that of the same style trained without
-    the stability loss."""
+    """Return the header, and per style its flicker, trained with and without the stability loss."""
     lines = [["style"]]
     for name in ("still", "panned"):
         lines[0] += [f"{name}, without", name, "ratio", f"{name}, textured", f"{name}, lite"]
@@ -212,7 +213,7 @@ def _flicker_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 
 
 def _texture_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """The header and a line per style: what texture changes; the header alone if not judged."""
+    """Return the header, and per style the effect of texture; the header alone if not judged."""
     header = ["style"]
     if not any(style.get("texture") for style in styles):
         return [header]
@@ -243,8 +244,10 @@ def _texture_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 
 
 def _film_lines(styles: Sequence[Mapping[str, Any]], films: Mapping[str, Any]) -> list[list[str]]:
-    """The header and a line per style: the flicker of films by smoothing, and a mean; the header
-    alone without films."""
+    """Return the header, and per style the flicker of films by smoothing, and a mean.
+
+    The header alone without films.
+    """
     amounts = films.get("smoothing", [])
     lines = [["style", *(f"films, smoothing {amount:g}" for amount in amounts)]]
     if not amounts:
@@ -260,7 +263,6 @@ def _film_lines(styles: Sequence[Mapping[str, Any]], films: Mapping[str, Any]) -
 
 
 def _row(style: Mapping[str, Any], network: str, precision: str) -> Mapping[str, Any]:
-    """Find the row of a network at a precision; empty if it was not measured."""
     for row in style["networks"]:
         if (row["network"], row["precision"]) == (network, precision):
             return row
@@ -279,5 +281,5 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def figure(value: float | None, digits: int = 2) -> str:
-    """Write a value, rounded; "-" for None."""
+    """Format a value, rounded; "-" for None."""
     return "-" if value is None else f"{value:.{digits}f}"

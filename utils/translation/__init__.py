@@ -1,1 +1,1 @@
-"""The languages of the window, and the texts in the chosen one; knows no Qt."""
+"""The languages of the window, and the texts in the chosen one. Does not import Qt."""

@@ -1,4 +1,4 @@
-"""The files of translations: a folder per language, in it a JSON file per part of the program."""
+"""The files of translations: a folder per language, with a JSON file per part of the program."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from utils.translation.languages import LANGUAGES, SOURCE
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "translations"
 
-Translation = str | dict[str, str]  # of a text; of one with a number, by the form of the plural
+Translation = str | dict[str, str]  # of a text; for a text with a number, by plural form
 
 
 def read(language: str, folder: Path = FOLDER) -> dict[str, Translation]:
-    """Return all texts of a language by their English ones; what is not translated yet is empty.
+    """Return all texts of a language by their English ones; missing translations are empty.
 
     Args:
-        language: A key of LANGUAGES. The source's own has no files.
-        folder: Holds a folder per language.
+        language: A key of LANGUAGES. The source language has no files.
     """
     texts: dict[str, Translation] = {}
     for path in sorted((folder / language).glob("*.json")):
@@ -26,12 +25,12 @@ def read(language: str, folder: Path = FOLDER) -> dict[str, Translation]:
 
 
 def is_complete(translation: Translation) -> bool:
-    """Whether a text is translated, in all its forms."""
+    """Return whether a text is translated, in all its forms."""
     return bool(translation) and (isinstance(translation, str) or all(translation.values()))
 
 
 def share(language: str, folder: Path = FOLDER) -> float:
-    """Return how much of a language is translated, 0 to 1."""
+    """Return the translated share of a language, 0 to 1."""
     texts = read(language, folder)
     if language == SOURCE or not texts:
         return float(language == SOURCE)
@@ -39,5 +38,5 @@ def share(language: str, folder: Path = FOLDER) -> float:
 
 
 def available() -> list[str]:
-    """Return the languages that can be chosen, in the order of the table."""
+    """Return the languages on offer, in the order of the table."""
     return [key for key, language in LANGUAGES.items() if language.offered]

@@ -1,4 +1,4 @@
-"""Joins texts that are translated each by itself, with the signs of the chosen language."""
+"""Joins texts that are translated separately, with the punctuation of the chosen language."""
 
 from __future__ import annotations
 
@@ -9,25 +9,31 @@ from utils.translation.texts import chosen
 
 
 def sentences(*texts: str) -> str:
-    """Return sentences in succession, as in "Runs on the processor. Fast version of the style";
-    empty ones are left out."""
+    """Join sentences, as in "Runs on the processor. Fast version of the style".
+
+    Empty ones are left out.
+    """
     return _signs().stop.join(filter(None, texts))
 
 
 def clauses(texts: Iterable[str]) -> str:
-    """Return parts of one sentence in succession, as in "Saved a.png; its colors were lost"; empty
-    ones are left out."""
+    """Join parts of one sentence, as in "Saved a.png; its colors were lost".
+
+    Empty ones are left out.
+    """
     return _signs().semicolon.join(filter(None, texts))
 
 
 def enumerated(texts: Iterable[str]) -> str:
-    """Return things one after the other, as in "Camera, 640x480, 30 fps"; empty ones are left
-    out."""
+    """Join items, as in "Camera, 640x480, 30 fps".
+
+    Empty ones are left out.
+    """
     return _signs().comma.join(filter(None, texts))
 
 
 def labeled(label: str, text: str) -> str:
-    """Return a text behind what it is, as in "License: CC BY 4.0"."""
+    """Return a text after its label, as in "License: CC BY 4.0"."""
     return f"{label}{_signs().colon}{text}"
 
 

@@ -1,24 +1,24 @@
-"""The table of languages: how each is called by those who speak it, and its forms of plurals."""
+"""The table of languages: the name of each in itself, and its plural forms."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-SYSTEM = "system"  # the choice of the system's language
-SOURCE = "en"  # the language that texts have in the source
+SYSTEM = "system"  # choice of the system's language
+SOURCE = "en"  # language of the texts in the source
 
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What stands between texts, with the spaces around it.
+    """The punctuation between texts, with the spaces around it.
 
     Attributes:
         stop: Between sentences.
         semicolon: Between parts of a sentence.
-        comma: Between things.
-        colon: Between a label and what it labels.
-        listing: Between things of a list that ends in "and".
+        comma: Between items.
+        colon: Between a label and its text.
+        listing: Between items of a list that ends in "and".
     """
 
     stop: str = ". "
@@ -34,12 +34,11 @@ class Language:
 
     Attributes:
         title: Its name in itself.
-        forms: Names of its forms of plurals, as in the plural rules of Unicode CLDR.
-        form: Returns the form for a number of things, one of `forms`.
-        signs: What it puts between texts.
-        fonts: Families of fonts that have the forms of characters that it is written with, the best
-            one first; empty where those of the system do.
-        offered: Whether it can be chosen in the window: once nearly all is translated.
+        forms: Names of its plural forms, as in the plural rules of Unicode CLDR.
+        form: Returns the form for a number, one of `forms`.
+        fonts: Font families with the language's own forms of characters, the best one first; empty
+            if the system's fonts have them.
+        offered: Whether the window offers it: once nearly everything is translated.
     """
 
     title: str
@@ -71,8 +70,8 @@ _CHINESE = (
     *("PingFang SC", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei"),
 )
 
-# By the names that Qt and the system give them; a language with another script or a country's own
-# words has that in its name.
+# Keyed by the names of Qt and the system. A language with another script or a country's own words
+# includes the script or the country in its name.
 LANGUAGES: dict[str, Language] = {
     "en": Language("English", ("one", "other"), _one, offered=True),
     "de": Language("Deutsch", ("one", "other"), _one, offered=True),
@@ -81,7 +80,7 @@ LANGUAGES: dict[str, Language] = {
         "Français",
         ("one", "other"),
         _none_or_one,
-        Signs(semicolon="\u202f; ", colon="\u00a0: "),  # with spaces at which no line breaks
+        Signs(semicolon="\u202f; ", colon="\u00a0: "),  # with no-break spaces
         offered=True,
     ),
     "ja": Language(

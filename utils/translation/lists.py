@@ -1,4 +1,4 @@
-"""Lists of things in one sentence, in the chosen language."""
+"""Lists in one sentence, in the chosen language."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from utils.translation.texts import chosen, tr
 
 
 def listed(words: Sequence[str]) -> str:
-    """Return "a", "a and b" or "a, b and c"; "" of nothing."""
+    """Return "a", "a and b" or "a, b and c"; "" for an empty list."""
     if len(words) < 2:
         return "".join(words)
     several = LANGUAGES[chosen()].signs.listing.join(words[:-1])
@@ -18,7 +18,7 @@ def listed(words: Sequence[str]) -> str:
 
 
 def either(words: Sequence[str]) -> str:
-    """Return "a", "a or b" or "a or b or c"; "" of nothing."""
+    """Return "a", "a or b" or "a or b or c"; "" for an empty list."""
     return reduce(_or, words, "")
 
 

@@ -1,4 +1,4 @@
-"""Numbers as the chosen language writes them; in English until `use` was called."""
+"""Numbers in the notation of the chosen language; in English until `use` is called."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ def _english(value: float, decimals: int) -> str:
 
 
 class _Chosen:
-    """What writes numbers."""
-
     write: Writer = staticmethod(_english)
 
 
 def use(write: Writer | None) -> None:
-    """Write all numbers by a function from now on.
+    """Format all numbers with a function from now on.
 
     Args:
-        write: Gets a number and how many decimals it has, on any thread; None for English.
+        write: Receives a number and its number of decimals, on any thread; None for English.
     """
     _Chosen.write = staticmethod(write or _english)
 
 
 def number(value: float, decimals: int = 0) -> str:
-    """Return a number as it is written in the chosen language, rounded to `decimals`."""
+    """Return a number in the notation of the chosen language, rounded to `decimals`."""
     return _Chosen.write(float(value), decimals)
 
 
 def significant(value: float, digits: int) -> str:
-    """Return a number as it is written in the chosen language, rounded to so many digits; zeros
-    behind the decimal sign are left out."""
+    """Return a number in the notation of the chosen language, rounded to `digits` significant
+    digits.
+
+    Trailing zeros after the decimal separator are left out.
+    """
     mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
     decimals = len(mantissa.partition(".")[2]) - int(exponent or 0)
     return number(float(f"{value:.{digits}g}"), max(0, decimals))

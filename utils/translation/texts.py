@@ -1,4 +1,4 @@
-"""Texts in the chosen language; in English until `use` was called."""
+"""Texts in the chosen language; in English until `use` is called."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ _CONTEXT = "{context}|{text}"  # the key of a text that has several meanings
 
 
 class _Chosen:
-    """The language in use."""
-
     key = SOURCE
     texts: dict[str, Translation] = {}  # noqa: RUF012  (replaced as a whole, never changed)
 
 
 def use(language: str) -> None:
-    """Give all texts in this language from now on; widgets that exist keep theirs.
+    """Switch all texts to this language from now on; existing widgets are unchanged.
 
     Args:
         language: A key of LANGUAGES.
@@ -30,15 +28,15 @@ def chosen() -> str:
 
 
 def tr(text: str, context: str = "", /, **values: object) -> str:
-    """Return `text` in the chosen language; in English where it is not translated yet.
+    """Return `text` in the chosen language, or in English if it is not translated yet.
 
-    `tools/translations.py` finds texts that are written at the call. Those of a table are passed
-    as they are, and found through the table or by `mark`.
+    `tools/translations.py` finds texts written in the call. Texts of a table are passed as they
+    are, and found through the table or by `mark`.
 
     Args:
         text: In English, with a named placeholder for each of `values`, as in "Open {name}".
-        context: What it is about, where one English text has several translations.
-        values: What stands in the place of the placeholders; numbers as text.
+        context: The subject, if one English text has several translations.
+        values: The values of the placeholders; numbers as text.
     """
     translation = _Chosen.texts.get(key_of(text, context))
     template = translation if isinstance(translation, str) and translation else text
@@ -46,13 +44,12 @@ def tr(text: str, context: str = "", /, **values: object) -> str:
 
 
 def trn(one: str, many: str, number: int, /, **values: object) -> str:
-    """Return the text for a number of things in the chosen language, in the form for it.
+    """Return the text for a number in the chosen language, in the matching plural form.
 
     Args:
-        one: In English for one thing, as in "{n} picture".
+        one: In English for the number one, as in "{n} picture".
         many: In English for any other number, as in "{n} pictures". It is the key in the files.
-        number: How many.
-        values: As in `tr`; "n" is `number` unless it is given.
+        values: As for `tr`; "n" defaults to `number`.
     """
     template = one if number == 1 else many
     translation = _Chosen.texts.get(many)
@@ -62,12 +59,14 @@ def trn(one: str, many: str, number: int, /, **values: object) -> str:
 
 
 def mark(text: str, _context: str = "", /) -> str:
-    """Return `text` as it is: marks one in a table, which `tr` gets where it is shown."""
+    """Return `text` unchanged, and mark it in a table for `tr`, which translates it where it is
+    shown.
+    """
     return text
 
 
 class Deferred(str):
-    """A text in English, made before a language was chosen; `said` translates it."""
+    """A text in English, created before a language was chosen; `said` translates it."""
 
     __slots__ = ("template", "values")
     template: str
@@ -75,14 +74,14 @@ class Deferred(str):
 
 
 def defer(text: str, /, **values: object) -> Deferred:
-    """Return `text` in English, to be translated where it is shown. Arguments are those of `tr`."""
+    """Return `text` in English, for translation where it is shown; arguments as for `tr`."""
     made = Deferred(text.format(**values) if values else text)
     made.template, made.values = text, values
     return made
 
 
 def said(text: str) -> str:
-    """Return a text that may be deferred in the chosen language; any other one as it is."""
+    """Return a deferred text in the chosen language, and any other one unchanged."""
     return tr(text.template, **text.values) if isinstance(text, Deferred) else text
 
 

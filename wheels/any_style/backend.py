@@ -1,7 +1,7 @@
-"""Builds the wheel `styleforge-any-style` (PEP 517) from the checkout that this folder lies in.
+"""Builds the wheel `styleforge-any-style` (PEP 517) from the checkout around this folder.
 
-It holds weights alone, in the folder of the wheel `styleforge` where they are looked for. Without
-them that wheel stays below the size that is promised for it.
+It contains only weights, in the folder where the wheel `styleforge` looks for them. Without them
+that wheel stays below its promised size.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
 
-# Their folder is on the path now.
+# Their folder is now on the path.
 from arrange import CHECKOUT  # noqa: E402
 from building import Settings, build_weights  # noqa: E402
 
@@ -21,7 +21,7 @@ from building import Settings, build_weights  # noqa: E402
 def build_wheel(
     wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
 ) -> str:
-    """Build the wheel into `wheel_directory`; its name."""
+    """Build the wheel into `wheel_directory`; return its name."""
     return build_weights(wheel_directory, config_settings, _project())
 
 

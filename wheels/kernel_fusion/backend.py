@@ -1,7 +1,7 @@
-"""Builds the wheel `kernel-fusion` (PEP 517) from the checkout that this folder lies in.
+"""Builds the wheel `kernel-fusion` (PEP 517) from the checkout around this folder.
 
-It holds the same files under the same names as the wheel `styleforge`, which needs it not. The
-setting `platform` says for which machines, as there.
+It contains the same files under the same names as the wheel `styleforge`, which does not need it.
+The setting `platform` selects the machines, as there.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
 
-# Their folder is on the path now.
+# Their folder is now on the path.
 from arrange import CHECKOUT, KERNELS  # noqa: E402
 from building import Settings, build, write_metadata  # noqa: E402
 
@@ -21,14 +21,14 @@ from building import Settings, build, write_metadata  # noqa: E402
 def build_wheel(
     wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
 ) -> str:
-    """Build the wheel into `wheel_directory`; its name."""
+    """Build the wheel into `wheel_directory`; return its name."""
     return build(wheel_directory, config_settings, KERNELS, _project())
 
 
 def prepare_metadata_for_build_wheel(
     metadata_directory: str, config_settings: Settings = None
 ) -> str:
-    """Write the wheel's metadata into `metadata_directory`; the name of their folder."""
+    """Write the wheel's metadata into `metadata_directory`; return the name of their folder."""
     return write_metadata(metadata_directory, _project())
 
 

@@ -1,6 +1,6 @@
-"""StyleForge as it is installed: `styleforge.app`, `.models`, `.kernels`, `.utils`, `.assets`.
+"""The installed StyleForge: `styleforge.app`, `.models`, `.kernels`, `.utils`, `.assets`.
 
-`styleforge.Stylist` is that of `styleforge.app.stylist`.
+`styleforge.Stylist` is `styleforge.app.stylist.Stylist`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    """Import Stylist when it is used, since it takes PyTorch."""
+    """Import Stylist on first use, since it imports PyTorch."""
     if name == "Stylist":
         from app.stylist import Stylist
 

@@ -1,4 +1,4 @@
-"""What runs an any-style network: its executor, and its plans for the last few sizes."""
+"""The cache of an any-style network's executor, and of its plans for the last few sizes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ from models.inference.vit.weights import VitWeights, prepare
 from models.vit_config import VitConfig
 
 AnyPlan = VitPlan | NativeVitPlan
-State = Callable[[], Mapping[str, Tensor]]  # gives the state dict
+State = Callable[[], Mapping[str, Tensor]]  # returns the state dict
 
 
 class VitCache:
-    """The executor and the plans of one network. Not thread-safe; with gradients disabled only.
+    """The executor and the plans of one network.
 
-    Args:
-        config: The network's dimensions.
+    Not thread-safe; use it with gradients disabled only.
     """
 
     def __init__(self, config: VitConfig) -> None:
@@ -36,8 +35,8 @@ class VitCache:
         self._weights: VitWeights | None = None
         self._executor: VitExecutor | None = None
         self._plans: dict[Hashable, AnyPlan] = {}  # by shape, and whether the ends are native
-        # By executor or plan, the code that is set, with its version. An address would not do: it
-        # is given away again when a code is no longer needed.
+        # The code of each executor or plan, with its version. An address would not do: it is reused
+        # after a code is freed.
         self._codes: dict[object, tuple[Tensor, int]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -46,13 +45,11 @@ class VitCache:
     def executor(
         self, state: State, code: Tensor, dtype: torch.dtype, device: torch.device
     ) -> VitExecutor:
-        """Get the executor for these tensors, with the code set.
+        """Return the executor for these tensors, with the code set.
 
         Args:
-            state: Gives the network's state dict; called where it is not prepared.
+            state: Returns the network's state dict; called if it is not prepared.
             code: [1, code_dim].
-            dtype: To compute in.
-            device: Where to compute.
         """
         weights = self._prepared(state, dtype, device)
         if self._executor is None:
@@ -69,25 +66,23 @@ class VitCache:
         device: torch.device,
         shape: tuple[int, int, int],
     ) -> AnyPlan:
-        """Get the plan for one input size, with the code set.
+        """Return the plan for one input size, with the code set.
 
-        Where the native network has layers of the ends' shapes and they are loaded, it has these.
+        Its ends are the native network's layers if these support the shapes and are loaded.
 
         Args:
-            state: This and the next three arguments are those of `executor`; the device is a CUDA
-                device.
+            state: As for `executor`.
             code: [1, code_dim].
-            dtype: To compute in.
-            device: Where to compute.
+            device: A CUDA device.
             shape: N, H, W of the pictures.
         """
         weights = self._prepared(state, dtype, device)
         network = dimensions(self._config)
         native = not dispatch.unsupported(network, device, dtype) and use_native(NETWORK)
-        # What was captured without a library goes on without it when that is loaded.
+        # A graph captured without a library never uses it, even once the library is loaded.
         key = shape, native, in_use(TRANSFORMER, "cuda")
         plan = self._plans.pop(key, None)
-        # Buffers made in inference mode could not be written to outside of it.
+        # Code outside inference mode could not write to buffers created in it.
         if plan is None:
             with torch.inference_mode(False), torch.no_grad():
                 if native:
@@ -118,7 +113,7 @@ class VitCache:
         return self._weights
 
     def _is_new(self, holder: object, code: Tensor) -> bool:
-        """Whether the holder has another code than this; from now on it has this one."""
+        """Return whether the holder has a code other than `code`, and record `code` for it."""
         if code.is_inference():  # without a version: changes are not detectable
             self._codes.pop(holder, None)
             return True

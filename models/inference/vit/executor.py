@@ -1,8 +1,8 @@
 """The painter of the any-style network as fused steps, on any device, for one style code at a time.
 
-It computes what models.vit_style_transfer.StyleForgeTransformer.stylize does, by the exact rewrites
-of models.inference.vit.weights: enlargements are convolutions at the small size, a norm takes the
-ReLU, the residual and the next layer's padding with it, and the code's factors are computed once.
+It computes models.vit_style_transfer.StyleForgeTransformer.stylize with the exact rewrites of
+models.inference.vit.weights. Enlargements are convolutions at the small size, a norm includes the
+ReLU, the residual and the next layer's padding, and the code's factors are computed once.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from models.vit_config import PATCH, VitConfig
 
 
 class Activations(NamedTuple):
-    """What one step leaves for the next; all are channels last.
+    """The output of one step for the next; all tensors are channels last.
 
     Attributes:
         x: Its result, padded for the next convolution.
-        half: [N, widths[1], H/2 + 2, W/2 + 2], of the stem, padded; None before.
+        half: [N, widths[1], H/2 + 2, W/2 + 2], from the stem, padded; None before.
         quarter: [N, widths[2], H/4 + 2, W/4 + 2], likewise.
     """
 
@@ -40,10 +40,11 @@ Step = Callable[[Activations], Activations]
 
 
 class VitExecutor(VitParts):
-    """Paints pictures with one code at a time. Not thread-safe; with gradients disabled only.
+    """A painter with one code at a time.
+
+    Not thread-safe; use it with gradients disabled only.
 
     Args:
-        config: The network's dimensions.
         weights: Its weights, which several executors may share.
     """
 
@@ -56,7 +57,7 @@ class VitExecutor(VitParts):
 
     @property
     def steps(self) -> dict[str, Step]:
-        """The steps in order, by name below their groups: "stem/conv1"."""
+        """The steps in order, by group and name: "stem/conv1"."""
         blocks = range(self.config.content_blocks)
         steps: dict[str, Step] = {
             "stem/conv1": self._conv1,
@@ -80,7 +81,7 @@ class VitExecutor(VitParts):
         Args:
             x: [N, 3, H, W], RGB 0-255, H and W at least 16.
             mark: Called with "stem", "blocks" and "decoder" after each.
-            by_layer: Whether it is called with the name of every step instead.
+            by_layer: Whether to call `mark` with the name of every step instead.
 
         Returns:
             [N, 3, H, W] of the executor's dtype, about 0-255, not clamped.

@@ -1,4 +1,6 @@
-"""The painter of the any-style network as CUDA graphs, with ends of the native network's layers."""
+"""The painter of the any-style network as CUDA graphs, with the native network's layers at the
+ends.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,12 @@ END_KERNEL = 9  # side of the first and the last convolution's kernel
 
 
 class Held(NamedTuple):
-    """What one step leaves for the next, beside what is in the buffers of the ends.
+    """The output of one step for the next, in addition to the buffers of the ends.
 
     Attributes:
         in_bytes: Whether frames are read and pictures written as bytes.
         x: Its result [N, C, H, W].
-        half: [N, widths[1], H/2, W/2] of the stem, after norm and ReLU.
+        half: [N, widths[1], H/2, W/2] from the stem, after norm and ReLU.
         quarter: [N, widths[2], H/4 + 2, W/4 + 2], likewise, padded.
     """
 
@@ -37,14 +39,14 @@ class Held(NamedTuple):
 
 
 class NativeVitPlan(SequentialPlan[Held]):
-    """The any-style network for pictures of one size. A style is written without a new capture.
+    """The any-style network for pictures of one size. Changing the style needs no new capture.
 
-    The stem's first three layers, the residual block and the last layer are those of
-    kernels.network.ends; the rest is that of models.inference.vit.parts.
+    kernels.network.ends runs the stem's first three layers, the residual block and the last layer;
+    models.inference.vit.parts runs the rest.
 
     Args:
-        parts: The network's parts, on the device of the ends, for this plan alone.
-        ends: For pictures of one size, with the weights that `end_weights` gives.
+        parts: The network's parts, on the device of the ends, owned by this plan alone.
+        ends: The ends for pictures of one size, with the weights from `end_weights`.
     """
 
     def __init__(self, parts: VitParts, ends: Ends) -> None:
@@ -66,10 +68,10 @@ class NativeVitPlan(SequentialPlan[Held]):
         self._parts, self._ends = parts, ends
 
     def set_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Paint in another style.
+        """Switch to another style.
 
         Args:
-            weights: The state of a style: under CODE its code, [1, code_dim].
+            weights: The state of a style: its code, [1, code_dim], under CODE.
         """
         self._parts.set_code(weights[CODE])
         self._ends.set_styles(_styles(self._parts))
@@ -78,16 +80,16 @@ class NativeVitPlan(SequentialPlan[Held]):
         return Held(in_bytes)
 
     def _finish(self, left: Held, in_bytes: bool) -> None:
-        """Nothing is left to write: the last layer wrote it."""
+        """Do nothing: the last layer wrote the result."""
 
 
 def dimensions(config: VitConfig) -> NetworkShape:
-    """Those of the native network whose layers the ends are, where it has them."""
+    """Return the dimensions of the native network whose layers serve as ends, if supported."""
     return NetworkShape(config.widths, END_KERNEL, 1)
 
 
 def end_weights(weights: VitWeights) -> dict[str, Tensor]:
-    """The weights of the ends as kernels.network.ends takes them."""
+    """Return the weights of the ends in the form that kernels.network.ends expects."""
     convolutions = {
         **{f"conv{number}": f"conv{number}" for number in (1, 2, 3)},
         **{f"res1.conv{number}": f"res_conv{number}" for number in (1, 2)},
@@ -100,7 +102,6 @@ def end_weights(weights: VitWeights) -> dict[str, Tensor]:
 
 
 def _styles(parts: VitParts) -> dict[str, Tensor]:
-    """The scales and shifts of the norms in the ends."""
     named = dict(zip(native.STYLED, (-5, -4, -3, -1), strict=True))
     return {
         f"{name}.{part}": values
@@ -110,7 +111,6 @@ def _styles(parts: VitParts) -> dict[str, Tensor]:
 
 
 def _planes(x: Tensor) -> Tensor:
-    """[N, H, W, C] as [N, C, H, W]."""
     return x.permute(0, 3, 1, 2)
 
 

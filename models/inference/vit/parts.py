@@ -1,7 +1,7 @@
 """The parts of the any-style network's painter: convolutions, norms and blocks, each fused.
 
-What they compute is exact but for rounding, see models.inference.vit.weights. Activations are
-channels last.
+Their results are exact up to rounding, see models.inference.vit.weights. Activations are channels
+last.
 """
 
 from __future__ import annotations
@@ -37,31 +37,27 @@ Made = TypeVar("Made")
 
 
 class VitParts:
-    """The parts of one network, with one code at a time. Not thread-safe; without gradients only.
+    """The parts of one network, with one code at a time.
 
-    On the CPU, activations are kept in buffers from frame to frame.
+    Not thread-safe; without gradients only. On the CPU, activations use buffers that are reused
+    from frame to frame.
 
     Args:
-        config: The network's dimensions.
-        weights: Its weights, which several may share.
+        weights: Its weights, which several objects may share.
 
     Attributes:
-        config: As given.
-        weights: As given.
-        dtype: That it computes in.
-        device: Where it computes.
-        factors: What `set_code` writes: the factors of all AdaINs, then their shifts, in float32 or
-            better. It stays where it is, so that a CUDA graph can read it.
+        factors: The output of `set_code`: the factors of all AdaINs, then their shifts, in float32
+            or better. Its address is fixed, so that a CUDA graph can read it.
         styles: The same by AdaIN: factor [C] and shift [C].
         joins_norms: Whether AdaIN of the tokens and the layer norm after it are one operation, on
-            statistics that another one takes; on the CPU our norm is faster.
+            statistics from another one; on the CPU our norm is faster.
     """
 
     def __init__(self, config: VitConfig, weights: VitWeights) -> None:
         self.config, self.weights = config, weights
         last = weights.convolutions["conv_out"]
         self.dtype, self.device = last.dtype, last.device
-        # Tensors made in inference mode could not be written to outside of it.
+        # Code outside inference mode could not write to tensors created in it.
         with torch.inference_mode(False):
             self.factors = torch.zeros_like(weights.code[1])
         factors, shifts = (
@@ -72,7 +68,7 @@ class VitParts:
         self._workspace = Workspace()
 
     def set_code(self, code: Tensor) -> None:
-        """Paint in the style of this code from now on.
+        """Set the code of the style to paint in.
 
         Args:
             code: [1, code_dim], on any device.
@@ -91,14 +87,16 @@ class VitParts:
             return step(given)
 
     def embedded(self, quarter: Tensor) -> Tensor:
-        """The stem's last convolution and the position: padded [N, C, H/4 + 2, W/4 + 2] to tokens
-        [N, E, H/8, W/8]."""
+        """Apply the stem's last convolution and add the position.
+
+        Maps padded [N, C, H/4 + 2, W/4 + 2] to tokens [N, E, H/8, W/8].
+        """
         return fused_depthwise_conv(
             self.conv("conv4", quarter, 2), self.weights.convolutions["position"]
         )
 
     def block(self, number: int, planes: Tensor) -> Tensor:
-        """AdaIN and a transformer block: tokens [N, E, h, w] to the same shape."""
+        """Apply AdaIN and a transformer block: tokens [N, E, h, w] to the same shape."""
         weights = self.weights.blocks[number]
         size = planes.shape[2], planes.shape[3]
         stride = self.config.key_stride(*size)
@@ -109,12 +107,14 @@ class VitParts:
         return torch.unflatten(x.transpose(1, 2), 2, size)
 
     def _fed_forward(self, x: Tensor, normed: Tensor, weights: BlockWeights) -> Tensor:
-        """The feed-forward network of tokens [N, T, E], and `x`, which may be overwritten."""
+        """Apply the feed-forward network to tokens [N, T, E], and add `x`, which may be
+        overwritten.
+        """
         if self.device.type != "cuda" or self.dtype not in _HALVES:
             return fused_ffn_forward(
                 normed, *weights.hidden, weights.output, None, True, "tanh", residual=x
             )
-        # GELU and the sum are the two products' epilogues, so that no pass over memory is left.
+        # GELU and the sum are epilogues of the two products, which saves a pass over memory.
         weight, bias = weights.hidden
         gelu: Any = torch._addmm_activation  # pyright: ignore
         hidden: Tensor = gelu(bias, normed.flatten(0, 1), weight.t(), use_gelu=True)
@@ -124,8 +124,12 @@ class VitParts:
     def _styled_tokens(
         self, number: int, planes: Tensor, stride: int
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """AdaIN of tokens [N, E, h, w]; its layer norm without parameters; and what keys are made
-        of, the norm or the means of its square groups of side `stride`: each [N, T, E]."""
+        """Apply AdaIN to tokens [N, E, h, w].
+
+        Returns:
+            The result, its layer norm without parameters, and the source of the keys: the norm, or
+            the means of its square groups of side `stride`. Each is [N, T, E].
+        """
         size = planes.shape[2], planes.shape[3]
         if not self.joins_norms:
             planes = self.styled("tokens", planes, number, relu=False)
@@ -144,7 +148,7 @@ class VitParts:
         return self.convolved(x, self.weights.convolutions[name], stride)
 
     def convolved(self, x: Tensor, weight: Tensor, stride: int = 1) -> Tensor:
-        """Apply a convolution to a padded picture; on the CPU into a buffer, where that works."""
+        """Apply a convolution to a padded picture; on the CPU into a buffer, if possible."""
         n, _, height, width = x.shape
         out, _, high, wide = weight.shape
         shape = (n, out, (height - high) // stride + 1, (width - wide) // stride + 1)
@@ -152,9 +156,9 @@ class VitParts:
         return convolve(x, weight, None, stride, raw)
 
     def skip(self, name: str, x: Tensor, *, margin: int = 1) -> Tensor:
-        """Apply a 1x1 convolution to a picture with a margin, which the result does not have.
+        """Apply a 1x1 convolution to a picture and remove its margin.
 
-        What is inside of the margin is not dense, so that it is cut off afterwards.
+        The interior is not dense, so the margin is cut off afterwards.
         """
         y = F.conv2d(x, self.weights.convolutions[name])
         return y[..., margin:-margin, margin:-margin] if margin else y
@@ -162,13 +166,12 @@ class VitParts:
     def enlarged(
         self, name: str, x: Tensor, skip: Tensor | None, out: Tensor | None = None
     ) -> Tensor:
-        """The convolution of the enlarged picture, and another picture.
+        """Convolve the enlarged picture, and add another one.
 
         Args:
-            name: Of the convolution.
             x: [N, C, H, W].
-            skip: [N, O, 2 H, 2 W], which is added, or None.
-            out: Of the same shape, channels last, which is overwritten, or None.
+            skip: [N, O, 2 H, 2 W] to add, or None.
+            out: A buffer of the same shape, channels last, or None.
 
         Returns:
             `out`, or another tensor like it.
@@ -187,9 +190,9 @@ class VitParts:
     def normed(
         self, to: str, x: Tensor, number: int, *, pad: int = 0, moments: Tensor | None = None
     ) -> Tensor:
-        """A norm of the stem by its number, ReLU and padding; `to` names a buffer.
+        """Apply a norm of the stem by its number, ReLU and padding; `to` names a buffer.
 
-        With `moments`, as kernels.network.ends gives them, x is not measured again.
+        With `moments` from kernels.network.ends, the statistics of `x` are not computed again.
         """
         return self._norm(to, x, self.weights.norms[number], None, pad=pad, moments=moments)
 
@@ -204,7 +207,7 @@ class VitParts:
         pad: int = 0,
         moments: Tensor | None = None,
     ) -> Tensor:
-        """AdaIN by its number, residual, ReLU and padding; `to` and `moments` as in `normed`."""
+        """Apply AdaIN by its number, residual, ReLU, padding; `to` and `moments` as in `normed`."""
         style = self.styles[number]
         return self._norm(to, x, style, residual, relu=relu, pad=pad, moments=moments)
 
@@ -219,7 +222,7 @@ class VitParts:
         pad: int = 0,
         moments: Tensor | None = None,
     ) -> Tensor:
-        """Norm, residual, ReLU and padding; into the buffer `to` on the CPU."""
+        """Apply norm, residual, ReLU and padding; into the buffer `to` on the CPU."""
         if moments is not None:
             return fused_channel_norm(x, moments, *affine, residual, EPS, relu, pad)
         arguments = (*affine, residual, EPS, relu, pad, "reflect", False)
@@ -232,7 +235,9 @@ class VitParts:
         return result
 
     def _buffer(self, name: str, shape: tuple[int, int, int, int], like: Tensor) -> Tensor:
-        """A kept one on the CPU. On a GPU a CUDA graph keeps its memory, and knows where it is."""
+        """Return a reused buffer on the CPU; on a GPU, a new tensor, whose memory the CUDA graph
+        owns.
+        """
         if self.device.type == "cpu":
             return self._workspace.take(name, shape, like)
         return torch.empty(
@@ -245,7 +250,9 @@ class VitParts:
         return y.contiguous(memory_format=torch.channels_last)
 
     def _attended(self, normed: Tensor, keys: Tensor, weights: BlockWeights) -> Tensor:
-        """Attention of tokens [N, T, E] to `keys`, which may be the same, before its projection."""
+        """Compute attention of tokens [N, T, E] to `keys`, which may be the same, before its
+        projection.
+        """
         n, length, width = normed.shape
         heads = self.config.num_heads
         weight, bias = weights.qkv

@@ -13,10 +13,10 @@ CODE = "code"  # the key of a style's code
 
 
 class VitPlan(PicturePlan[Activations]):
-    """`models.inference.vit` for pictures of one size. A style is written without a new capture.
+    """`models.inference.vit` for pictures of one size. Changing the style needs no new capture.
 
     Args:
-        executor: Its steps, on a CUDA device, for this plan alone.
+        executor: Its steps, on a CUDA device, owned by this plan alone.
         shape: N, H, W of the pictures.
     """
 
@@ -25,10 +25,10 @@ class VitPlan(PicturePlan[Activations]):
         self._executor = executor
 
     def set_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Paint in another style.
+        """Switch to another style.
 
         Args:
-            weights: The state of a style: under CODE its code, [1, code_dim].
+            weights: The state of a style: its code, [1, code_dim], under CODE.
         """
         self._executor.set_code(weights[CODE])
 

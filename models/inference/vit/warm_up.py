@@ -1,4 +1,4 @@
-"""Loads what painting loads at its first call, before a style waits for it."""
+"""Loads everything that the first painting loads, before a style waits for it."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from models.inference.vit.executor import VitExecutor
 from models.inference.vit.weights import prepare
 from models.vit_config import VitConfig
 
-# (height, width) of pictures. With all tokens as keys, and with fewer, attention loads other
-# kernels.
+# (height, width) of pictures. Attention loads different kernels with all tokens as keys and with
+# fewer.
 SIZES = (256, 256), (720, 1280)
 
 
 def warm_up(config: VitConfig, state: Mapping[str, Tensor], device: torch.device) -> None:
-    """Paint a picture of each of SIZES once, in half precision on a stream of its own.
+    """Paint a picture of each of SIZES once, in half precision on a separate stream.
 
-    On a GPU the first calls load libraries, images of kernels and PyTorch's own: 0.9 s on an H200,
-    of which attention takes 0.5. Safe on any thread, also while another one computes or captures a
-    CUDA graph with errors of its own thread alone.
+    On a GPU the first calls load libraries, kernel images and PyTorch's own kernels: 0.9 s on an
+    H200, 0.5 s of it for attention. Thread-safe, even while another thread computes or captures a
+    CUDA graph in the thread-local error mode.
 
     Args:
-        config: The dimensions of the network.
         state: Its state dict, on any device.
         device: A CUDA device.
     """

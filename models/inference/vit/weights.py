@@ -1,8 +1,8 @@
-"""The weights of the any-style network's painter as its executor reads them: exact rewrites only.
+"""The weights of the any-style network's painter in its executor's form: exact rewrites only.
 
-They are merged in float64, from the state dict of models.vit_style_transfer, once for a dtype and a
-device. What a norm cancels, a constant in every channel, is left out: the shift of the pixels, and
-the biases of all convolutions but the last and of the blocks' last layers.
+They are merged in float64, from the state dict of models.vit_style_transfer, once per dtype and
+device. A norm cancels any constant in a channel, so such constants are left out: the shift of the
+pixels, and the biases of all convolutions but the last and of the blocks' last layers.
 """
 
 from __future__ import annotations
@@ -16,20 +16,22 @@ from torch import Tensor
 from kernels.weight_transforms import bilinear_phase_weight
 from models.vit_config import VitConfig
 
-CENTER, SPREAD = 127.5, 64.0  # those of models.vit_convolutions
+CENTER, SPREAD = 127.5, 64.0  # equal to the constants of models.vit_convolutions
 
-Exact = Callable[[str], Tensor]  # gives a tensor of the state dict in float64
+Exact = Callable[[str], Tensor]  # returns a tensor of the state dict in float64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockWeights:
-    """Of one transformer block. The affine part of each layer norm is in the layer after it.
+    """The weights of one transformer block.
+
+    The affine part of each layer norm is merged into the layer after it.
 
     Attributes:
         qkv: Weight [3 E, E] and bias [3 E] of queries, keys and values.
         projection: Weight [E, E] of the attention's output, and its bias [E] in float32 or better.
         hidden: Weight [hidden, E] and bias [hidden].
-        output: Weight [E, hidden]; its bias is cancelled by the norm that follows the block.
+        output: Weight [E, hidden]; the norm that follows the block cancels its bias.
     """
 
     qkv: tuple[Tensor, Tensor]
@@ -40,18 +42,17 @@ class BlockWeights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VitWeights:
-    """Of the content's stem, the blocks and the decoder.
+    """The weights of the content's stem, the blocks and the decoder.
 
     Attributes:
-        convolutions: By name, channels last. "conv1" takes pixels 0-255, "position" adds its input,
-            "deconv1" to "deconv3" compute the four phases of an enlarged picture, "conv_out" gives
-            pixels.
+        convolutions: By name, channels last. "conv1" accepts pixels 0-255, "position" adds its
+            input, "deconv1" to "deconv3" compute the four phases of an enlarged picture, and
+            "conv_out" returns pixels.
         bias: [3], of "conv_out", in float32 or better: near 127.5, FP16 has steps of 0.06.
         norms: Weight and bias [C] of the stem's three norms, in float32 or better.
-        blocks: Of the blocks, in order.
-        code: Weight [2 S, code_dim] and bias [2 S], in float32 or better, of the layer that makes
-            of a code the factors of all AdaINs, then their shifts.
-        styled: The features of each AdaIN, in the order in which they are applied; S is their sum.
+        code: Weight [2 S, code_dim] and bias [2 S], in float32 or better, of the layer from a code
+            to the factors of all AdaINs, then their shifts.
+        styled: The features of each AdaIN, in order of application; S is their sum.
     """
 
     convolutions: Mapping[str, Tensor]
@@ -69,9 +70,6 @@ def prepare(
 
     Args:
         state: The state dict of models.vit_style_transfer.StyleForgeTransformer, on any device.
-        config: The network's dimensions.
-        dtype: To compute in.
-        device: Where to compute.
     """
     fine = torch.promote_types(dtype, torch.float32)
 
@@ -128,7 +126,6 @@ def _block(exact: Exact, name: str, dtype: torch.dtype, fine: torch.dtype) -> Bl
 def _code(
     exact: Exact, blocks: int, dtype: torch.dtype
 ) -> tuple[tuple[Tensor, Tensor], tuple[int, ...]]:
-    """`VitWeights.code` and `VitWeights.styled`."""
     norms = ("norm1", "res_norm1", "res_norm2", "norm2", "norm3")
     names = [f"injections.{n}" for n in range(blocks)] + [f"decoder.{norm}" for norm in norms]
     weights = [exact(f"{name}.affine.weight").chunk(2) for name in names]

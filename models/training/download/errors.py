@@ -7,18 +7,18 @@ from utils.translation.texts import tr
 
 
 class LayoutError(ValueError):
-    """A file on the server is not laid out as `torch.save` does; the message is a clause."""
+    """Raised if a file on the server lacks the layout of `torch.save`; the message is a clause."""
 
 
 class NoRangesError(OSError):
-    """A server sends no ranges of a file, or does not say which version they are of."""
+    """Raised if a server sends no ranges of a file, or does not identify its version."""
 
 
 class WholeFileNeededError(TrainingError):
-    """The layers alone cannot be downloaded; the whole file can.
+    """Raised if the layers alone cannot be downloaded, but the whole file can.
 
     Attributes:
-        reason: Why, to complete "VGG-19's first layers cannot be downloaded alone: ...".
+        reason: Completes "VGG-19's first layers cannot be downloaded alone: ...".
     """
 
     def __init__(self, reason: str, advice: str) -> None:

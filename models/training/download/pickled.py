@@ -1,4 +1,4 @@
-"""Walks a pickle without executing it: calls in it become values that describe them."""
+"""Walks a pickle without executing it: calls become values that describe them."""
 
 from __future__ import annotations
 
@@ -13,27 +13,25 @@ from utils.translation.texts import tr
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A function or class that the pickle names, such as "torch FloatStorage"."""
+    """A function or class named in the pickle, such as "torch FloatStorage"."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A persistent id: the pickle's name for something that lies outside of it."""
+    """A persistent id: the pickle's name for an object outside it."""
 
     value: Any
 
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """A call that the pickle asks for; it is not made.
+    """A call that the pickle requests; it is not executed.
 
     Attributes:
-        function: What would be called.
-        arguments: The arguments.
-        state: What would be given to `__setstate__`, the last of them.
-        items: What would be assigned to keys of the result.
+        state: The argument of `__setstate__`, the last one if it is called repeatedly.
+        items: The items to assign to keys of the result.
     """
 
     function: Any
@@ -45,7 +43,7 @@ class Call:
 _MARK = object()
 _TEXTS = ("SHORT_BINSTRING", "BINSTRING", "STRING", "UNICODE", "BINUNICODE", "SHORT_BINUNICODE")
 _NUMBERS = ("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "FLOAT", "BINFLOAT")
-# What each operation that only pushes something makes of its argument.
+# The value that each operation pushes for its argument, if it only pushes one.
 _FRESH: dict[str, Callable[[Any], Any]] = {
     "MARK": lambda _: _MARK,
     "NONE": lambda _: None,
@@ -67,7 +65,7 @@ def described(file: BinaryIO) -> Any:
         Reference.
 
     Raises:
-        LayoutError: It is no pickle, or has something that no file of weights needs.
+        LayoutError: If it is not a pickle, or has an item that no file of weights needs.
     """
     try:
         return _Machine().run(pickletools.genops(file))
@@ -127,7 +125,7 @@ class _Machine:
                 raise ValueError(f"the operation {name}")
 
     def _marked(self) -> list[Any]:
-        """Take everything above the last mark, and the mark."""
+        """Pop everything above the last mark, and the mark."""
         at = len(self._stack) - 1
         while self._stack[at] is not _MARK:
             at -= 1

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 30.0  # without a byte from the server
 CHUNK_BYTES = 1 << 16
-PARTIAL, PRECONDITION_FAILED = 206, 412  # HTTP's statuses
+PARTIAL, PRECONDITION_FAILED = 206, 412  # HTTP status codes
 _CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
 
 
 class _Answer(Protocol):
-    """What `urlopen` gives."""
+    """The result of `urlopen`."""
 
     status: int
     url: str
@@ -34,13 +34,12 @@ class _Answer(Protocol):
 
 
 class RemoteFile(io.RawIOBase):
-    """Reads ranges of a file, all of the same version of it.
+    """A reader of ranges of a file, all of the same version of it.
 
     Each read is one request; wrap it in io.BufferedReader to read small pieces.
 
     Args:
-        address: Its URL.
-        limit: The most bytes to receive in total.
+        limit: The maximum number of bytes to receive in total.
         on_received: Called with the bytes received so far, after every chunk.
 
     Attributes:
@@ -54,35 +53,35 @@ class RemoteFile(io.RawIOBase):
         self._address, self._limit, self._on_received = address, limit, on_received
         self._position = 0
         self._size: int | None = None
-        self._version = ""  # the server's name for the version that is read
+        self._version = ""  # the server's name for the version
         self.received = 0
 
     @property
     def size(self) -> int:
-        """Bytes of the whole file; known after the first read."""
+        """The size of the whole file in bytes; known after the first read."""
         if self._size is None:
             raise OSError("nothing was read yet")
         return self._size
 
     @property
     def version(self) -> str:
-        """The entity tag, or else the date, that the server states for the file."""
+        """The entity tag, or else the date, that the server sends for the file."""
         return self._version
 
     def readable(self) -> bool:
-        """Yes."""
+        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """Yes."""
+        """Return True."""
         return True
 
     def tell(self) -> int:
-        """The position of the next read."""
+        """Return the position of the next read."""
         return self._position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Set the position of the next read; no request is made."""
+        """Set the position of the next read, without a request."""
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size or 0}[whence]
         if start + offset < 0:
             raise ValueError("a position before the file")
@@ -90,14 +89,13 @@ class RemoteFile(io.RawIOBase):
         return self._position
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        """Fill the buffer from the position on, or up to the end of the file.
-
-        Returns:
-            The number of bytes.
+        """Fill the buffer from the position on, or up to the end of the file; return the number of
+        bytes.
 
         Raises:
-            NoRangesError: The server sends no ranges, or does not identify the version.
-            OSError: The connection failed, the file was changed meanwhile, or `limit` is exceeded.
+            NoRangesError: If the server sends no ranges, or does not identify the version.
+            OSError: If the connection failed, the file has changed meanwhile, or `limit` is
+                exceeded.
         """
         view = memoryview(buffer).cast("B")
         count = len(view)
@@ -128,7 +126,7 @@ class RemoteFile(io.RawIOBase):
             raise
 
     def _check(self, answer: _Answer, last: int) -> int:
-        """Check that the answer is the range asked for, of the same version; return its length."""
+        """Check that the answer is the requested range of the same version; return its length."""
         if urlsplit(answer.url).scheme != urlsplit(self._address).scheme:
             raise OSError(tr("the server leads to an address of another kind"))
         if answer.status != PARTIAL:

@@ -1,4 +1,4 @@
-"""Finds the tensors in a file of `torch.save`, without reading more of it than its head."""
+"""Finds the tensors in a file of `torch.save`, reading only its head."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from models.training.download.errors import LayoutError
 from models.training.download.pickled import Call, Name, Reference, described
 from utils.translation.texts import tr
 
-HEAD_BYTES = 1 << 14  # of one read of the head
+HEAD_BYTES = 1 << 14  # per read of the head
 MAGIC, PROTOCOL = 0x1950A86A20F9469CFC6C, 1001  # of the layout before ZIP
 COUNT_BYTES = 8  # before each storage in that layout
 ITEM_BYTES = {
@@ -35,7 +35,7 @@ _PARAMETER = {"torch.nn.parameter Parameter", "torch._utils _rebuild_parameter"}
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """The numbers of one or several tensors: a key, the class, and how many there are."""
+    """The numbers of one or several tensors: a key, the class, and their count."""
 
     key: str
     kind: str
@@ -43,7 +43,7 @@ class Storage:
 
     @property
     def bytes(self) -> int:
-        """Its size."""
+        """The size in bytes."""
         return self.count * ITEM_BYTES[self.kind]
 
 
@@ -66,8 +66,8 @@ class SavedTensors(ABC):
         """Read the numbers of a storage, little-endian.
 
         Raises:
-            LayoutError: It is not where it should be, or damaged.
-            OSError: The file cannot be read.
+            LayoutError: If it is not in its place, or damaged.
+            OSError: If the file cannot be read.
         """
 
 
@@ -75,11 +75,11 @@ def open_saved(file: io.RawIOBase) -> SavedTensors:
     """Read the head of a file, of either layout of `torch.save`.
 
     Args:
-        file: Can seek; each read of it should be worth a request.
+        file: A seekable file; each read of it should be worth a request.
 
     Raises:
-        LayoutError: It is laid out differently.
-        OSError: The file cannot be read.
+        LayoutError: If its layout differs.
+        OSError: If the file cannot be read.
     """
     buffered: io.BufferedReader = io.BufferedReader(file, HEAD_BYTES)
     if buffered.peek(2).startswith(b"PK"):
@@ -89,10 +89,13 @@ def open_saved(file: io.RawIOBase) -> SavedTensors:
 
 class _Legacy(SavedTensors):
     """Five pickles: a magic number, the protocol, the system, the weights, the order of the
-    storages; then each storage, after the number of its elements."""
+    storages.
+
+    Each storage follows, after the number of its elements.
+    """
 
     def __init__(self, head: io.BufferedReader, file: io.RawIOBase) -> None:
-        self._head, self._file = head, file  # a buffer that is let go closes its file
+        self._head, self._file = head, file  # a deleted buffer closes its file
         system: Any = None
         if (described(head), described(head)) == (MAGIC, PROTOCOL):
             system = described(head)
@@ -151,13 +154,13 @@ class _Zip(SavedTensors):
             member = self._archive.getinfo(f"{self._folder}{name}")
             if member.compress_type != zipfile.ZIP_STORED:
                 raise LayoutError(tr("the file on the server is compressed"))
-            return self._archive.read(member)  # compares the member's CRC
+            return self._archive.read(member)  # checks the member's CRC
         except (KeyError, zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as exc:
             raise LayoutError(tr("the file on the server is a damaged ZIP archive")) from exc
 
 
 def _tensors(state: Any) -> tuple[dict[str, SavedTensor], dict[str, Storage]]:
-    """The tensors in a described state dict, and all storages that it uses, by key."""
+    """Return the tensors in a described state dict, and all storages that it uses, by key."""
     if isinstance(state, Call) and state.function == Name("collections OrderedDict"):
         # Python 2 passes the items as pairs.
         pairs = [*(state.arguments[0] if state.arguments else ()), *state.items.items()]
@@ -181,12 +184,15 @@ def _tensors(state: Any) -> tuple[dict[str, SavedTensor], dict[str, Storage]]:
 
 
 def _texts(values: Any) -> TypeGuard[list[str]]:
-    """Whether `values` is a list of texts."""
     return isinstance(values, list) and all(isinstance(v, str) for v in cast("list[Any]", values))
 
 
 def _tensor(value: Any) -> SavedTensor:
-    """The tensor that a described call would make; ValueError, or what a wrong type raises."""
+    """Return the tensor that a described call would create.
+
+    Raises:
+        ValueError: If it does not create one; a value of a wrong type raises other errors.
+    """
     if value.function.text in _PARAMETER:
         value = value.arguments[0]
     if value.function.text not in _REBUILD:

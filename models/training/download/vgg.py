@@ -1,4 +1,4 @@
-"""The cache of torchvision's VGG-19: what is there, and what is downloaded if nothing is."""
+"""The cache of torchvision's VGG-19, and the download if it is empty."""
 
 from __future__ import annotations
 
@@ -27,20 +27,19 @@ def cached_vgg(
     progress: Callable[[int, int], None] = lambda done, total: None,
     note: Callable[[str], None] = lambda text: None,
 ) -> Path:
-    """Get torchvision's VGG-19, or the layers of it that training uses; download it if missing.
+    """Return the path of torchvision's VGG-19, or of the layers that training uses.
+
+    A missing file is downloaded.
 
     Args:
-        download: What to download: "layers" (9 MB) or "whole" (575 MB). With "layers", a whole
-            file in the cache will do.
+        download: "layers" (9 MB) or "whole" (575 MB). With "layers", a whole file in the cache is
+            accepted too.
         progress: Called with the bytes received and in total, 0 if the total is unknown.
-        note: Called with a sentence on what could be checked, after a download.
-
-    Returns:
-        The path of the file.
+        note: Called after a download with a sentence on the checks that were possible.
 
     Raises:
-        WholeFileNeededError: The layers cannot be downloaded alone.
-        TrainingError: It cannot be downloaded, or is damaged.
+        WholeFileNeededError: If the layers cannot be downloaded alone.
+        TrainingError: If it cannot be downloaded, or is damaged.
     """
     whole = _whole_path()
     if download == "whole" or whole.is_file():
@@ -62,13 +61,13 @@ UNPROVEN = mark(
 
 
 def present_vgg() -> Path | None:
-    """The file in the cache that `cached_vgg` takes without a download, if there is one."""
+    """Return the file in the cache that `cached_vgg` uses without a download, or None."""
     whole = _whole_path()
     return next((path for path in (whole, part_of(whole)) if path.is_file()), None)
 
 
 def layers_proven() -> bool:
-    """Whether StyleForge knows the checksum of every layer that it would download."""
+    """Return whether the checksum of every layer to download is known."""
     return set(layer_shapes()) <= set(layer_hashes())
 
 
@@ -77,6 +76,6 @@ def _whole_path() -> Path:
     folder = os.environ.get("STYLEFORGE_CACHE")
     if folder:
         return Path(folder) / name
-    import platformdirs  # here, since training with a given file does not need it
+    import platformdirs  # imported here, since training with a given file does not need it
 
     return platformdirs.user_cache_path("styleforge", appauthor=False) / name

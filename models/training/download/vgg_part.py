@@ -1,4 +1,4 @@
-"""Downloads the layers of VGG-19 that training uses, 9.3 MB, out of torchvision's file."""
+"""Downloads the layers of VGG-19 that training uses, 9.3 MB, from torchvision's file."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ from utils.files.atomic import atomic_write
 from utils.translation.joints import enumerated
 from utils.translation.texts import mark, tr
 
-PART = "conv1_1-conv3_4.safetensors"  # the end of the name of the part's file
-HEAD_LIMIT = 1 << 20  # bytes that may be read beside the layers
+PART = "conv1_1-conv3_4.safetensors"  # suffix of the name of the part's file
+HEAD_LIMIT = 1 << 20  # bytes that may be read in addition to the layers
 PART_BYTES = 4 * sum(math.prod(shape) for shape in layer_shapes().values())
-INPUT = "RGB / 255, normalized as torchvision does"  # as models.training.features understands it
+# in the form that models.training.features reads
+INPUT = "RGB / 255, normalized as torchvision does"
 _ADVICE = mark("download the whole file ({n} MB) with --vgg-download whole, or pass one as --vgg")
 
 
 def part_of(whole: Path) -> Path:
-    """The path of the part in the cache, beside that of the whole file."""
+    """Return the path of the part in the cache, next to the whole file's."""
     return whole.with_name(f"{whole.stem}-{PART}")
 
 
@@ -40,23 +41,22 @@ def fetch_part(
     hashes: Mapping[str, str],
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> bool:
-    """Download the layers of LAYERS and keep them as safetensors, with their SHA-256 beside.
+    """Download the layers of LAYERS to a safetensors file, with its SHA-256 in a file next to it.
 
-    Every answer of the server has to be of the same size and version of the file, and every
-    tensor of its shape, float32 and finite. Nothing is left in the folder otherwise.
+    Every answer of the server must have the same size and version of the file, and every tensor its
+    shape, float32 and finite numbers. Otherwise nothing is left in the folder.
 
     Args:
         address: URL of torchvision's file, in either layout of `torch.save`.
-        path: The file to write.
         hashes: The known SHA-256 of the layers' numbers, by key.
-        progress: Called with the bytes received, at most those of the layers, and their total.
+        progress: Called with the bytes received, capped at the size of the layers, and that size.
 
     Returns:
         Whether `hashes` has an entry for every layer, so that all of them are proven.
 
     Raises:
-        WholeFileNeededError: The server sends no ranges, or the file has an unknown layout.
-        TrainingError: It cannot be downloaded, or is not what it should be.
+        WholeFileNeededError: If the server sends no ranges, or the file has an unknown layout.
+        TrainingError: If it cannot be downloaded, or differs from the expected file.
     """
     with downloading(address, path):
         remote = RemoteFile(
@@ -70,17 +70,17 @@ def fetch_part(
             raise WholeFileNeededError(str(exc), tr(_ADVICE, n=WHOLE_MB)) from exc
         metadata = {"input": INPUT, "source": address, "version": remote.version}
         data = safetensors.torch.save(layers, metadata)
-        # The checksum first: without its file it means nothing, and is replaced.
+        # The checksum first: without its part it means nothing, and is replaced.
         atomic_write(_checksum_of(path), hashlib.sha256(data).hexdigest().encode() + b"\n")
         atomic_write(path, data)
     return set(layers) <= set(hashes)
 
 
 def check_part(path: Path) -> None:
-    """Compare a kept part with the checksum beside it; a part that differs is deleted.
+    """Compare a cached part with the checksum next to it; delete the part if it differs.
 
     Raises:
-        TrainingError: It differs, or cannot be read.
+        TrainingError: If it differs, or cannot be read.
     """
     try:
         data, stated = path.read_bytes(), _checksum_of(path).read_text("ascii").strip()
@@ -101,7 +101,7 @@ def check_part(path: Path) -> None:
 
 
 def layer_bytes(tensor: Tensor) -> bytes:
-    """The numbers of a layer as they are hashed: float32, little-endian, row by row."""
+    """Return the numbers of a layer in their hashed form: float32, little-endian, row by row."""
     return tensor.detach().contiguous().float().numpy().astype("<f4").tobytes()
 
 

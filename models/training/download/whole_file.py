@@ -26,19 +26,15 @@ def fetch(
     sha256_prefix: str,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Path:
-    """Get a file; download it if it does not exist.
+    """Return the path of a file; download the file if it does not exist.
 
     Args:
-        address: Its URL, which gives its name.
-        folder: Where it is kept.
+        address: Its URL, which includes its name.
         sha256_prefix: The first hexadecimal digits of its SHA-256.
         progress: Called with the bytes received and in total, 0 if the total is unknown.
 
-    Returns:
-        The path of the file.
-
     Raises:
-        TrainingError: It cannot be downloaded, or its checksum is wrong.
+        TrainingError: If it cannot be downloaded, or its checksum is wrong.
     """
     path = folder / address.rpartition("/")[2]
     if path.is_file():
@@ -51,14 +47,10 @@ def fetch(
 
 @contextmanager
 def downloading(address: str, path: Path) -> Generator[None]:
-    """Hold the lock of a file that is being downloaded, and put what fails into words.
-
-    Args:
-        address: Where it is downloaded from.
-        path: Where it is kept.
+    """Hold the lock of a file during its download, and translate errors into messages.
 
     Raises:
-        TrainingError: Another process is downloading it, or an OSError was raised in the block.
+        TrainingError: If another process is downloading it, or the block raised an OSError.
     """
     try:
         with locked(path, TIMEOUT_S):
@@ -70,7 +62,7 @@ def downloading(address: str, path: Path) -> Generator[None]:
         ) from None
     except (OSError, http.client.HTTPException) as exc:
         if isinstance(exc, urllib.error.HTTPError):
-            exc.close()  # it holds the server's answer
+            exc.close()  # it owns the server's answer
         reason = getattr(exc, "reason", None) or exc
         raise TrainingError(
             tr(

@@ -1,4 +1,4 @@
-"""Changes of the colors of style pictures, and noise in flat areas of photographs."""
+"""Random changes of the colors of style pictures, and noise in flat areas of photographs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BRIGHTNESS = 20.0  # largest change, of 255
 FLAT = 18.0  # local standard deviation, of 255, from which an area is not flat
 NEIGHBORS = 11  # side of the window of the local deviation, in pixels
 GRAINS = (3, 8)  # pixels across: the two bands of the texture noise
-KEPT = 0.86  # of the deviation of white noise, by a bicubic enlargement
+KEPT = 0.86  # of the deviation of white noise, after a bicubic enlargement
 
 
 def jitter_colors(pictures: Tensor, share: float, generator: torch.Generator) -> Tensor:
@@ -25,11 +25,11 @@ def jitter_colors(pictures: Tensor, share: float, generator: torch.Generator) ->
 
     Args:
         pictures: [B, 3, H, W] float32, RGB 0-255.
-        share: Fraction of the pictures that are changed, each by its own draw.
-        generator: On the device of the pictures.
+        share: Fraction of the pictures to change, each independently.
+        generator: A generator on the device of the pictures.
 
     Returns:
-        Of the same shape, clamped to 0-255.
+        Pictures of the same shape, clamped to 0-255.
     """
     count, device = len(pictures), pictures.device
     draw = torch.rand(5, count, generator=generator, device=device)
@@ -50,9 +50,9 @@ def jitter_colors(pictures: Tensor, share: float, generator: torch.Generator) ->
     return torch.where(chosen, changed, flat + 127.5).view_as(pictures)
 
 
-@functools.cache  # making them on a GPU waits for it
+@functools.cache  # creating them on a GPU waits for it
 def _matrices(device: torch.device) -> tuple[Tensor, Tensor]:
-    """RGB to YIQ and back, [3, 3] each."""
+    """Return the matrices from RGB to YIQ and back, [3, 3] each."""
     to_yiq = torch.tensor(_YIQ)
     return to_yiq.to(device), to_yiq.inverse().to(device)
 
@@ -60,16 +60,16 @@ def _matrices(device: torch.device) -> tuple[Tensor, Tensor]:
 def add_texture(
     pictures: Tensor, share: float, deviation: float, generator: torch.Generator
 ) -> Tensor:
-    """Add gray noise of two band widths to flat areas, each picture as much as it draws.
+    """Add gray noise of two bandwidths to flat areas, in a random amount per picture.
 
     Args:
         pictures: [B, 3, H, W] float32, RGB 0-255.
-        share: Fraction of the pictures to which it is added.
+        share: Fraction of the pictures that receive noise.
         deviation: Largest standard deviation of the noise, of 255.
-        generator: On the device of the pictures.
+        generator: A generator on the device of the pictures.
 
     Returns:
-        Of the same shape, clamped to 0-255.
+        Pictures of the same shape, clamped to 0-255.
     """
     count, _, height, width = pictures.shape
     draw = torch.rand(3, count, 1, 1, 1, generator=generator, device=pictures.device)
@@ -84,13 +84,13 @@ def add_texture(
 
 
 def flatness(pictures: Tensor) -> Tensor:
-    """How flat the surroundings of each pixel are.
+    """Measure how flat the surroundings of each pixel are.
 
     Args:
         pictures: [B, 3, H, W] float32, RGB 0-255.
 
     Returns:
-        [B, 1, H, W]: 1 where the luma is constant, 0 from a local deviation of FLAT on.
+        [B, 1, H, W]: 1 if the luma is constant, 0 from a local deviation of FLAT on.
     """
     luma = pictures.mean(1, keepdim=True)
     half = NEIGHBORS // 2

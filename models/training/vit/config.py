@@ -11,9 +11,10 @@ from models.training.stability import REACH
 from models.vit_config import SMALL, VitConfig
 from utils.translation.texts import tr
 
-STORED = 288  # side of the squares as which pictures are kept in memory, in pixels
+STORED = 288  # side in pixels of the squares in which memory holds the pictures
 WARM_UP = 300  # steps in which the learning rate rises
-HELD = 0.5  # fraction of the run after which the learning rate falls, and stability has its weight
+# fraction of the run after which the learning rate falls and stability has its full weight
+HELD = 0.5
 WEIGHTS = (
     "content_weight",
     "style_weight",
@@ -27,42 +28,39 @@ SHARES = ("photo_share", "jitter_share", "texture_share", "stability_share")
 
 @dataclass(frozen=True, slots=True)
 class VitTrainingConfig:
-    """The hyperparameters of a run.
+    """The hyperparameters of a run. Each weight is 0 or more.
 
     Args:
-        network: The dimensions of the network.
-        content_weight: Of the content loss; 0 or more, like every weight.
-        style_weight: Of the style loss.
-        moment_weight: Of the difference of means and deviations, within the style loss.
-        tv_weight: Of the total variation.
-        stability_weight: Of the stability loss for a still camera (models.training.stability).
-        motion_weight: Of the stability loss for a moving camera. Both weights rise from 0 over the
-            first half of the run, since a network that paints nothing is steady; if both are more
-            than 0, still and moving cameras alternate.
+        moment_weight: For the difference of means and deviations, within the style loss.
+        tv_weight: For the total variation.
+        stability_weight: For the stability loss of a still camera (models.training.stability).
+        motion_weight: For the stability loss of a moving camera. Both weights rise from 0 over the
+            first half of the run, since a network that paints nothing is steady. If both exceed 0,
+            still and moving cameras alternate.
         stability_share: Fraction of the batch that is painted a second time, disturbed.
         style_scales: Scales, at most 1, at which results and style pictures are compared.
         style_zoom: Least and largest enlargement of the stored style pictures.
         content_zoom: Largest enlargement of the stored photographs.
         photo_share: Fraction of the style pictures that are photographs.
         jitter_share: Fraction of the style pictures whose colors are changed.
-        texture_share: Fraction of the content pictures to whose flat areas noise is added, as
-            something for strokes to follow.
+        texture_share: Fraction of the content pictures with noise in flat areas, as something for
+            strokes to follow.
         texture: Largest standard deviation of that noise, of 255.
-        pooled_every: After so many steps comes one in which four tokens share a key, as they do
-            in large pictures; 0 for no such steps.
+        pooled_every: Interval of steps in which four tokens share a key, as they do in large
+            pictures; 0 for no such steps.
         image_size: Side of the crops of content and style in pixels, a multiple of 8.
-        batch_size: Pairs of content and style in a step, of each process.
+        batch_size: Pairs of content and style per step and process.
         lr: AdamW's highest learning rate.
         weight_decay: AdamW's, of matrices and kernels.
-        ema: Decay of the running mean of the weights, from which the result is made.
-        steps: Steps of the run; None for no limit.
-        seconds: Duration of the run, over all processes that resume it; None for no limit. The
-            learning rate then follows the clock.
+        ema: Decay of the running mean of the weights, which becomes the result.
+        steps: None for no limit.
+        seconds: Duration over all processes that resume the run; None for no limit. The learning
+            rate then follows the clock.
         precision: "fp32" or "bf16" (autocast).
-        seed: Of the initial weights and everything drawn at random.
+        seed: For the initial weights and all random numbers.
 
     Raises:
-        TrainingError: A value is out of range; the message names it.
+        TrainingError: If a value is out of range; the message names it.
     """
 
     network: VitConfig = SMALL
@@ -126,36 +124,34 @@ class VitTrainingConfig:
 
     @property
     def window(self) -> int:
-        """Side of the content windows in pixels: a crop and the reach of the moving camera."""
+        """Side of the content windows in pixels: a crop plus the reach of the moving camera."""
         return self.image_size + 2 * REACH
 
     @property
     def disturbed(self) -> int:
-        """Content pictures of a batch that are painted a second time, disturbed."""
+        """Number of content pictures per batch that are painted a second time, disturbed."""
         steadies = bool(self.stability_weight or self.motion_weight)
         return math.ceil(self.batch_size * self.stability_share) if steadies else 0
 
     def moves(self, step: int) -> bool:
-        """Whether the stability loss of a step is for a moving camera."""
+        """Return whether the stability loss of a step is for a moving camera."""
         if self.stability_weight and self.motion_weight:
             return step % 2 == 1
         return bool(self.motion_weight)
 
     def steadiness(self, step: int, progress: float) -> float:
-        """The weight of the stability loss of a step.
+        """Compute the weight of the stability loss of a step, counted from 0.
 
         Args:
-            step: The number of the step, from 0.
-            progress: Of the run, from `progress`.
+            progress: The fraction from `progress`.
         """
         weight = self.motion_weight if self.moves(step) else self.stability_weight
         return weight * min(1.0, progress / HELD)
 
     def progress(self, step: int, elapsed: float) -> float:
-        """The completed fraction of the run: 0 to 1, which is its end.
+        """Compute the completed fraction of the run, from 0 to 1 (its end).
 
         Args:
-            step: Steps taken.
             elapsed: Seconds trained.
         """
         by_steps = 0.0 if self.steps is None else step / self.steps
@@ -163,18 +159,18 @@ class VitTrainingConfig:
         return min(1.0, max(by_steps, by_time))
 
     def learning_rate(self, step: int, progress: float) -> float:
-        """The learning rate of a step: it rises over WARM_UP steps, and falls linearly to 0 in
-        the second half of the run.
+        """Compute the learning rate of a step, counted from 0.
+
+        It rises over WARM_UP steps, and falls linearly to 0 in the second half of the run.
 
         Args:
-            step: The number of the step, from 0.
-            progress: Of the run, from `progress`.
+            progress: The fraction from `progress`.
         """
         rising = min(1.0, (step + 1) / WARM_UP)
         falling = min(1.0, (1 - progress) / (1 - HELD))
         return self.lr * rising * falling
 
     def key_stride(self, step: int) -> int | None:
-        """The stride of the keys in a step; None for that of the network's own choice."""
+        """Return the stride of the keys in a step; None for the network's own choice."""
         every = self.pooled_every
         return 2 if every and step % every == every - 1 else None

@@ -1,4 +1,4 @@
-"""What the processes of one training run tell each other; a single process tells nobody."""
+"""The communication of the processes of one training run; a single process needs none."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from torch.distributed.distributed_c10d import get_node_local_rank
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """The processes that train one network together, each on a batch of its own.
+    """The processes that train one network together, each on its own batch.
 
     Attributes:
         rank: The number of this process, from 0.
-        size: Number of processes.
-        device: On which this process trains.
     """
 
     rank: int
@@ -35,7 +33,7 @@ class Team:
         """Replace every gradient by its mean over the processes, in one transfer.
 
         Args:
-            parameters: Those with a gradient have one in every process.
+            parameters: The parameters; every process must have gradients for the same ones.
         """
         if self.size == 1:
             return
@@ -50,7 +48,7 @@ class Team:
             first += gradient.numel()
 
     def average(self, values: Tensor) -> Tensor:
-        """The mean of a tensor over the processes."""
+        """Return the mean of a tensor over the processes."""
         if self.size == 1:
             return values
         total = values.clone()
@@ -62,10 +60,9 @@ class Team:
 
         Args:
             elapsed: Seconds by the clock of this process.
-            stop: Whether this process was asked to stop.
 
         Returns:
-            The first process's seconds, and whether any process was asked to stop.
+            The first process's seconds, and whether any process should stop.
         """
         if self.size == 1:
             return elapsed, stop
@@ -75,18 +72,17 @@ class Team:
         return float(both[0]), float(both[1]) > 0
 
     def wait(self) -> None:
-        """Wait until every process has come here."""
+        """Wait until every process has reached this point."""
         if self.size > 1:
             dist.barrier()  # pyright: ignore[reportUnknownMemberType]
 
 
 @contextmanager
 def team(device: torch.device) -> Generator[Team]:
-    """Join the processes that torchrun started, or be a team of one.
+    """Join the processes that torchrun started, or form a team of one.
 
     Args:
-        device: The CPU, for gloo; or CUDA, of which each process takes the GPU of its local rank,
-            for NCCL.
+        device: The CPU, for gloo; or CUDA, for NCCL, with the GPU of each process's local rank.
     """
     if not dist.is_torchelastic_launched():
         yield Team(0, 1, device)
@@ -104,6 +100,5 @@ def team(device: torch.device) -> Generator[Team]:
 
 
 def _sum(values: Tensor) -> None:
-    """Replace a tensor by its sum over the processes."""
     # PyTorch: annotated in part.
     dist.all_reduce(values)  # pyright: ignore[reportUnknownMemberType]

@@ -1,4 +1,4 @@
-"""Which pictures of a data set are never trained on."""
+"""The pictures of a data set that are never used for training."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from utils.translation.texts import tr
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """The file names of pictures that are kept for judging a network.
+    """The file names of pictures reserved for judging a network.
 
     Attributes:
         photographs: Names in the folder of photographs.
@@ -28,10 +28,10 @@ def read_held_out(path: Path) -> HeldOut:
     """Read a TOML file with the lists `photographs` and `paintings`.
 
     Args:
-        path: The file; held_out.toml beside this module is that of the networks that ship.
+        path: The file; held_out.toml next to this module belongs to the networks that ship.
 
     Raises:
-        TrainingError: The file cannot be read, or has other entries.
+        TrainingError: If the file cannot be read, or has other entries.
     """
     shown = printable(path.name)
     try:

@@ -1,4 +1,4 @@
-"""The training objective of the any-style network, for a batch of pairs of content and style."""
+"""The training objective of the any-style network, for a batch of content and style pairs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from models.training.vit.config import VitTrainingConfig
 CONTENT = ("relu3_2", "relu3_4")
 STYLE = ("relu1_1", "relu2_1", "relu3_1", "relu3_4")
 EPS = 1e-5
-LEAST = 1e-6  # of a squared norm that is divided by
+LEAST = 1e-6  # of a squared norm in a divisor
 DARK = 0.1  # see `_ratio`
 
 Statistics = tuple[Tensor, Tensor, Tensor]  # Gram matrix, means and deviations of one layer
 
 
 class VitTerms(NamedTuple):
-    """The objective of a batch and its terms before their weights, as scalar tensors."""
+    """The objective of a batch and its terms before weighting, as scalar tensors."""
 
     total: Tensor
     content: Tensor
@@ -34,12 +34,11 @@ class VitTerms(NamedTuple):
 class VitObjective:
     """Content, style and total variation of results, each pair with its own targets.
 
-    The content loss compares features that are normalized per channel, so that it does not ask
-    for the photograph's own contrast; the style loss is relative (models.training.losses), so that
-    every style weighs the same.
+    The content loss compares features that are normalized per channel, so that it does not demand
+    the photograph's own contrast. The style loss is relative (models.training.losses), so that
+    every style has the same weight.
 
     Args:
-        config: Gives the weights and the scales.
         features: VGG-19, on the device of the pictures.
     """
 
@@ -83,16 +82,17 @@ class VitObjective:
 
 
 def normalized(features: Tensor) -> Tensor:
-    """Give every channel of [B, C, H, W] mean 0 and deviation 1 over the picture, in float32."""
+    """Normalize every channel of [B, C, H, W] to mean 0 and deviation 1, in float32."""
     wide = features.float()
     variance, mean = torch.var_mean(wide, (2, 3), correction=0, keepdim=True)
     return (wide - mean) * torch.rsqrt(variance + EPS)
 
 
 def statistics(features: Mapping[str, Tensor]) -> dict[str, Statistics]:
-    """The Gram matrices [B, C, C], means [B, C] and deviations [B, C] of the layers in STYLE.
+    """Compute the Gram matrices [B, C, C], means [B, C] and deviations [B, C] of the layers in
+    STYLE.
 
-    They are in float32. The diagonal of a Gram matrix is the mean square of each channel, so that
+    They are in float32. The diagonal of a Gram matrix is the mean square of each channel, so
     deviations need no pass over the features, which are the largest tensors of a step.
     """
     found: dict[str, Statistics] = {}
@@ -107,13 +107,12 @@ def statistics(features: Mapping[str, Tensor]) -> dict[str, Statistics]:
 def style_loss(
     found: Mapping[str, Statistics], wanted: Mapping[str, Statistics], moment_weight: float
 ) -> Tensor:
-    """The relative style loss ||G - Gs||^2 / ||Gs||^2, summed over layers, averaged over pairs.
+    """Compute the relative style loss ||G - Gs||^2 / ||Gs||^2, summed over layers, averaged over
+    pairs.
 
     Args:
-        found: Of the results.
-        wanted: Of the style pictures.
-        moment_weight: Of the same ratio for means and for deviations (Huang and Belongie 2017,
-            arXiv:1703.06868), which is added.
+        moment_weight: Weight of the same ratio for means and for deviations (Huang and Belongie
+            2017, arXiv:1703.06868), which is added.
 
     Returns:
         A float32 scalar.
@@ -135,10 +134,10 @@ def shrink(pictures: Tensor, scale: float) -> Tensor:
 
 
 def _ratio(found: Tensor, wanted: Tensor) -> Tensor:
-    """||found - wanted||^2 / ||wanted||^2 of each pair, averaged over the pairs.
+    """Compute ||found - wanted||^2 / ||wanted||^2 of each pair, averaged over the pairs.
 
-    DARK times the batch's mean is added to the divisor: the ratio of a nearly black style picture
-    would be hundreds of times that of the others.
+    DARK times the batch's mean is added to the divisor. Without it, the ratio of a nearly black
+    style picture would be hundreds of times larger than the others.
     """
     squares = (found - wanted).square().flatten(1).sum(1)
     norms = wanted.square().flatten(1).sum(1)

@@ -29,12 +29,15 @@ from utils.translation.texts import tr
 
 CLIP = 1.0  # largest norm of the gradient
 BETAS = (0.9, 0.99)
-SEEDS = 1 << 31  # seeds of the processes are this far apart
+SEEDS = 1 << 31  # distance between the seeds of the processes
 
 
 class VitLosses(NamedTuple):
-    """The losses of one step, of one batch; `iteration` counts the steps taken, this one
-    included, `seconds` the time trained, and `loss` is the weighted sum."""
+    """The losses of one step, of one batch.
+
+    `iteration` counts the steps so far, including this one. `seconds` is the time trained, and
+    `loss` is the weighted sum.
+    """
 
     iteration: int
     seconds: float
@@ -46,22 +49,19 @@ class VitLosses(NamedTuple):
 
 
 class VitRun:
-    """Trains one network, as one process of a team.
+    """The training of one network, as one process of a team.
 
     Args:
-        config: The hyperparameters.
         features: VGG-19; moved to the team's device.
-        sampler: Draws the batches of this process.
-        team: The processes.
-        pictures: Names the training pictures in a checkpoint, which another run refuses.
+        pictures: Identifies the training pictures in a checkpoint; a run with other pictures
+            refuses it.
         weights: A state dict to start from; None for random weights.
         compiled: Whether to compile the network and the features.
 
     Attributes:
-        iteration: Steps taken, over all processes that resumed the run.
+        iteration: Steps done, over all processes that resumed the run.
         seconds: Time trained, likewise.
-        history: The losses that were read.
-        network: The network in training.
+        history: The losses read so far.
     """
 
     checkpoint_format = "styleforge-vit-training-1"
@@ -108,15 +108,15 @@ class VitRun:
 
     @property
     def finished(self) -> bool:
-        """Whether all steps are done, or all the time is used."""
+        """Whether all steps are done, or all the time has passed."""
         return self.progress >= 1
 
     def step(self) -> Tensor:
-        """Take one training step.
+        """Run one training step.
 
         Returns:
-            [5] float32 on the team's device: the weighted sum, content, style, total variation
-            and stability before the step. Reading them waits for the device.
+            [5] float32 on the team's device: the weighted sum, content, style, total variation and
+            stability before the step. Reading them waits for the device.
         """
         rate = self.config.learning_rate(self.iteration, self.progress)
         for group in self._optimizer.param_groups:
@@ -159,18 +159,17 @@ class VitRun:
         return torch.stack((total, terms.content, terms.style, terms.tv, stability))
 
     def _update_mean(self) -> None:
-        """Move the running mean towards the weights; in the first steps it follows faster."""
+        """Move the running mean towards the weights, faster in the first steps."""
         decay = min(self.config.ema, (1 + self.iteration) / (10 + self.iteration))
         with torch.no_grad():
             # PyTorch: annotated with tensors or parameters, not both.
             get_ema_multi_avg_fn(decay)(self._mean, self._parameters, 0)  # pyright: ignore[reportArgumentType]
 
     def read(self, losses: Tensor, seconds: float) -> VitLosses:
-        """Average the losses of `step` over the processes, copy them and note them in `history`.
+        """Average the losses of `step` over the processes, copy them and append them to `history`.
 
         Args:
-            losses: What `step` returned.
-            seconds: Time trained, which every process agrees on.
+            seconds: Time trained, as agreed among the processes.
         """
         self.seconds = seconds
         read = VitLosses(self.iteration, seconds, *floats(self.team.average(losses)))
@@ -178,7 +177,7 @@ class VitRun:
         return read
 
     def healthy(self) -> bool:
-        """Whether every weight is finite. Waits for the device."""
+        """Return whether every weight is finite. Waits for the device."""
         return bool(nn.utils.get_total_norm(self._parameters).isfinite())
 
     def mean_weights(self) -> dict[str, Tensor]:
@@ -187,12 +186,8 @@ class VitRun:
         return {name: value.to("cpu", torch.float32).contiguous() for name, value in pairs}
 
     def state(self) -> dict[str, Any]:
-        """Copy the state from which a run continues bit for bit as if it had not stopped.
-
-        It has no generators: what a step draws at random is a function of its number.
-
-        Returns:
-            Tensors, numbers, text and containers only.
+        """Copy the state from which a run continues bit for bit, as in Run.state of
+        models.training.run.
         """
         return copy.deepcopy(
             {
@@ -207,13 +202,10 @@ class VitRun:
         )
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a state of this or of another process.
-
-        Args:
-            state: What `state` gave, or what was read from a file.
+        """Continue from a state of this or another process, or from its copy read from a file.
 
         Raises:
-            KeyError: The state is invalid; likewise TypeError, ValueError, RuntimeError,
+            KeyError: If the state is invalid; likewise TypeError, ValueError, RuntimeError,
                 AttributeError and OverflowError.
         """
         iteration, seconds, history = state["iteration"], state["seconds"], state["history"]
@@ -237,15 +229,9 @@ class VitRun:
         self.history = [VitLosses(int(first), *rest) for first, *rest in rows]
 
     def differences(self, state: dict[str, Any]) -> list[str]:
-        """List the settings of a state that differ from this run's.
+        """List the settings of a state that differ from this run's, one phrase each.
 
-        Steps and seconds may differ, so that a run can be made longer.
-
-        Args:
-            state: As for `restore`.
-
-        Returns:
-            One phrase per setting; empty if the run can be resumed.
+        Steps and seconds may differ, so that a run can be extended.
         """
         theirs = small_json.loads(state["identity"])
         ours = json.loads(json.dumps(self._identity))
@@ -267,8 +253,11 @@ _SCHEDULE = ("steps", "seconds")  # may differ when a run is resumed
 
 
 def _compile(network: StyleForgeTransformer, features: Vgg19Features) -> None:
-    """Compile the parts of the network one by one: blocks share what is compiled for the first,
-    which takes a fraction of the time that the whole network does."""
+    """Compile the parts of the network one by one.
+
+    All blocks share the code compiled for the first one, which takes a fraction of the time for the
+    whole network.
+    """
     encoder = network.style
     parts = (
         *(encoder.stem, *encoder.blocks),
@@ -283,7 +272,7 @@ def _compile(network: StyleForgeTransformer, features: Vgg19Features) -> None:
 def _optimizer(
     parameters: list[nn.Parameter], config: VitTrainingConfig, device: torch.device
 ) -> torch.optim.Optimizer:
-    """AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101), without decay of vectors."""
+    """Create AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101), without decay of vectors."""
     groups = [
         {"params": [weight for weight in parameters if weight.dim() > 1]},
         {"params": [weight for weight in parameters if weight.dim() == 1], "weight_decay": 0.0},

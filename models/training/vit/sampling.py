@@ -19,7 +19,7 @@ class Batch(NamedTuple):
 
     Attributes:
         clean: [B, 3, W, W], windows of photographs: the crops and a margin of REACH.
-        content: The same with texture in flat areas: what the network sees.
+        content: The same with texture in flat areas: the network's input.
         style: [B, 3, S, S], crops of style pictures.
     """
 
@@ -29,16 +29,14 @@ class Batch(NamedTuple):
 
 
 class Sampler:
-    """Draws batches as a function of the seed, the step and the process alone.
+    """A source of batches, as a function of the seed, the step and the process alone.
 
-    So a resumed run gets the batches that it would have got, without the state of a generator,
-    and a step never waits for the host.
+    A resumed run therefore receives the batches of an uninterrupted run, without the state of a
+    generator, and a step never waits for the host.
 
     Args:
         photographs: [N, S, S, 3] uint8, RGB; moved to `device`.
         paintings: [M, S, S, 3] uint8, RGB; moved to `device`.
-        config: Gives sizes and shares.
-        device: Of the results.
         rank: The number of this process.
     """
 
@@ -55,7 +53,7 @@ class Sampler:
         self._config, self._device, self._rank = config, device, rank
 
     def __call__(self, step: int) -> Batch:
-        """Get the batch of a step."""
+        """Return the batch of a step."""
         config = self._config
         words = np.random.SeedSequence((config.seed, self._rank, step)).generate_state(1, np.uint64)
         generator = torch.Generator(self._device).manual_seed(int(words[0]) >> 1)
@@ -88,10 +86,10 @@ def crop(
 
     Args:
         pictures: [B, S, S, 3] uint8, RGB.
-        side: Of the results, in pixels.
-        zoom: Least and largest enlargement. A crop that is wider than the picture continues it
-            by reflection.
-        generator: On the device of the pictures.
+        side: Side of the results in pixels.
+        zoom: Least and largest enlargement. A crop that is wider than the picture is extended by
+            reflection.
+        generator: A generator on the device of the pictures.
 
     Returns:
         [B, 3, side, side] float32, RGB 0-255.
@@ -99,7 +97,7 @@ def crop(
     count, stored = pictures.shape[:2]
     draw = torch.rand(4, count, generator=generator, device=pictures.device)
     low, high = math.log(zoom[0]), math.log(zoom[1])
-    # The half side of the crop, in the units of grid_sample, in which the picture is 2 wide.
+    # The half side of the crop in the units of grid_sample, where the picture is 2 wide.
     half = side / (stored * torch.exp(low + (high - low) * draw[0]))
     room = 1 - half
     centers = (2 * draw[1:3] - 1) * room

@@ -24,23 +24,21 @@ def train_vit(
     stage_seconds: float = math.inf,
     stop: Callable[[], bool] = lambda: False,
 ) -> Generator[VitLosses]:
-    """Train to the end of the run or of a stage, or until `stop`; then a checkpoint is written.
+    """Train to the end of the run or of a stage, or until `stop`; then write a checkpoint.
 
-    Every process of the team has to call this, and they end together. The first writes.
+    Every process of the team must call this, and all of them end together. The first one writes.
 
     Args:
-        run: The run, new or resumed.
-        checkpoint: The file to write checkpoints to.
         checkpoint_interval: Steps between checkpoints.
         stage_seconds: Time after which this call ends, to be resumed later.
-        stop: Looked at between steps; True ends the training at the next reading.
+        stop: Called between steps; True ends the training at the next reading.
 
     Yields:
         The losses, whenever they were read.
 
     Raises:
-        TrainingError: A loss or a weight is not finite, or a checkpoint cannot be written; the
-            previous one is kept.
+        TrainingError: If a loss or a weight is not finite, or a checkpoint cannot be written; the
+            previous one remains.
     """
     team = run.team
     read_every = READ_EVERY if team.device.type == "cuda" else 1

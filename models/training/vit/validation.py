@@ -1,4 +1,4 @@
-"""Judges the running mean of a run's weights on pictures that it was not trained on."""
+"""Judges the running mean of a run's weights on pictures that were not used for training."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BATCHES = 8  # of the run's batch size
 
 
 class HeldOutLosses(NamedTuple):
-    """Losses as in training, on pictures that were held out, before their weights."""
+    """Losses as in training, on held-out pictures, before weighting."""
 
     content: float
     style: float
@@ -38,14 +38,12 @@ def held_out_losses(
     """Paint crops of held-out photographs in the style of crops of held-out paintings.
 
     The crops depend on the run's seed alone, so that two networks are judged on the same pairs.
-    Colors are as they are, and no noise is added.
+    Colors stay unchanged, and no noise is added.
 
     Args:
-        run: Gives the weights and the configuration.
         features: VGG-19, on the run's device.
         photographs: [N, S, S, 3] uint8, RGB.
         paintings: [M, S, S, 3] uint8, RGB.
-        batches: How many batches to average.
     """
     device = run.team.device
     config = _plain(run.config)
@@ -67,5 +65,5 @@ def held_out_losses(
 
 
 def _plain(config: VitTrainingConfig) -> VitTrainingConfig:
-    """The configuration without changes of colors, noise, and photographs as styles."""
+    """Return the configuration without color changes, noise, and photographs as styles."""
     return replace(config, photo_share=0.0, jitter_share=0.0, texture_share=0.0)
