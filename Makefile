@@ -28,6 +28,7 @@ test-full: $(VENV)/.installed-test
 lint: $(VENV)/.installed-dev
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
+	$(PYTHON) -m tools.plain_english
 	$(VENV)/bin/pyright
 	$(VENV)/bin/lint-imports
 

@@ -1,6 +1,6 @@
-"""Gives the reference a page for every package; mkdocs runs this as a hook.
+"""Lists the pages of decisions, and adds a page of the reference per package; a hook of mkdocs.
 
-No page is typed, so none is forgotten when a module is added.
+Nobody types these lists, so a new page or module cannot be missing from them.
 """
 
 from __future__ import annotations
@@ -34,9 +34,12 @@ def _order(item: tuple[str, list[str]]) -> tuple[int, str]:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Add the pages of the reference to the navigation."""
+    """Add the decisions and the reference to the navigation."""
+    decisions = (ROOT / "docs" / "decisions").glob("*.md")
+    names = sorted((path.name for path in decisions), key=lambda name: (name != "index.md", name))
+    listed = [f"decisions/{name}" for name in names]
     pages = [f"reference/{name}.md" for name in ("index", *packages())]
-    config.nav = [*(config.nav or []), {"Reference": pages}]
+    config.nav = [*(config.nav or []), {"Decisions": listed}, {"Reference": pages}]
     return config
 
 

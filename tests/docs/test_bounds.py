@@ -50,7 +50,11 @@ BOUNDS = {
         log_file.MAX_BYTES * (1 + log_file.OLD_FILES) // MIB,
     ),
     "wheel": ("docs/installing.md", r"refused above (\d+) MB", MOST_OF_A_WHEEL // 10**6),
-    "part of a film": ("CONTRIBUTING.md", r"Each part of (\d+) frames", PART),
+    "part of a film": (
+        "docs/decisions/films-in-parts.md",
+        r"Each part of (\d+) frames",
+        PART,
+    ),
     "part of a film on one device": ("docs/films.md", r"is made in parts of (\d+) frames", PART),
     "part of a film on several": (
         "docs/films.md",

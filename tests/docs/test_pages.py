@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("app", "models", "kernels", "kernel_fusion", "utils")
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 CODE = re.compile(r"^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)
 GENERATED = "reference/"  # pages that only `make docs` writes
@@ -27,11 +29,27 @@ def test_links_lead_to_files(page):
 
 
 def test_the_readme_is_a_front_page():
-    lines = (ROOT / "README.md").read_text("utf-8").splitlines()
-    assert len(lines) <= 125
-    assert any(line.startswith("make run") for line in lines)
-    assert any(line.startswith("make test") for line in lines)
-    assert not [line for line in lines if "figures:" in line], "figures are in docs/benchmarks.md"
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert text.index("![") < text.index("make run") < text.index("## ")
+    assert "```sh\nmake run     # opens the window\nmake test    # runs the tests\n```" in text
+    assert not [line for line in text.splitlines() if len(line) > 100]
+    assert "figures:" not in text, "figures are in docs/benchmarks.md"
+
+
+def test_the_readmes_figures_are_of_the_stored_reports():
+    text = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    hopper = row_of("h200.json", "1280x720", "fused", "FP16")
+    assert f"paint a 1280x720 picture in {hopper['median_ms']:.2f} ms" in text
+    assert f"{hopper['pytorch_gain']:.1f} times as fast as the best that PyTorch" in text
+    assert f"no pixel of that picture is more than {hopper['difference']:.2g} of 255" in text
+    processor = row_of("cpu.json", "640x480", "fused", "FP32")
+    assert f"{processor['kernels_gain']:.1f} times as fast as PyTorch at 640x480" in text
+
+
+def row_of(report: str, size: str, kernels: str, precision: str) -> dict[str, Any]:
+    sizes = json.loads((ROOT / "benchmarks" / report).read_text("utf-8"))["sizes"]
+    rows = next(each for each in sizes if f"{each['width']}x{each['height']}" == size)["rows"]
+    return next(r for r in rows if (r["kernels"], r["precision"]) == (kernels, precision))
 
 
 def test_every_page_is_in_the_navigation_and_linked_from_the_readme_or_its_librarys_page():
@@ -42,6 +60,16 @@ def test_every_page_is_in_the_navigation_and_linked_from_the_readme_or_its_libra
         assert page.name in navigation
         linked = f"(docs/{page.name})" in readme or f"]({page.name})" in library
         assert linked or page.name == "index.md"
+
+
+def test_the_list_of_decisions_has_every_page_under_its_title():
+    folder = ROOT / "docs" / "decisions"
+    listed = re.findall(r"^- \[(.+)\]\((.+)\)$", (folder / "index.md").read_text("utf-8"), re.M)
+    pages = [path for path in folder.glob("*.md") if path.name != "index.md"]
+    titles = [
+        (path.read_text("utf-8").split("\n")[0].removeprefix("# "), path.name) for path in pages
+    ]
+    assert sorted(listed) == sorted(titles)
 
 
 def variables() -> Iterator[str]:
