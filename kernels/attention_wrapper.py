@@ -120,8 +120,7 @@ class FusedAttention(nn.MultiheadAttention):
         return self._project(out, residual), None
 
     def remark(self, device: torch.device, dtype: torch.dtype, length: int) -> str:
-        """Return why "auto" runs PyTorch's attention for this sequence length; "" if it runs ours.
-        """
+        """Return why "auto" runs PyTorch's attention for this length; "" if it runs ours."""
         return faster_reason(device, dtype, self._size, length)
 
     @property
