@@ -146,13 +146,11 @@ def report(
     """Measure operations.
 
     Args:
-        device: The device that they run on.
         chosen: Rows from `operations`; if the optimizers' group is among them, the optimizers are
             measured as well.
         sizes: Rows and columns.
         precisions: Dtypes by their name in DTYPES.
         runs: Timed runs of each way; fewer if calls take long.
-        compiles: Whether to measure torch.compile.
         of_products: Sizes for operations that matrix products dominate; defaults to `sizes`.
         has_large: Whether to measure the operations' own large arguments as well.
         told: Called with each measured row.

@@ -26,10 +26,8 @@ class Case(NamedTuple):
     """An operation on arguments.
 
     Attributes:
-        op: Its row.
         shape: The shape of its largest tensor, as text.
         precision: A key of DTYPES.
-        given: The arguments.
         timed: The calls to compare with.
         is_large: Whether forward and backward are also measured together.
     """
@@ -53,8 +51,6 @@ def cases(
     """Yield the cases to measure.
 
     Args:
-        device: The device of the arguments.
-        chosen: The operations.
         sizes: Rows and columns. An operation timed on its samples uses only the first.
         precisions: Dtypes of floating-point tensors, by name.
         of_products: Sizes for operations with `Timed.is_of_products`; defaults to `sizes`.
@@ -92,10 +88,7 @@ def measured(case: Case, device: torch.device, runs: int, compiles: bool) -> dic
     """Measure a case.
 
     Args:
-        case: A case from `cases`.
-        device: The device of its tensors.
         runs: Timed runs of each way; fewer if calls take long.
-        compiles: Whether to measure torch.compile.
 
     Returns:
         A row of the report: times in milliseconds, errors, the percentage of a copy's bandwidth

@@ -53,11 +53,9 @@ def measured_optimizers(
     """Measure every optimizer, and clipping.
 
     Args:
-        device: The device that they run on.
         sizes: Rows of all matrices together, and columns.
         precisions: Dtypes of the parameters, by name.
         runs: Timed runs of each way; on a GPU fewer if calls take long.
-        names: Names in OPTIMIZERS.
 
     Yields:
         Rows of the report, like `kernel_fusion.measure.measured` returns.
@@ -97,7 +95,6 @@ def _cases(on_gpu: bool) -> dict[str, dict[str, Way]]:
 
 
 def _params(size: tuple[int, int], device: torch.device, dtype: torch.dtype) -> Params:
-    """Return matrices with this many rows together and a vector for each, all with gradients."""
     rows, columns = size
     generator = torch.Generator(device).manual_seed(0)
     params: Params = []

@@ -41,7 +41,7 @@ class FusedLayerNormReLU(nn.LayerNorm):
 
 
 class FusedLayerNormGELU(nn.LayerNorm):
-    """gelu(layer_norm(x)) with the exact GELU, arguments and state dict as torch.nn.LayerNorm."""
+    """gelu(layer_norm(x)) with the exact GELU, otherwise like torch.nn.LayerNorm."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Normalize the last dimensions of a tensor."""

@@ -64,7 +64,6 @@ class _Fused(torch.optim.Optimizer):
         return loss
 
     def _checked(self) -> list[tuple[dict[str, Any], list[Tensor]]]:
-        """Check all parameters of a step and return them by group and device."""
         name, found = type(self).__name__, list[tuple[dict[str, Any], list[Tensor]]]()
         for group in self.param_groups:
             _refuse(name, group)
@@ -121,8 +120,6 @@ class _Fused(torch.optim.Optimizer):
 
 
 class _FusedAdam(_Fused):
-    """The step of Adam and of AdamW."""
-
     decoupled = False
     _options = ("lr", "betas", "eps", "weight_decay", "maximize")
 
@@ -210,21 +207,11 @@ class FusedAdam(_FusedAdam, torch.optim.Adam):
 class FusedAdamW(_FusedAdam, torch.optim.AdamW):
     """torch.optim.AdamW (Loshchilov and Hutter, 2019), with one launch for many tensors.
 
-    Dtypes, CUDA graphs and a GradScaler work as with FusedAdam.
+    Dtypes, CUDA graphs, a GradScaler and the arguments work as with FusedAdam, except for
+    `weight_decay`.
 
     Args:
-        params: See FusedAdam, as for the other arguments.
-        lr: The learning rate, a number and not a tensor.
-        betas: Decay rates of the averages.
-        eps: Added to the root of the average of squares.
         weight_decay: Times the learning rate, the share of a parameter that decays per step.
-        amsgrad: Must be False.
-        maximize: Whether to maximize the objective.
-        foreach: Has no effect, like `fused` and `capturable`: the step is always the fused one,
-            which a CUDA graph can capture.
-        capturable: See `foreach`.
-        differentiable: Must be False.
-        fused: See `foreach`.
 
     Raises:
         ValueError: If an option is out of range or has no kernel.

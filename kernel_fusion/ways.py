@@ -56,7 +56,6 @@ def timed(
         largest: Tensors of one dtype, an argument of the calls. A copy of as many bytes is timed in
             turns with the calls.
         needed: The bytes that a call has to read and write.
-        device: The device that the calls run on.
         runs: Timed runs of each way; fewer if calls take long, see `rounds_of` and `runs_on_cpu`.
 
     Returns:
@@ -141,7 +140,6 @@ def _time(call: Call, device: torch.device) -> float:
 
 
 def _captured(call: Call, repeats: int, device: torch.device) -> Run:
-    """Capture several calls in a graph, after a warm-up call."""
     with waiting_refused():
         call()
     torch.cuda.synchronize(device)
@@ -153,7 +151,6 @@ def _captured(call: Call, repeats: int, device: torch.device) -> Run:
 
 
 def _copy(largest: Sequence[Tensor]) -> tuple[Call, int]:
-    """Return a call that copies as many bytes as these tensors have, and its bytes of traffic."""
     source = largest[0].new_empty(sum(x.numel() for x in largest))
     target = torch.empty_like(source)
     return lambda: target.copy_(source), 2 * size_of([source])

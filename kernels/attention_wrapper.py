@@ -30,10 +30,10 @@ class FusedAttention(nn.MultiheadAttention):
     Args:
         embed_dim: E.
         num_heads: A divisor of E.
-        version: "auto" picks the fastest for device, dtype, shape and options. "v1" and "v2" are
-            for self-attention without masks and dropout. "sdpa" is PyTorch's.
+        version: "auto" picks the fastest for device, dtype, shape and options. "v3" is our third
+            version, "sdpa" PyTorch's. "v1" and "v2" are our first two, for self-attention without
+            masks and dropout.
         dropout: The dropout probability of the attention weights, in training.
-        bias: Whether the projections have biases.
         batch_first: Must be True.
 
     Raises:

@@ -14,8 +14,6 @@ class FusedConv2d(nn.Conv2d):
     It has square kernels, the same padding on all sides, no groups and no dilation.
 
     Args:
-        in_channels: Channels of the input.
-        out_channels: Channels of the result.
         kernel_size: Taps on a side, at least 1.
         stride: One stride, or the strides of height and width.
         padding: Pixels on each side; defaults to half the kernel.

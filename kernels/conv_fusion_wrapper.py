@@ -15,14 +15,11 @@ class FusedConvInstanceNormReLU(nn.Module):
     dicts.
 
     Args:
-        in_channels: Channels of the input.
-        out_channels: Channels of the result.
         kernel_size: Taps on a side.
         stride: The stride in both directions.
         upsample: 1, or 2 to enlarge first (nearest) by the exact four-phase form, which needs
             kernel 3 and stride 1.
         eps: Added to the variance.
-        relu: Whether a ReLU follows.
 
     Raises:
         ValueError: If `upsample` is neither 1 nor 2, or does not match kernel and stride.

@@ -18,7 +18,6 @@ class FusedFFN(nn.Module):
     Args:
         embed_dim: E.
         hidden_dim: Channels of the hidden layer.
-        bias: Whether the layers have biases.
         approximate: "none" for the exact GELU, "tanh" for its approximation.
         residual: Whether to add the input to the result.
     """

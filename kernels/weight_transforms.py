@@ -139,7 +139,6 @@ def as_matrix(
     """Reorder the axes of a weight into a matrix, and pad them with zeros.
 
     Args:
-        weight: Any tensor.
         axes: The names of its axes.
         rows: The axes that become the rows, outermost first, each with its padded size.
         depth: The axes that become the columns, likewise.

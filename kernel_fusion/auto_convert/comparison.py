@@ -124,8 +124,6 @@ def sharing(
     """Return the owner of each output's memory, or None if the output owns it.
 
     Args:
-        outputs: Tensors and other values.
-        inputs: Tensors and other values, the arguments of the call.
         held: The tensors of the model by name.
         others: Further tensors that the next call reads.
     """

@@ -186,7 +186,6 @@ class ModelConverter:
         given: list[Inputs],
         expected: list[Any],
     ) -> Program | None:
-        """Return a program with this execution, or None if it changes nothing or is wrong."""
         program = Program(source, names, execution)
         if not all(program.changed.values()):
             return None
@@ -248,7 +247,6 @@ class ModelConverter:
         return max(map(difference, results, expected))
 
     def _by_module(self, model: Model, inputs: Inputs) -> Model:
-        """Return a copy with neighbors replaced if it is correct and faster, else the model."""
         stats, changed = self.conversion_stats, copied_model(model)
         replaced = replace_neighbors(changed)
         if not replaced:
@@ -267,7 +265,6 @@ class ModelConverter:
         return changed
 
     def _apart_by_module(self, model: nn.Module, changed: nn.Module, inputs: Inputs) -> float:
-        """Return the largest difference of results when both draw the same random numbers."""
         found: list[float] = []
         for n, each in enumerate([inputs, *map(inputs.random, SEEDS)]):
             results: list[Any] = []
@@ -320,6 +317,5 @@ def auto_convert_model(
         input_shape: See `ModelConverter.convert_model`.
         device: The device of the copy; defaults to the model's device.
         validate_accuracy: Whether to compare results on random inputs.
-        options: Further arguments of ModelConverter.
     """
     return ModelConverter(validate_accuracy, **options).convert_model(model, input_shape, device)

@@ -36,10 +36,7 @@ class Forward:
     change of the model, its own forward runs until the change is undone.
 
     Args:
-        model: The model whose forward this is.
         kind: The kind of inputs that programs serve, see `Inputs.kind`.
-        rewrites: The names of the rewrites to apply.
-        execution: How programs are executed.
         threshold: The largest difference from the model's own result, by `difference`.
         stats: Records the parts that do not become a program, and calls without a program.
     """
@@ -117,7 +114,7 @@ class Forward:
         return changed is None
 
     def _forget(self, flags: tuple[bool, bool]) -> None:
-        """Make CUDA graphs be captured again, because the precision of products changed."""
+        """Let CUDA graphs be captured again, because the precision of products changed."""
         with self._lock:
             for _, program in self._programs:
                 if program is not None:
@@ -137,7 +134,6 @@ class Forward:
             return program
 
     def _tell(self, inputs: Inputs, reason: str) -> None:
-        """Record that the model's own forward runs, once for each kind and size."""
         what = f"inputs of {inputs.described()}"
         if what not in self._told and len(self._told) < MOST_TOLD:
             self._told.add(what)

@@ -175,7 +175,6 @@ def inputs_of(model: nn.Module, given: Any, device: torch.device) -> Inputs:
     Args:
         model: Its first layer with parameters decides whether a shape means token ids.
         given: A shape, a tensor, a tuple of arguments, or a dictionary of named arguments.
-        device: The device of the inputs.
 
     Raises:
         ValueError: If `given` is none of these.

@@ -60,13 +60,7 @@ class Execution:
 
 
 class Program:
-    """A rewritten graph that runs on inputs of one kind.
-
-    Args:
-        source: The model's graph.
-        rewrites: The names of the rewrites to apply.
-        execution: How to execute the graph.
-    """
+    """A rewritten graph that runs on inputs of one kind."""
 
     def __init__(self, source: Exported, rewrites: Sequence[str], execution: Execution) -> None:
         graph = copied(source.graph)
@@ -138,7 +132,7 @@ class Program:
 
 
 def _laid_out(x: Tensor, strides: Sequence[int]) -> Tensor:
-    """Return a copy of x with these strides; with stride 0, elements stay one."""
+    """Return a copy of x with these strides; positions along a stride of 0 share one element."""
     whole = [s if n > 1 else 1 for s, n in zip(strides, x.shape, strict=True)]
     new = torch.empty_strided(x.shape, whole, dtype=x.dtype, device=x.device)
     each = tuple(slice(None) if s else slice(0, 1) for s in whole)

@@ -229,7 +229,6 @@ def written_gelu(graph: fx.Graph) -> int:
 
 
 def _scaled(node: Any, factor: float) -> Any:
-    """Return x if a node is x times this factor, else None."""
     if isinstance(node, fx.Node) and node.target == aten.mul.Tensor:
         for x, other in (node.args, node.args[::-1]):
             if isinstance(other, float) and math.isclose(other, factor, rel_tol=1e-6):

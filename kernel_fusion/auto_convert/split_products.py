@@ -135,7 +135,7 @@ def _shape_of_weight(node: Node) -> tuple[int, ...] | None:
 def products_of(depth: int) -> int:
     """Return the number of products of equal depth that replace one of this depth.
 
-    Their depth is at most DEPTH and at least about half of it; the number is 1 if none divides so.
+    Each depth is between about DEPTH / 2 and DEPTH; returns 1 if no such number divides it.
     """
     least = -(-depth // DEPTH)
     return next((n for n in range(least, 2 * least + 1) if depth % n == 0), 1)
@@ -176,7 +176,6 @@ def _split_filters(weight: Tensor) -> Tensor:
 
 
 def _linear(parts: Tensor, halves: Tensor, bias: Tensor | None, activation: str) -> Tensor:
-    """Compute activation(linear(x)) from results of `_split_depths` and `_split_matrix`."""
     count, outputs, depth = halves.shape
     shape = *parts.shape[:-2], outputs
     with tf32_allowed(True):

@@ -87,7 +87,7 @@ class Watched:
         self._take()
 
     def change(self) -> str | None:
-        """Return the difference since then: "" in training, None if nothing changed.
+        """Return the change since the state was read: "" in training, None if nothing changed.
 
         MOVED means that only tensors were exchanged or moved.
         """
@@ -137,7 +137,6 @@ class Watched:
         return found.tobytes()
 
     def _named(self) -> Iterator[tuple[str, Any]]:
-        """Yield the values with their names, in the order of the views."""
         for place, found in self._dicts:
             yield from ((_join(place, key), value) for key, value in found.items())
         for place, each in self._lists:
@@ -190,7 +189,6 @@ class Watched:
 
 
 def _is_ours(name: str) -> bool:
-    """Return whether this library or the interpreter sets an attribute."""
     return name in OURS or ".__" in name
 
 

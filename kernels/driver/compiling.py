@@ -64,7 +64,6 @@ def sources_of(library: Library, description: Mapping[str, Any]) -> list[Source]
     """Return the sources of a library that have kernels.
 
     Args:
-        library: A library with CUDA sources.
         description: Its description; empty for a library without `<library>_abi.cu`.
 
     Raises:
@@ -131,9 +130,7 @@ def describe(
     """Compile `<library>_abi.cu` for this machine and read its result.
 
     Args:
-        library: A library that describes itself.
         command: Compiles it into the shared library `built`.
-        built: A file.
         folder: The working directory of the command.
         environment: Its environment variables; defaults to this process's.
 
@@ -186,8 +183,6 @@ def make(
     """Compile images of a library into a folder, with their list.
 
     Args:
-        library: A library with CUDA sources.
-        description: Its description.
         jobs: The sources to compile, on every core.
         folder: Receives images and list.
 
@@ -210,10 +205,6 @@ def write_images(
     """Write the compressed images of a library as they are compiled, and then their list.
 
     Args:
-        library: A library with CUDA sources.
-        description: Its description.
-        jobs: The sources to compile.
-        compiled: The result of `Compilers.submit` for each.
         folder: Receives images and list.
 
     Raises:
@@ -267,7 +258,6 @@ def _write(folder: Path, source: str, architecture: str, image: bytes) -> Image:
 
 
 def _kernels(described: Any) -> Iterator[str]:
-    """Yield the names of all kernels in a description: the texts below the keys "kernels"."""
     if isinstance(described, dict):
         for key, value in cast("dict[str, Any]", described).items():
             yield from _texts(value) if key == "kernels" else _kernels(value)

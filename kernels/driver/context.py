@@ -43,7 +43,7 @@ def ensure_context(tensors: Iterable[Tensor | None]) -> None:
 
 @functools.cache
 def _driver() -> Driver | None:
-    """Return the driver; None if it is too old for our kernels, so that only PyTorch's run."""
+    """Return the driver; None if it is too old for our kernels, and only PyTorch's run."""
     try:
         return Driver()
     except BuildError:

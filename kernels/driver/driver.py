@@ -71,9 +71,6 @@ class Driver:
         release: The newest CUDA release that it supports, such as 13000 for 13.0.
         launch: cuLaunchKernelEx(config, kernel, parameters, extra), which returns a CUresult.
 
-    Args:
-        library: The driver's shared library.
-
     Raises:
         BuildError: If the driver is missing or older than the kernels need.
     """
@@ -165,7 +162,6 @@ class Driver:
 
         Args:
             attribute: A CU_FUNC_ATTRIBUTE.
-            kernel: A result of `kernel`.
             device: The driver's number of the GPU.
 
         Raises:

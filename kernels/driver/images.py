@@ -61,11 +61,9 @@ class ImageList:
     """The contents of `<library>.json`.
 
     Attributes:
-        library: The name of the library.
         digest: The digest of its sources, see `Library.digest`.
         description: The library's description, the JSON of its `<library>_abi.cu`.
         kernels: By source and C++ name, the name of each kernel in its images.
-        images: The images.
     """
 
     library: str

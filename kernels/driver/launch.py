@@ -26,7 +26,6 @@ class Kernel:
     """A kernel of an image. Any thread may launch it.
 
     Args:
-        driver: Launches it.
         kernel: A result of `Driver.kernel`.
         threads: Threads of a block.
         shared_bytes: Dynamic shared memory of a block.

@@ -17,7 +17,6 @@ def check(
     Args:
         told: For each struct its "size" and the "offsets" of its fields, in bytes.
         mirrors: The classes by the same names.
-        file: The file of the mirrors, for the message.
 
     Raises:
         BuildError: If a struct's layout differs from its mirror; the message names it.

@@ -20,11 +20,7 @@ class DriverLibrary:
     runs the network from one source does not wait for the others.
 
     Args:
-        images: The list in `folder`.
-        folder: The folder of the images.
-        capability: The GPU's compute capability.
         device: The driver's number of the GPU.
-        driver: Loads and launches.
 
     Raises:
         BuildError: If no image runs on the GPU.
@@ -96,15 +92,12 @@ class DriverLibrary:
         """Return a kernel to launch, which the first call finds; later calls reuse it.
 
         Args:
-            source: The source it is compiled from.
-            name: Its C++ name.
             threads: See Kernel, as for the rest. All but `cluster` are the same in every call with
                 the same `threads`.
             shared_bytes: Dynamic shared memory of a block.
             overlap: Whether it may start before the previous kernel has ended.
             all_shared: See Driver.kernel. `overlap` implies it: kernels could not overlap
                 otherwise.
-            cluster: Blocks of a cluster.
             cooperative: Whether all blocks must run at once.
             arguments: The number of its arguments.
 

@@ -41,10 +41,7 @@ class PerDevice(Generic[T]):
     """A library's images for every GPU of this machine, loaded on each GPU on first use.
 
     Args:
-        images: The list in `folder`.
-        folder: The folder of the images.
         make: Makes the library of one GPU.
-        driver: Loads and launches.
     """
 
     def __init__(self, images: ImageList, folder: Path, make: Make[T], driver: Driver) -> None:

@@ -30,7 +30,6 @@ class Launch(NamedTuple):
     """A recorded launch.
 
     Attributes:
-        kernel: The kernel to launch.
         grid: Blocks along x, y and z.
         arguments: The kernel's arguments, ctypes values, with placeholders for addresses.
     """
@@ -104,7 +103,6 @@ def _holes(argument: Any) -> Iterator[tuple[c_void_p, int, int]]:
 
 
 def _pointers(kind: Any, at: int) -> Iterator[int]:
-    """Yield the offsets of the pointers in a ctypes type."""
     if kind is c_void_p:
         yield at
     elif issubclass(kind, Structure):

@@ -41,7 +41,6 @@ def encode(
     Elements outside of the tensor arrive as zeros.
 
     Args:
-        driver: Encodes the map.
         dtype: "float16" or "bfloat16".
         address: The address of the first element, a multiple of 16.
         sizes: The tensor's sizes, the dimension of contiguous elements first.

@@ -11,11 +11,7 @@ _BYTES = 80  # NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE
 
 
 def driver_version(library: str = LIBRARY) -> str:
-    """Return the driver's version, such as "580.82.07"; "" if NVML is missing or fails.
-
-    Args:
-        library: NVML's shared library.
-    """
+    """Return the driver's version, such as "580.82.07"; "" if NVML is missing or fails."""
     try:
         nvml = ctypes.CDLL(library)
     except OSError:

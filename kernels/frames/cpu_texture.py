@@ -28,9 +28,6 @@ _SIZES = 9
 class CpuTexture:
     """The functions of the library.
 
-    Args:
-        library: The loaded library.
-
     Raises:
         BuildError: If its structs or sizes differ from Python's.
     """
@@ -106,6 +103,5 @@ def _made(library: ctypes.CDLL) -> CpuTexture:
 
 
 def _function(library: ctypes.CDLL, name: str, *types: Any) -> Callable[..., int]:
-    """Return `int name(types...)`; raise AttributeError if the library lacks it."""
     prototype: Any = ctypes.CFUNCTYPE(c_int, *types)
     return prototype(ctypes.cast(getattr(library, name), c_void_p).value)

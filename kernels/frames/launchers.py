@@ -38,11 +38,7 @@ class FrameKernels:
     """The kernels on one GPU.
 
     Args:
-        images: The list in `folder`.
-        folder: The folder of the images.
-        capability: The GPU's compute capability.
         device: The GPU's number.
-        driver: Loads and launches.
 
     Raises:
         BuildError: If no image runs on the GPU, one is damaged, or the library's structs differ.
@@ -61,7 +57,6 @@ class FrameKernels:
         self._device = device
 
     def _describe(self, told: Mapping[str, Any]) -> None:
-        """Read and check the result of frames_abi.cu."""
         check(told["structs"], STRUCTURES, "kernels/frames/structs.py")
         texture = told["frame"]["texture"]
         sides = texture["fine_side"], texture["coarse_side"]
@@ -224,7 +219,6 @@ class FrameKernels:
     def _launch(
         self, name: str, params: Structure, grid: tuple[int, int, int], threads: int = 0
     ) -> None:
-        """Launch blocks of `threads`; defaults to the threads for a row of pixels."""
         threads = threads or self._told["threads"]
         part = self._smoothing if name in self._smoothing["kernels"].values() else self._told
         kernel = self._library.kernel(part["source"], name, threads)

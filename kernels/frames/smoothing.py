@@ -16,7 +16,7 @@ from kernels.frames.stream_state import StreamState, copied, refill
 from kernels.frames.structs import FlowParams, HalveParams, MedianParams, SmoothParams
 
 MAX_HISTORY_WEIGHT = 0.95  # of the old result at full smoothing: 20 frames to follow a change
-EASING = 5  # weight ~ 1 - (1 - amount) ** EASING: half the smoothing has 31/32 of the most
+EASING = 5  # weight grows as 1 - (1 - amount) ** EASING: half the smoothing has 31/32 of the most
 CELL = 2  # pixels on a side of a cell; motion and change are measured between means of cells
 SMALLEST = 8  # cells: the least short side after a halving
 STEPS = 2  # towards the motion, at each size
@@ -24,12 +24,6 @@ STEPS = 2  # towards the motion, at each size
 
 class SmoothingHistory:
     """The state of a stream of pictures of one size.
-
-    Args:
-        height: Height of the pictures.
-        width: Width of the pictures.
-        device: A CUDA device.
-        told: The library's description of smoothing.
 
     Attributes:
         begins: Whether the next picture is the first of a stream.

@@ -18,12 +18,6 @@ from kernels.frames.structs import TextureParams
 class TextureHistory:
     """The state of a stream of pictures of one size.
 
-    Args:
-        height: Height of the pictures.
-        width: Width of the pictures.
-        device: The device of the state.
-        told: The library's description of texture.
-
     Attributes:
         cells: [h / CELL, w / CELL, bytes] uint8, the measurements of each cell.
         tracked: [small h, small w] uint8, the gray copy of the newest picture.
@@ -111,7 +105,6 @@ class TextureHistory:
 
 @lru_cache(maxsize=16)
 def _noise(device: torch.device, *reaches: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the tiles of BANDS and the blurs' weights on a device, for any picture size."""
     weights = [taps(window, reach) for window, reach in zip(WINDOWS, reaches, strict=True)]
     fine, coarse, blurs = (
         torch.as_tensor(each.copy(), device=device)

@@ -92,7 +92,6 @@ def load(name: str, *, force: bool = False) -> bool:
     Blocks while the compiler runs.
 
     Args:
-        name: A library.
         force: Ignore a remembered failure.
 
     Returns:
@@ -111,7 +110,6 @@ def load_built(name: str, *, tests: bool = False) -> bool:
     It compiles nothing and waits for no build. It looks only once; `load` loads later builds.
 
     Args:
-        name: A library.
         tests: First test an image that was never used on this machine, which takes seconds.
 
     Returns:
@@ -164,7 +162,6 @@ def cache() -> Path:
 
 
 def _attempt(name: str, *, force: bool, compiles: bool, tests: bool) -> bool:
-    """Load `name`, or note why it is not in use."""
     try:
         if name not in LIBRARIES:
             raise BuildError(f"no source belongs to a library '{name}'")
@@ -231,7 +228,6 @@ def _load_image(library: Library, force: bool, tests: bool) -> None:
 
 
 def _test_image(library: Library, image: prebuilt.Image) -> str:
-    """Use the image in a child process, and return why it must not be used, or ""."""
     with tempfile.TemporaryDirectory(prefix=f"{library.name}.test-") as folder:
         arguments = [library.name, folder, "--images", str(prebuilt.IMAGES)]
         try:
@@ -296,7 +292,6 @@ def load_built_file(library: Library, built: Path) -> Any:
     """Load a build of this machine, as `handle` returns it. The caller has checked it.
 
     Args:
-        library: The library it was compiled from.
         built: A shared library or, for CUDA sources, a folder of images.
 
     Raises:
@@ -325,7 +320,6 @@ def _close_to_others(path: Path) -> None:
 
 
 def _make_folder(folder: Path) -> None:
-    """Make a folder and its parents, writable only by this user."""
     for each in reversed((folder, *folder.parents)):
         if not each.exists():
             each.mkdir(mode=0o755, exist_ok=True)
@@ -374,7 +368,6 @@ def _build_locked(library: Library, tools: Toolchain, key: str, built: Path, for
 
 
 def _build(library: Library, tools: Toolchain, built: Path) -> None:
-    """Compile and test in a child process, then move the library to `built`."""
     temporary = Path(tempfile.mkdtemp(prefix=f"{library.name}.build-", dir=built.parent))
     logfile = built.parent / f"{library.name}.log"
     arguments = [library.name, str(temporary), *map(str, library.sources)]
@@ -425,7 +418,6 @@ def _note(note: Path, key: str, reason: str) -> None:
 
 
 def _key(library: Library, tools: Toolchain) -> str:
-    """Return a key that changes with everything that affects a build for the CPU."""
     exact = any(map(is_exact, library.sources))
     parts = [tools.digest, torch.__version__, *compile_flags(exact=exact)]
     digest = hashlib.sha256("\0".join(parts).encode())
@@ -435,7 +427,6 @@ def _key(library: Library, tools: Toolchain) -> str:
 
 
 def _key_of_cuda(library: Library, tools: Toolchain) -> str:
-    """Return a key that changes with everything that affects a build for the present GPUs."""
     found = cuda_tools()
     capabilities = (f"{major}.{minor}" for major, minor in found.capabilities)
     parts = [tools.digest, torch.__version__, found.release, *map(str, found.toolkit.headers)]

@@ -78,10 +78,8 @@ class CudaTools:
     """The tools and targets for compiling a CUDA library.
 
     Attributes:
-        toolkit: NVRTC and the headers.
         release: The CUDA release of NVRTC, such as "13.0".
         capabilities: The compute capabilities to compile for, in order.
-        defines: Macros for the kernels.
     """
 
     toolkit: Toolkit
@@ -208,7 +206,6 @@ def places() -> list[Place]:
 
 
 def _roots() -> list[Path]:
-    """Return the folders of CUDA toolkits; one that the user named comes first."""
     named = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH")]
     compiler = shutil.which("nvcc")
     found = [Path(name) for name in named if name]
@@ -225,7 +222,6 @@ def _folders(root: Path, names: tuple[str, ...]) -> Iterator[Path]:
 
 
 def _headers(found: list[Place], major: str) -> tuple[Path, ...]:
-    """Return the header folders of a major release, in the order of the places."""
     fitting = [place for place in found if place.release.partition(".")[0] == major]
     folders = [
         folder.resolve()

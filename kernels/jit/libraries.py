@@ -115,7 +115,6 @@ def is_exact(source: Path) -> bool:
 
 
 def _relative(path: Path) -> str:
-    """Return the path below `kernels/`; for a file elsewhere, its name."""
     return path.relative_to(FOLDER).as_posix() if path.is_relative_to(FOLDER) else path.name
 
 

@@ -68,12 +68,10 @@ def compile_source(
     """Compile a source for one architecture.
 
     Args:
-        toolkit: The compiler and its headers.
         source: A CUDA source whose includes are relative to its own folder.
         include: The folder of our headers and of SHIMS.
         architecture: "sm_90a" for a cubin, "compute_90" for PTX.
         kernels: C++ names of the kernels to instantiate.
-        defines: Names of macros to define.
         exact: Whether to contract no product with a sum, see kernels.jit.libraries.is_exact.
 
     Raises:

@@ -94,7 +94,7 @@ def _own_group(group: int) -> bool:
     try:
         name, _, _, members = grp.getgrgid(group)
         user = pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:  # a number without a name
+    except KeyError:  # a group or user without a name
         return False
     return name == user and set(members) <= {user}
 

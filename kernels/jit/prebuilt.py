@@ -74,7 +74,6 @@ def find(library: Library, folder: Path | None = None) -> Image:
     """Return the best image of a library for this machine, checked against the manifest.
 
     Args:
-        library: Any library.
         folder: The folder of images; defaults to this package's.
 
     Raises:
@@ -93,8 +92,6 @@ def checked(folder: Path, name: str, made: Mapping[str, str]) -> bytes:
     """Return the content of a file that the manifest lists.
 
     Args:
-        folder: The folder of images.
-        name: The name of the file.
         made: The sha256 of each file.
 
     Raises:
@@ -115,7 +112,7 @@ def checked(folder: Path, name: str, made: Mapping[str, str]) -> bytes:
 
 
 def targets() -> tuple[str, ...]:
-    """Return the targets this machine runs, best first, as ("linux-x86_64_v3", "linux-x86_64_v2").
+    """Return this machine's targets, best first, such as ("linux-x86_64_v3", "linux-x86_64_v2").
 
     The levels come from the x86-64 psABI; v3 has AVX2 and FMA. Empty on unknown machines.
     """

@@ -23,7 +23,6 @@ def run(command: Sequence[str], environment: Mapping[str, str], folder: Path, lo
     """Run a command to its end or to TIME_LIMIT.
 
     Args:
-        command: The program and its arguments.
         environment: All of its environment variables.
         folder: Its working directory.
         logfile: Receives its output.
@@ -69,7 +68,6 @@ def stop() -> None:
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:
-    """End `child` and all its descendants."""
     if child.poll() is None:
         if sys.platform == "win32":
             subprocess.run(

@@ -35,7 +35,6 @@ class Toolchain:
     """The compiler of CPU libraries and of CUDA libraries' descriptions.
 
     Attributes:
-        compiler: The path of the C++ compiler.
         digest: Covers everything about the compiler, and this CPU, that changes the code.
     """
 
@@ -60,8 +59,6 @@ def cpu_command(compiler: str, source: str, library: str) -> list[str]:
     """Return the command that compiles a CPU library for this processor.
 
     Args:
-        compiler: The path of the C++ compiler.
-        source: The file to compile.
         library: The file to write.
     """
     flags = compile_flags(exact=is_exact(Path(source)))
@@ -76,7 +73,6 @@ def description_command(
     """Return the command that compiles a CUDA library's description, which runs without a GPU.
 
     Args:
-        compiler: The path of the C++ compiler.
         source: The file to compile; plain C++ despite its CUDA name.
         library: The file to write.
         headers: Folders of CUDA's headers.

@@ -242,10 +242,9 @@ class Sm80:
     tuned: tuple[TunedLayers, ...] = ()  # for this GPU
 
     def layers(self, network: str, shape: tuple[int, int, int], *, small: bool) -> Sm80Network:
-        """Return the layers for pictures of a size; tuned ones are for the nearest size.
+        """Return the layers for pictures of a size: tuned ones for the nearest size, if any.
 
         Args:
-            network: Its name.
             shape: N, H, W of the pictures.
             small: Whether to use the layers that need less shared memory.
         """

@@ -26,8 +26,6 @@ def ranges(
 
     Args:
         weights: A published state dict, on any device.
-        network: Its dimensions.
-        device: The device that computes them.
 
     Returns:
         By convolution name, such as "res1.conv1": [Cin] FP32 on `device`, the largest absolute
@@ -87,8 +85,6 @@ def _flat() -> list[Tensor]:
 
 
 def _run(weights: Mapping[str, Tensor], blocks: int, x: Tensor, found: dict[str, Tensor]) -> None:
-    """Run the network up to the input of its last 3x3 convolution."""
-
     def conv(x: Tensor, name: str, stride: int = 1, enlarge: bool = False) -> Tensor:
         weight = weights[f"{name}.conv2d.weight"]
         if weight.shape[-1] == 3:

@@ -227,8 +227,6 @@ def available(
     """Return the backends that can run a network in `dtype` on a CUDA device, fastest first.
 
     Args:
-        network: Its dimensions.
-        device: A CUDA device.
         dtype: Dtype of weights and activations.
         library: The network on that GPU; if None, shared memory is ignored.
         int8: Whether products are 8-bit integers; `dtype` is FP16 then.
@@ -296,8 +294,6 @@ def unavailable_reason(
     """Return why a network's native kernels do not run there; "" if they do. Builds nothing.
 
     Args:
-        network: Its dimensions.
-        device: The device that should run it.
         dtype: Dtype of weights and activations.
         int8: Whether products are 8-bit integers; `dtype` is FP16 then.
     """
@@ -340,10 +336,8 @@ def plan_for(
 
     Args:
         weights: A published state dict, on any device.
-        network: Its dimensions.
         shape: N, H, W of the pictures.
         dtype: Dtype of activations in memory.
-        device: A CUDA device.
         library: The network on that GPU; defaults to the loaded one.
         tf32: Whether FP32 may be multiplied with the ten bits of TF32.
         int8: Whether products are 8-bit integers; `dtype` is FP16 then.

@@ -173,7 +173,6 @@ def ends_for(
         network: Dimensions of a network that has kernels, see kernels.network.shapes.
         shape: N, H, W of the pictures.
         dtype: Dtype of activations in memory, torch.float16 or torch.bfloat16.
-        device: A CUDA device.
         library: The network on that GPU; defaults to the loaded one.
 
     Raises:

@@ -28,7 +28,6 @@ class Gpu:
         capability: Its compute capability, such as (9, 0).
         shared_bytes: The maximum shared memory of a block, in bytes.
         shared_bytes_of_multiprocessor: The shared memory of all blocks of a multiprocessor.
-        multiprocessors: Their number.
     """
 
     capability: tuple[int, int]
@@ -66,9 +65,6 @@ def standing_for(gpu: Gpu) -> Generator[None]:
     """Make plans within the block for another GPU than the one that will run them.
 
     The present GPU is thus measured in place of the other, see tools/time_model/.
-
-    Args:
-        gpu: The other GPU.
     """
     token = _other.set(gpu)
     try:

@@ -24,7 +24,6 @@ class GraphPlan(ABC):
     Args:
         shape: N, H, W of the pictures.
         dtype: Dtype of activations in memory.
-        device: A CUDA device.
     """
 
     # As bytes: write `frames`, call `replay`, and read `pictures`.
@@ -129,7 +128,6 @@ class GraphPlan(ABC):
             mark(name)
 
     def _graph(self, part: str, in_bytes: bool) -> torch.cuda.CUDAGraph:
-        """Return the graph of a part (see `_within`), captured on first use."""
         graph = self._graphs.get((part, in_bytes))
         if graph is not None:
             return graph

@@ -36,11 +36,7 @@ class Network:
         tuning: Which layers were tuned for the GPU, or why tuned layers are not used.
 
     Args:
-        images: The list in `folder`.
-        folder: The folder of the images.
-        capability: The GPU's compute capability.
         device: The driver's number of the GPU.
-        driver: Loads and launches.
 
     Raises:
         BuildError: If no image runs on the GPU, or the library does not match this program.

@@ -13,7 +13,6 @@ def padded(described: Mapping[str, Any], limit: int, whole: int) -> dict[str, An
     """Return a description whose general path takes more shared memory than it needs.
 
     Args:
-        described: The library's description.
         limit: Shared memory in bytes; no more blocks share a multiprocessor than fit into it.
         whole: Shared memory of the multiprocessor, in bytes.
     """

@@ -26,10 +26,8 @@ class NetworkPlan(GraphPlan):
 
     Args:
         weights: A published state dict, on any device.
-        network: Its dimensions.
         shape: N, H, W of the pictures.
         dtype: Dtype of activations in memory.
-        device: A CUDA device.
     """
 
     def __init__(
@@ -155,8 +153,6 @@ class NetworkPlan(GraphPlan):
         return to
 
     def _fill(self, to: Tensor, name: str, pack: Callable[[Tensor], Tensor]) -> None:
-        """Fill `to` with `pack(weights[name])` whenever weights are set."""
-
         def refill(weights: Mapping[str, Tensor]) -> None:
             to.copy_(pack(weights[name].detach().to(to.device)).view_as(to))
 

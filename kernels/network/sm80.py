@@ -29,15 +29,13 @@ SMALL_SHARED_BYTES = 100 * 1024
 
 
 class Sm80Plan(NetworkPlan):
-    """The network in FP16, BF16 or FP32, run by thread blocks that take tiles in turn.
+    """The network in FP16, BF16 or FP32, run by thread blocks that take tiles one after another.
 
     Args:
         weights: See NetworkPlan, as for the next four arguments.
         network: Dimensions of a network that has kernels.
         shape: N, H, W of the pictures.
         dtype: One of DTYPES.
-        device: A CUDA device.
-        library: The network on that GPU.
         small: Whether to run the layers that need less shared memory.
         tf32: Whether FP32 may be multiplied with the ten bits of TF32.
         layers: The description of the layers; defaults to sm80's.
@@ -148,12 +146,10 @@ class Sm80Plan(NetworkPlan):
         return self._filled(f"{conv}.conv2d.weight", packed, shape, self._operand)
 
     def _kernel_of(self, role: str, size: tuple[int, int]) -> tuple[Sm80Conv, int]:
-        """Return the 3x3 layer to run, and the number of its precision."""
         name = conv_name(self._traits, role, size, self._gpu, self.samples, small=self._small)
         return self._traits.convs[name], self._code
 
     def _conv_weight(self, conv: str, traits: Sm80Conv, into: int, out: int) -> Tensor:
-        """Return the weights of a 3x3 layer as its kernel reads them."""
         pack = partial(layer_weight, conv=traits, sm80=self._sm80, operand=self._operand)
         elements = self._sm80.operand_copies * traits.phases * traits.taps * into * out
         return self._filled(f"{conv}.conv2d.weight", pack, (elements,), self._operand)
@@ -192,10 +188,8 @@ def conv_name(
     """Return the library's name of the 3x3 layer to run.
 
     Args:
-        layers: The description of the network's layers.
         role: The role of the layer, see `role_of`.
         size: Height and width of its input, in pixels.
-        gpu: The GPU that runs it.
         samples: Pictures at once.
         small: Whether to run the layers that need less shared memory.
     """
@@ -219,9 +213,6 @@ def blocks_of(
     """Return a layer's blocks per sample: all that the GPU runs at once, evenly loaded.
 
     Args:
-        layer: Its description.
-        tiles: Tiles of a sample.
-        gpu: The GPU that runs it.
         samples: Pictures at once.
         small: Whether to limit shared memory to SMALL_SHARED_BYTES per multiprocessor.
     """
@@ -243,8 +234,6 @@ def layer_weight(weight: Tensor, conv: Sm80Conv, sm80: Sm80, operand: torch.dtyp
 
     Args:
         weight: [Cout, Cin, 3, 3].
-        conv: The layer.
-        sm80: The description of the precision.
         operand: The dtype of the multiplication.
 
     Returns:
@@ -260,8 +249,6 @@ def in_steps(copies: Tensor, conv: Sm80Conv, sm80: Sm80 | Sm80Int8) -> Tensor:
 
     Args:
         copies: [copies, phases * Cout, Cin, kh, kw], with input channels in the operands' order.
-        conv: The layer.
-        sm80: The description of the precision.
 
     Returns:
         The axes of `sm80.weight_order`, contiguous.

@@ -29,8 +29,6 @@ class Sm80Int8Plan(Sm80Plan):
         weights: See NetworkPlan, as for the next two arguments.
         network: Dimensions of the full network with any number of blocks.
         shape: N, H, W of the pictures.
-        device: A CUDA device.
-        library: The network on that GPU.
         small: Whether the FP16 layers are the ones that need less shared memory.
     """
 
@@ -87,8 +85,6 @@ def packed(weight: Tensor, largest: Tensor, levels: int, conv: Sm80Conv, told: S
         weight: [Cout, Cin, 3, 3].
         largest: [Cin], the ranges of the inputs.
         levels: The integer that represents the range: 127, or 255 if no input is negative.
-        conv: The layer.
-        told: Its description.
 
     Returns:
         Bytes: the integers in `told.weight_order`, then in FP32 the factors of the outputs, by

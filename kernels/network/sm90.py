@@ -39,7 +39,6 @@ class Sm90Plan(NetworkPlan):
         shape: N, H, W of the pictures.
         dtype: torch.float16, torch.bfloat16 or torch.float32.
         device: A CUDA device of compute capability 9.0.
-        library: The network on that GPU.
         tf32: Whether FP32 may be multiplied with the ten bits of TF32.
     """
 
@@ -127,7 +126,6 @@ class Sm90Plan(NetworkPlan):
         return activated
 
     def _stacked_weights(self, convs: Sequence[str], channels: int) -> Tensor:
-        """Stack the weights of layers of 128 channels."""
         precision, order = self._precision, self._traits.weight_order
         traits = precision.convs["same"]
         pack = partial(layout.layer_weight, conv=traits, precision=precision, order=order)

@@ -80,12 +80,11 @@ class Strips:
 
 
 def residual_conv(size: tuple[int, int], blocks: int, precision: Sm90Precision) -> Sm90Conv:
-    """Return the layer of 128 channels; small tiles if large ones leave multiprocessors idle.
+    """Return the layer of 128 channels, with small tiles if large ones leave multiprocessors idle.
 
     Args:
         size: Height and width of its input, in pixels.
         blocks: Persistent blocks that run at once.
-        precision: The precision it runs in.
     """
     small, large = precision.convs["same"], precision.convs["same_large"]
 
@@ -105,9 +104,6 @@ def joined_tiles(
 
     Args:
         size: Height and width of their input, in pixels.
-        samples: Pictures.
-        multiprocessors: Their number on the GPU.
-        precision: The precision they run in.
     """
     if precision.residual is None:
         return None
@@ -127,8 +123,6 @@ def layer_weight(
 
     Args:
         weight: [Cout, Cin, 3, 3].
-        conv: The layer.
-        precision: The precision of the multiplication.
         order: The axes group, pass, block, tap, part, row and channel, outermost first.
 
     Returns:

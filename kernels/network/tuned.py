@@ -69,7 +69,6 @@ class Tuning:
 
     Attributes:
         card: Its name, as PyTorch reports it.
-        capability: Its compute capability.
         driver: The NVIDIA driver's version.
         digest: The digest of the sources, see `Library.digest`.
         taken: The date, such as "2026-11-23".
@@ -124,7 +123,6 @@ def store(found: Tuning, code: Mapping[str, bytes]) -> None:
 
     Args:
         found: Its images are of `code`, see `image_of`.
-        code: The image of each traits.
 
     Raises:
         OSError: If a file cannot be written; the previous tuning is kept.
@@ -181,7 +179,6 @@ def set_verdict(card: str, reason: str) -> None:
     """Store the self-test's verdict on a card's tuning.
 
     Args:
-        card: Its name.
         reason: Why the tuning must not be used; empty if it may.
 
     Raises:
@@ -203,11 +200,6 @@ def verdict(card: str) -> str:
 
 def for_card(images: ImageList, card: str, capability: tuple[int, int]) -> tuple[ImageList, str]:
     """Return the network's images with the layers tuned for a card, and a remark on these.
-
-    Args:
-        images: The library's images.
-        card: The name of the GPU.
-        capability: Its compute capability.
 
     Returns:
         The images, with tuned ones if they can be used. The remark says which layers these are, or
@@ -305,8 +297,6 @@ def _check(
     """Check that a layer has the keys of the library's layer, with values of the same type.
 
     Args:
-        row: Its description.
-        library: The description of the library's layer.
         precisions: The precisions of its kernels; defaults to all of the library's.
 
     Raises:

@@ -187,7 +187,6 @@ def _compile(name: str, folder: Path, sources: list[str]) -> Path:
 
 
 def _compile_cuda(library: Library, folder: Path) -> Path:
-    """Compile images for the GPUs of this machine, and return their folder."""
     tools, images = cuda_tools(), folder / "images"
     images.mkdir(mode=0o755)
     try:
@@ -219,7 +218,6 @@ def _describe(library: Library, tools: CudaTools, folder: Path) -> dict[str, Any
 
 
 def _architectures(source: Source, tools: CudaTools) -> list[str]:
-    """Return the architectures to compile a source for: one per kind of GPU that runs it."""
     found = (
         compiling.architecture_for(source.target, each, source.until) for each in tools.capabilities
     )

@@ -29,10 +29,6 @@ STEADY = 1 - smoothing.MAX_HISTORY_WEIGHT * (1 - (1 - AMOUNT) ** smoothing.EASIN
 def self_test(kernels: FrameKernels, device: torch.device) -> int:
     """Compare every kernel with PyTorch on small pictures.
 
-    Args:
-        kernels: The kernels on that GPU.
-        device: A CUDA device.
-
     Returns:
         The largest difference, 0-255; rounding in another order explains 2.
     """
@@ -111,8 +107,6 @@ def self_test_smoothing(begin: Callable[[int, int], Stream]) -> int:
 
 
 def _stream_on(kernels: FrameKernels, device: torch.device) -> Callable[[int, int], Stream]:
-    """Return a class of streams that these kernels smooth."""
-
     class GpuStream:
         def __init__(self, height: int, width: int) -> None:
             self._history = kernels.new_history(height, width, device)
@@ -153,7 +147,6 @@ def self_test_texture(kernels: CpuTexture) -> int:
 
 
 def _finished(frame: Tensor, result: Tensor, small: Tensor) -> Tensor:
-    """Return the result enlarged with the frame's detail, in its colors, mixed with the frame."""
     known = _luma(small).float()
     luma = known[None, None]
     variance = _mean(luma * luma) - _mean(luma) ** 2
@@ -173,7 +166,6 @@ def _finished(frame: Tensor, result: Tensor, small: Tensor) -> Tensor:
 
 
 def _textured(pixels: Tensor) -> Tensor:
-    """Return the first frame of a stream with its texture."""
     red, green, blue = pixels.float().unbind(dim=-1)
     gray = (0.299 * red + 0.587 * green + 0.114 * blue).round()[None, None]
     cells = F.avg_pool2d(torch.cat([gray, gray * gray]), CELL)
@@ -193,7 +185,6 @@ def _textured(pixels: Tensor) -> Tensor:
 
 
 def _flat_picture() -> Tensor:
-    """Return a picture with a flat half, larger than VIEW."""
     scene = _picture(VIEW[0] + 16, VIEW[1] + 16, 2)
     scene[VIEW[0] // 3 :] = 90
     scene[-12:-6] = 200
@@ -201,13 +192,11 @@ def _flat_picture() -> Tensor:
 
 
 def _view(scene: Tensor, right: int, down: int) -> Tensor:
-    """Return a part of the scene, which has moved by this many pixels."""
     top, left = 8 - down, 8 - right
     return scene[top : top + VIEW[0], left : left + VIEW[1]].contiguous()
 
 
 def _detailed_picture() -> Tensor:
-    """Return a picture with structure everywhere, larger than VIEW."""
     generator = torch.Generator().manual_seed(3)
     coarse = torch.rand(1, 3, VIEW[0] // 6, VIEW[1] // 6, generator=generator) * 255
     size = VIEW[0] + 16, VIEW[1] + 16
@@ -215,7 +204,6 @@ def _detailed_picture() -> Tensor:
 
 
 def _picture(height: int, width: int, seed: int) -> Tensor:
-    """Return [height, width, 3] uint8, with gradients and edges."""
     generator = torch.Generator().manual_seed(seed)
     coarse = torch.rand(1, 3, 5, 7, generator=generator) * 255
     fine = F.interpolate(coarse, size=(height, width), mode="bilinear")
@@ -240,7 +228,6 @@ def _luma(pixels: Tensor) -> Tensor:
 
 
 def _mean(x: Tensor) -> Tensor:
-    """Return the mean of the 3x3 window around each pixel, with repeated edges."""
     return F.avg_pool2d(F.pad(x, (1, 1, 1, 1), mode="replicate"), 3, stride=1)
 
 

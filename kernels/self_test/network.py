@@ -30,10 +30,6 @@ def self_test(library: Network, device: torch.device) -> float:
     The networks, full and lite, have BLOCKS residual blocks and random weights. Precisions are
     FP16, TF32 and FP32. INT8, which rounds more coarsely, must reach ENOUGH_OF_INT8.
 
-    Args:
-        library: The network's library on that GPU.
-        device: A CUDA device.
-
     Returns:
         The worst PSNR except INT8's, in dB.
 
@@ -79,11 +75,7 @@ def psnr(
     """Return the PSNR in dB, against float64, of a backend's network with random weights.
 
     Args:
-        network: Its dimensions.
         shape: N, H, W of the pictures.
-        dtype: Dtype of activations.
-        device: A CUDA device.
-        library: The network's library on that GPU.
         backend: The name of a row of BACKENDS, or of OF_INT8.
         tf32: Whether FP32 may be multiplied with the ten bits of TF32.
         int8: Whether products are 8-bit integers.
@@ -109,7 +101,6 @@ def psnr(
 
 
 def _reference(weights: Mapping[str, Tensor], blocks: int, x: Tensor) -> Tensor:
-    """Run the network layer by layer, as published."""
     height, width = x.shape[-2:]
 
     def conv(x: Tensor, name: str, stride: int = 1, enlarge: bool = False) -> Tensor:

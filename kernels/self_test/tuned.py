@@ -32,9 +32,6 @@ def test_tuned(device: torch.device) -> str:
 
     The network's library must be in use. The layers of every size run pictures of every shape.
 
-    Args:
-        device: A CUDA device.
-
     Returns:
         Why they must not be used; empty if they may, or if there are none.
 

@@ -33,7 +33,6 @@ class Card:
     Attributes:
         name: Its name in PyTorch.
         capability: Compute capability, such as (8, 6).
-        multiprocessors: Their number.
         clock_mhz: The boost clock.
         bandwidth_gb_s: Memory bandwidth.
         l2_mb: Second-level cache.
@@ -64,7 +63,6 @@ class Card:
         """Return the card that a part of this one represents.
 
         Args:
-            multiprocessors: Their number.
             shared_kb: Shared memory of each, in KB; 0 for this card's.
         """
         of_block = shared_kb - 1 if shared_kb else self.shared_kb
@@ -109,7 +107,6 @@ def card_of(device: torch.device, driver: Driver | None = None) -> Card:
     compute capability decides the tensor cores' rate; `origin` says so.
 
     Args:
-        device: A CUDA device.
         driver: Describes a card that is not in the table; defaults to this machine's.
 
     Raises:

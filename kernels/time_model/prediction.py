@@ -65,7 +65,6 @@ class Calibration:
 
     Attributes:
         source: The measurements that the constants were fitted to, in words.
-        constants: The constants by backend.
         traits: The library's description.
     """
 
@@ -116,7 +115,6 @@ def backend_for(card: Card, network: str = "full", told: Calibration | None = No
     """Return the backend that runs a network in FP16 on a card.
 
     Args:
-        card: The card.
         network: Its name in WITH_KERNELS.
         told: Has the kernels; defaults to the program's calibration.
 
@@ -145,9 +143,6 @@ def predict(
     """Predict the time of a network in FP16 for one picture.
 
     Args:
-        card: The card.
-        width: Width of the picture, in pixels.
-        height: Height of the picture, in pixels.
         network: Its name in WITH_KERNELS.
         backend: The name of a row of BACKENDS, instead of the one that would run.
         told: The calibration; defaults to the program's.
@@ -174,9 +169,6 @@ def layer_ms(launch: Work, card: Card, constants: Constants, rate: float) -> flo
     """Return the time of one layer, in milliseconds.
 
     Args:
-        launch: The layer.
-        card: The card that runs it.
-        constants: The constants of its backend.
         rate: Multiply-adds of the tensor cores per clock and multiprocessor.
     """
     tensor = launch.products / rate

@@ -30,7 +30,7 @@ class Work:
         layer: The convolution, such as "res1.conv2".
         kernel: The library's layer that runs it, such as "same_small".
         tiles: Tiles of the picture.
-        blocks: Thread blocks, which take the tiles in turn.
+        blocks: Thread blocks, which take one tile after another.
         products: Multiply-adds on the tensor cores for a tile, including padding.
         elements: Activations that a block loads, normalizes and stores for a tile.
         bytes_in: Bytes that the layer reads, each once.
@@ -105,10 +105,6 @@ def work(
     Args:
         network: Its name in WITH_KERNELS.
         backend: The name of a row of BACKENDS that runs it.
-        traits: The library's description.
-        width: Width of the picture, in pixels.
-        height: Height of the picture, in pixels.
-        gpu: The GPU that runs it.
 
     Raises:
         ValueError: If the model does not know the backend.
@@ -138,12 +134,10 @@ def convolutions(network: NetworkShape, size: tuple[int, int]) -> Iterator[Convo
 
 
 def _padded(size: tuple[int, int]) -> tuple[int, int]:
-    """Return the layers' height and width: multiples of 4."""
     return -(-size[0] // 4) * 4, -(-size[1] // 4) * 4
 
 
 def _edge_bytes(network: NetworkShape, size: tuple[int, int]) -> tuple[int, int]:
-    """Return the bytes of the picture and of the activations next to it."""
     large = math.prod(_padded(size)) * network.widths[0] * _BYTES
     return math.prod(size) * _FRAME_BYTES, large
 

@@ -78,7 +78,6 @@ def local_bytes(made: Made, driver: Driver, device: int) -> int:
 
     Args:
         made: Compiled for this GPU.
-        driver: Loads it.
         device: The driver's number of the GPU.
 
     Raises:

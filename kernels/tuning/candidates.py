@@ -76,7 +76,6 @@ def candidates(
     """Return traits of a layer by their C++ names in NAMESPACE: "ConvTraits<32, 64, ...>".
 
     Args:
-        network: Its dimensions.
         role: One of ROLES in tuned.py.
         threads: Maximum threads of a multiprocessor.
         fp16_sums: Whether to include 3x3 layers that sum in FP16.
@@ -163,13 +162,8 @@ def _fits(
     """Return whether blocks whose warps multiply rows by columns can share a multiprocessor.
 
     Args:
-        rows: Rows of a warp's product.
-        columns: Columns of a warp's product.
         threads: Threads of a block.
-        blocks: Blocks at once.
-        most_threads: Maximum threads of the multiprocessor.
         fragments: Fragments of each operand that a warp has at once.
-        many: Whether the layer has many channels.
     """
     accumulators = rows * columns // 32
     needed = accumulators + fragments * (rows + columns) // 4 + OTHER_REGISTERS

@@ -82,11 +82,8 @@ class Compiler:
     """A compiler of candidates.
 
     Attributes:
-        toolkit: NVRTC and CUDA's headers.
         source: The general path's source, relative to `kernels/`.
         architecture: "sm_86".
-        defines: Macros for the kernels.
-        folder: `kernels/`.
     """
 
     toolkit: Toolkit
@@ -142,12 +139,7 @@ def make(compiler: Compiler, request: Request) -> Made:
 
 
 class Pool:
-    """A pool of processes that compile. Ctrl+C reaches only this process.
-
-    Args:
-        compiler: Compiles the candidates.
-        processes: Their number.
-    """
+    """A pool of processes that compile. Ctrl+C reaches only this process."""
 
     def __init__(self, compiler: Compiler, processes: int) -> None:
         self._compiler = compiler
@@ -175,7 +167,6 @@ def why_not(error: Exception) -> str:
 
 
 def _with_traits(kernel: str, traits: str) -> str:
-    """Return the name of the library's kernel with other traits."""
     renamed, count = _TRAITS.subn(traits, kernel)
     assert count == 1, f"{kernel} has one layer's traits"
     return renamed

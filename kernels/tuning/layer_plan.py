@@ -37,10 +37,8 @@ class LayerPlan(Sm80Plan):
         role: One of ROLES in tuned.py.
         layers: All layers of the network, as they should be launched.
         weights: See Sm80Plan, as for the next five arguments.
-        network: Its dimensions.
         shape: N, H, W of the pictures.
         dtype: torch.float16 or torch.bfloat16.
-        device: A CUDA device.
         library: The network on that GPU; it must know the kernels of `layers`.
         small: Whether to run the layers that need less shared memory.
 
@@ -114,7 +112,6 @@ class LayerPlan(Sm80Plan):
         return tensor
 
     def _given_norm(self, name: str, x: Tensor) -> None:
-        """Set the statistics of the norm `name` to x's, as one group."""
         samples, channels = x.shape[0], x.shape[-1]
         values = x.reshape(samples, -1, channels).float()
         count, mean = values.shape[1], values.mean(1)

@@ -45,8 +45,6 @@ def difference(candidate: LayerPlan, shipped: LayerPlan, *, fp16_sums: bool = Fa
     Both have the same inputs, on the same GPU.
 
     Args:
-        candidate: The candidate's layers.
-        shipped: The library's layers.
         fp16_sums: Whether the candidate sums products in FP16.
     """
     roundings = FP16_SUMS if fp16_sums else 1.0
@@ -71,8 +69,6 @@ def time_both(candidate: LayerPlan, shipped: LayerPlan, runs: int) -> Times:
     """Time a candidate and the library's layers on the same GPU, in turns.
 
     Args:
-        candidate: The candidate's layers.
-        shipped: The library's layers.
         runs: Timed runs of LAUNCHES launches.
     """
     calls = {"candidate": captured(candidate), "shipped": captured(shipped)}
@@ -110,7 +106,6 @@ def _is_within_rounding(actual: Tensor, expected: Tensor, roundings: float) -> b
 
 
 def _ranges(told: Tensor) -> Tensor:
-    """Return the least and the largest value in a plan's `ranges`."""
     least_and_largest = told[:, :2].contiguous()
     ordered = torch.where(least_and_largest >= 0, least_and_largest, least_and_largest ^ 0x7FFFFFFF)
     return ordered.view(torch.float32)

@@ -237,7 +237,6 @@ class Sweep:
         return self._stopped or time.monotonic() >= ends
 
     def _compiled(self, case: Case, role: str, done: Mapping[Future[Made], str]) -> Iterator[Made]:
-        """Yield the candidates that compile, fit and do not spill registers."""
         for future, traits in done.items():
             try:
                 made = future.result()

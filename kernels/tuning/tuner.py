@@ -45,7 +45,6 @@ def cases_of(networks: Sequence[str], device: torch.device, shared_kb: int = 0) 
 
     Args:
         networks: Names in WITH_KERNELS; if empty, the networks that this GPU runs on that path.
-        device: A CUDA device.
         shared_kb: Limit of shared memory per multiprocessor, in KB; 0 for none.
 
     Raises:
@@ -80,7 +79,6 @@ def tune(
     not stored.
 
     Args:
-        device: A CUDA device.
         wanted: The layers to tune.
         progress: Called with a line about each candidate.
 
