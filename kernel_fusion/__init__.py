@@ -1,14 +1,14 @@
 """The public interface of the fused operations: `import kernel_fusion as kf`.
 
-`kf.ops.*` run everywhere: as native kernels where these are built, otherwise as PyTorch reference
-implementations, with one warning. `kf.kernels.<group>.*` are the native kernels alone, and raise
-KernelUnavailable with the reason where they cannot run. `kf.prepare()` builds the kernels, once per
-machine; the first call of an operation loads them. `kf.status()` tells, and prints, what runs
-natively here, what does not, and why; `kf.statuses(device)` the same of one device.
-`kf.optim` has optimizers that are made of them.
-`kf.modules` has modules that are made of them, and `kf.auto_convert_model` converts models.
-`kf.CUDA_AVAILABLE` is whether PyTorch sees a GPU, `kf.EXTENSION_LOADED` whether every native kernel
-for the CPU is in use; both are found out when they are asked for.
+`kf.ops.*` run everywhere: as native kernels if these are built, otherwise as PyTorch reference
+implementations, with one warning. `kf.kernels.<group>.*` are the native kernels alone; they raise
+KernelUnavailable with the reason if they cannot run. `kf.prepare()` builds the kernels, once per
+machine; the first call of an operation loads them. `kf.status()` returns, and prints as a table,
+what runs natively here, what does not, and why; `kf.statuses(device)` reports one device.
+`kf.optim` has optimizers and `kf.modules` has modules made of these operations.
+`kf.auto_convert_model` converts models. `kf.CUDA_AVAILABLE` is whether PyTorch sees a GPU,
+`kf.EXTENSION_LOADED` whether every native kernel for the CPU is in use; both are computed on
+access.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ EXTENSION_LOADED: bool
 
 
 def __getattr__(name: str) -> Any:
-    # Computed on access: importing this initializes no GPU and loads no kernel.
+    # Computed on access, because importing this initializes no GPU and loads no kernel.
     if name == "CUDA_AVAILABLE":
         return torch.cuda.is_available()
     if name == "EXTENSION_LOADED":

@@ -14,7 +14,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command.
 
     Args:
-        argv: The arguments; those of the process by default.
+        argv: The arguments; defaults to the arguments of the process.
 
     Returns:
         The exit status.

@@ -1,8 +1,8 @@
-"""Times the operations for any model against PyTorch's calls and its compiler: `bench`.
+"""The command `bench`, which times the library's operations against PyTorch and torch.compile.
 
-Every operation of the family is measured by being registered: on what its row says, else on its
-largest sample against its reference. Steps are measured as the optimizers take them. The report is
-stored after every operation, so that a run that is cut keeps what it has measured.
+It measures every registered operation of the library: on the arguments of its row, or else on its
+largest sample against its reference. It measures the optimizers' steps through the optimizers.
+It stores the report after every operation, so that an interrupted run keeps its results.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from utils.tf32 import tf32_allowed
 
 SIZES = {"cpu": "2048x2048", "cuda": "2048x2048,4096x4096,16384x4096"}
 RUNS = {"cpu": 15, "cuda": 50}
-PRODUCT_SIZES = 2  # of SIZES, those that products of matrices are measured on
+PRODUCT_SIZES = 2  # the first of SIZES, on which matrix products are measured
 
 
 def add_parser(commands: Any) -> None:
@@ -54,7 +54,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Measure what the flags name, print and store it; returns the exit status."""
+    """Measure what the flags name, print and store it, and return the exit status."""
     try:
         device = resolve(given.device)
         sizes = [_size(text) for text in (given.sizes or SIZES[device.type]).split(",")]
@@ -104,16 +104,15 @@ def _tell(row: Mapping[str, Any]) -> None:
 
 
 def operations(group: str | None = None, device: str = "cpu") -> list[Op]:
-    """The operations of the family that have a result, without gradients'.
+    """Return the library's operations that return a result, except backward operations.
 
     Args:
-        group: Of which, separated by commas; of all without.
-        device: Its type. Operations that were written for the CPU alone are left out on others,
-            where their reference is what another operation of ours does natively or what PyTorch
-            does as fast.
+        group: Group names, separated by commas; defaults to all groups.
+        device: The device type. Operations written for the CPU alone are left out on a GPU. There,
+            another operation computes their reference natively, or PyTorch is as fast.
 
     Raises:
-        ValueError: There is no such group.
+        ValueError: If a group does not exist.
     """
     rows = [op for op in OPS.values() if op.family == LIBRARY]
     groups = dict.fromkeys(op.group for op in rows)
@@ -147,20 +146,19 @@ def report(
     """Measure operations.
 
     Args:
-        device: What they run on.
-        chosen: Of `operations`; with those of the optimizers' group, the optimizers as well.
+        chosen: Rows from `operations`; if the optimizers' group is among them, the optimizers are
+            measured as well.
         sizes: Rows and columns.
-        precisions: By name, of DTYPES.
-        runs: Timed runs of each way; fewer where calls take long.
-        compiles: Whether torch.compile is measured.
-        of_products: The sizes of what products of matrices take most of the time of, if others.
-        has_large: Whether arguments of large sizes of their own are measured as well.
-        told: Called with each row once it is measured.
+        precisions: Dtypes by their name in DTYPES.
+        runs: Timed runs of each way; fewer if calls take long.
+        of_products: Sizes for operations that matrix products dominate; defaults to `sizes`.
+        has_large: Whether to measure the operations' own large arguments as well.
+        told: Called with each measured row.
         stored: Called with the report after every operation; before the last one, `incomplete`
-            says how many of them it has.
+            says how many operations it has.
 
     Returns:
-        The report: where it is from, and `library`, a row per operation, size and precision.
+        The report: its origin, and `library` with a row per operation, size and precision.
             Times are in milliseconds, memory in MiB.
     """
     prepare([op.name for op in chosen])

@@ -1,6 +1,7 @@
-"""The native kernels without a fallback: where one cannot run, it raises KernelUnavailable.
+"""The native kernels without a fallback; a kernel that cannot run raises KernelUnavailable.
 
-By group, `kf.kernels.elementwise.add_relu`; a few, such as `fused_gelu_dropout`, are here as well.
+Kernels are grouped, as `kf.kernels.elementwise.add_relu`; a few, such as `fused_gelu_dropout`, are
+also available here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Measures one operation for any model: times of ways in turns, errors, bandwidth, memory.
+"""Measures one library operation: times of ways in turns, errors, bandwidth, memory.
 
-Errors are the largest difference from PyTorch's calls in float64, relative to the largest value.
+Errors are the largest difference from PyTorch in float64, relative to the largest value.
 """
 
 from __future__ import annotations
@@ -26,12 +26,10 @@ class Case(NamedTuple):
     """An operation on arguments.
 
     Attributes:
-        op: Its row.
-        shape: Of its largest tensor, in words.
+        shape: The shape of its largest tensor, as text.
         precision: A key of DTYPES.
-        given: The arguments.
-        timed: What they are compared with.
-        is_large: Whether forward and backward are measured together as well.
+        timed: The calls to compare with.
+        is_large: Whether forward and backward are also measured together.
     """
 
     op: Op
@@ -50,15 +48,13 @@ def cases(
     of_products: Sequence[tuple[int, int]] | None = None,
     has_large: bool = False,
 ) -> Iterator[Case]:
-    """What is measured.
+    """Yield the cases to measure.
 
     Args:
-        device: Where.
-        chosen: The operations.
-        sizes: Rows and columns; one that is timed on its samples has these once.
-        precisions: Of floating tensors, by name.
-        of_products: The sizes of what `Timed.is_of_products`; as the others by default.
-        has_large: Whether `Timed.large` is measured as well.
+        sizes: Rows and columns. An operation timed on its samples uses only the first.
+        precisions: Dtypes of floating-point tensors, by name.
+        of_products: Sizes for operations with `Timed.is_of_products`; defaults to `sizes`.
+        has_large: Whether to measure `Timed.large` as well.
     """
     for op in chosen:
         by = op.timed or Timed(op.reference, partial(_largest_sample, op))
@@ -66,7 +62,7 @@ def cases(
         usual = [partial(by.arguments, *size) for size in (each if op.timed else each[:1])]
         for make in (*usual, *(by.large if has_large else ())):
             for precision, dtype in precisions.items():
-                with device:  # random numbers of 4 GB take a processor ten seconds
+                with device:  # random numbers of 4 GB take a CPU ten seconds
                     made = make()
                 given = [moved(x, device, dtype) for x in made]
                 shape = shape_of(tensors_of(given))
@@ -78,12 +74,11 @@ def _largest_sample(op: Op, _rows: int, _columns: int) -> Sequence[Any]:
 
 
 def moved(value: Any, device: torch.device, dtype: torch.dtype) -> Any:
-    """An argument whose tensors are on a device, and of a dtype where they are floating."""
+    """Return an argument with its tensors on a device, floating-point ones in this dtype."""
     return _changed(value, lambda x: x.to(device, dtype if x.is_floating_point() else None))
 
 
 def _changed(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    """An argument with its tensor, or each of its tensors, changed."""
     if isinstance(value, list):
         return [_changed(each, change) for each in cast("list[Any]", value)]
     return change(value) if isinstance(value, Tensor) else value
@@ -93,14 +88,11 @@ def measured(case: Case, device: torch.device, runs: int, compiles: bool) -> dic
     """Measure a case.
 
     Args:
-        case: Of `cases`.
-        device: Where its tensors are.
-        runs: Timed runs of each way; fewer where calls take long.
-        compiles: Whether torch.compile is measured.
+        runs: Timed runs of each way; fewer if calls take long.
 
     Returns:
-        A row of the report: times in milliseconds, errors, the percentage of a copy's bandwidth at
-            which what has to be read and written was, on a GPU the memory in MiB.
+        A row of the report: times in milliseconds, errors, the percentage of a copy's bandwidth
+            that the required reads and writes reached, and on a GPU the memory in MiB.
     """
     ways: dict[str, Run] = {OURS: case.op.operation, EAGER: case.timed.eager}
     if compiles:
@@ -114,7 +106,7 @@ def measured(case: Case, device: torch.device, runs: int, compiles: bool) -> dic
         "precision": case.precision,
     }
     on_gpu = device.type == "cuda"
-    # What is captured has to be on another stream than the default one, gradients included.
+    # A capture must not use the default stream, gradients included.
     current = torch.cuda.stream(torch.cuda.Stream(device)) if on_gpu else nullcontext()
     with current:
         row["forward"] = _pass(case, ways, device, runs, _forward)
@@ -133,16 +125,16 @@ def _pass(
     runs: int,
     made: Callable[[Case, Run, list[Any]], tuple[Call, int]],
 ) -> dict[str, Any]:
-    """A direction: `made` gives what is timed, and the bytes that it has to read and write."""
+    """Measure a direction; `made` returns the call to time and the bytes it must move."""
     ours, needed = made(case, ways[OURS], case.given)
     calls: dict[str, Call] = {OURS: ours, EAGER: made(case, ways[EAGER], case.given)[0]}
     not_compiled = "" if COMPILED in ways else "was not asked for"
     if not not_compiled:
         try:
             calls[COMPILED] = made(case, ways[COMPILED], case.given)[0]
-        except RuntimeError as refused:  # as every exception of the compiler is
+        except RuntimeError as refused:  # base class of every exception of the compiler
             not_compiled = str(refused).strip().partition("\n")[0][:200]
-    # Only the reference draws the random numbers that the operation draws.
+    # Only the reference draws the same random numbers as the operation.
     meant = case.op.reference if case.timed.is_random else case.timed.eager
     exact = made(case, meant, [moved(x, device, torch.float64) for x in case.given])[0]()
     return {
@@ -188,13 +180,13 @@ def _backward(case: Case, way: Run, given: list[Any], is_joint: bool = False) ->
         )
         return tuple(found)
 
-    is_ours = way is case.op.operation  # of other ways nobody asks for the bytes
+    is_ours = way is case.op.operation  # the bytes of other ways are not used
     read = kept(forward) if is_ours and not is_joint else given
     return call, size_of(distinct((*tensors_of(read), *grads, *tensors_of(call()))))
 
 
 def kept(forward: Callable[[], object]) -> list[Tensor]:
-    """The tensors that a call keeps for its backward, which has to read them."""
+    """Return the tensors that a call saves for its backward pass, which has to read them."""
     found: list[Tensor] = []
 
     def keep(x: Tensor) -> Tensor:
@@ -207,17 +199,17 @@ def kept(forward: Callable[[], object]) -> list[Tensor]:
 
 
 def distinct(tensors: Iterable[Tensor]) -> list[Tensor]:
-    """Of tensors that lie in the same memory, such as the gradients of what is added, only one."""
+    """Return one of several tensors in the same memory, such as the gradients of a sum's terms."""
     return list({(x.data_ptr(), x.numel()): x for x in tensors}.values())
 
 
 def results(found: Any) -> tuple[Tensor, ...]:
-    """The tensors that a call returned."""
+    """Return the tensors in the result of a call."""
     return (found,) if isinstance(found, Tensor) else tuple(tensors_of(found))
 
 
 def following(case: Case, given: Sequence[Any]) -> list[Any]:
-    """Copies of which gradients are taken, where a model would take them."""
+    """Return copies that require gradients, except for the constants of the case."""
 
     def leaf(x: Tensor) -> Tensor:
         return x.detach().clone().requires_grad_() if x.is_floating_point() else x

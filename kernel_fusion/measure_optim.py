@@ -1,7 +1,7 @@
-"""Measures optimizers and clipping against PyTorch's: by lists (`foreach=True`) and `fused=True`.
+"""Measures optimizers and clipping against PyTorch with `foreach=True` and `fused=True`.
 
-A case is a list of parameters as a model's layers have them. Errors are of how much parameters, or
-clipped gradients, change in the first call, relative to the largest change in float64.
+A case is a list of parameters like a model's layers. Errors are differences of the first call's
+change in parameters, or in clipped gradients, relative to the largest change in float64.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from kernel_fusion.ways import EAGER, FUSED, OURS, Call, error, shape_of, size_o
 GROUP = "optim"
 OPTIMIZERS = "FusedAdam", "FusedAdamW", "FusedSGD", "clip_grad_norm"
 MATRICES = 8
-SPREAD = 0.02  # of parameters, as large models begin
+SPREAD = 0.02  # of initial parameters, as in large models
 NOT_COMPILED = "steps are not compiled"
 
 Params = list[nn.Parameter]
 
 
 class _Made(NamedTuple):
-    """A way, ready to be called.
+    """A way that is ready to be called.
 
     Attributes:
-        written: What a call changes.
-        call: Changes it.
-        state: What is kept between calls, once there was one.
+        written: The tensors that a call changes.
+        call: Changes them.
+        state: Returns the state kept between calls, once there was a call.
     """
 
     written: list[Tensor]
@@ -53,14 +53,12 @@ def measured_optimizers(
     """Measure every optimizer, and clipping.
 
     Args:
-        device: Where.
         sizes: Rows of all matrices together, and columns.
-        precisions: Of parameters, by name.
-        runs: Timed runs of each way; on a GPU fewer where calls take long.
-        names: Of OPTIMIZERS.
+        precisions: Dtypes of the parameters, by name.
+        runs: Timed runs of each way; on a GPU fewer if calls take long.
 
     Yields:
-        Rows of the report, as `kernel_fusion.measure.measured` gives them.
+        Rows of the report, like `kernel_fusion.measure.measured` returns.
     """
     known = _cases(device.type == "cuda")
     for name in names:
@@ -79,7 +77,8 @@ def measured_optimizers(
 
 def _cases(on_gpu: bool) -> dict[str, dict[str, Way]]:
     adam, sgd = {"lr": 1e-3, "weight_decay": 0.01}, {"lr": 1e-3, "momentum": 0.9}
-    counted: dict[str, Any] = {"capturable": on_gpu}  # without it no graph holds PyTorch's step
+    # required to capture PyTorch's step in a graph
+    counted: dict[str, Any] = {"capturable": on_gpu}
     each: dict[str, tuple[Any, Any, dict[str, Any], dict[str, Any]]] = {
         "FusedAdam": (FusedAdam, torch.optim.Adam, adam, counted),
         "FusedAdamW": (FusedAdamW, torch.optim.AdamW, adam, counted),
@@ -96,7 +95,6 @@ def _cases(on_gpu: bool) -> dict[str, dict[str, Way]]:
 
 
 def _params(size: tuple[int, int], device: torch.device, dtype: torch.dtype) -> Params:
-    """Matrices that have so many rows together, and a vector of each, with gradients."""
     rows, columns = size
     generator = torch.Generator(device).manual_seed(0)
     params: Params = []
@@ -135,7 +133,7 @@ def _clipped(clip: Callable[[Params, float], object], params: Params) -> _Made:
     norms = iter([1.0])
 
     def call() -> None:
-        # From the second call on to nothing, so that every timed one has gradients to scale.
+        # From the second call on, clip to 0, so that every timed call has gradients to scale.
         clip(params, next(norms, 0.0))
 
     return _Made([_grad(x) for x in params], call, list)
@@ -149,7 +147,7 @@ def _measured(
     ways: Mapping[str, Way], start: Params, device: torch.device, runs: int
 ) -> dict[str, Any]:
     on_gpu = device.type == "cuda"
-    # What is captured has to be on another stream than the default one, from the first step on.
+    # A capture must not use the default stream, from the first step on.
     with torch.cuda.stream(torch.cuda.Stream(device)) if on_gpu else nullcontext():
         made = {name: way(_copied(start)) for name, way in ways.items()}
         changes = {name: _change(each) for name, each in made.items()}
@@ -165,7 +163,6 @@ def _measured(
 
 
 def _change(made: _Made) -> list[Tensor]:
-    """What a call changes, in FP64."""
     before = [x.to(torch.float64, copy=True) for x in made.written]
     made.call()
     return [x.double() - y for x, y in zip(made.written, before, strict=True)]

@@ -1,4 +1,4 @@
-"""The fused operations as modules, whose state dicts are those of the modules that they replace."""
+"""The fused operations as modules, with the state dicts of the modules they replace."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kernels.ops.library.linear import linear_activation
 
 
 class FusedLinearReLU(nn.Linear):
-    """relu(linear(x)). Arguments and state dict are torch.nn.Linear's."""
+    """relu(linear(x)), with the arguments and state dict of torch.nn.Linear."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply the layer to [..., in_features]."""
@@ -25,7 +25,7 @@ class FusedLinearReLU(nn.Linear):
 
 
 class FusedLinearGELU(nn.Linear):
-    """gelu(linear(x)), with the exact GELU. Arguments and state dict are torch.nn.Linear's."""
+    """gelu(linear(x)) with the exact GELU, and the arguments and state dict of torch.nn.Linear."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply the layer to [..., in_features]."""
@@ -33,7 +33,7 @@ class FusedLinearGELU(nn.Linear):
 
 
 class FusedLayerNormReLU(nn.LayerNorm):
-    """relu(layer_norm(x)). Arguments and state dict are torch.nn.LayerNorm's."""
+    """relu(layer_norm(x)), with the arguments and state dict of torch.nn.LayerNorm."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Normalize the last dimensions of a tensor."""
@@ -41,7 +41,7 @@ class FusedLayerNormReLU(nn.LayerNorm):
 
 
 class FusedLayerNormGELU(nn.LayerNorm):
-    """gelu(layer_norm(x)), with the exact GELU. The rest is torch.nn.LayerNorm's."""
+    """gelu(layer_norm(x)) with the exact GELU, otherwise like torch.nn.LayerNorm."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Normalize the last dimensions of a tensor."""
@@ -49,7 +49,7 @@ class FusedLayerNormGELU(nn.LayerNorm):
 
 
 class _FusedConvolution(nn.Sequential):
-    """Layers that run as one operation; the state dict is that of nn.Sequential(*layers)."""
+    """Layers that run as one operation, with the state dict of nn.Sequential(*layers)."""
 
     def _layers(self) -> list[Any]:
         return list(self)
@@ -60,16 +60,16 @@ class _FusedConvolution(nn.Sequential):
 
 
 class FusedConv2dBNReLU(_FusedConvolution):
-    """relu(bn(conv(x))); in evaluation the norm is part of the convolution's weights.
+    """relu(bn(conv(x))); in evaluation, the norm is folded into the convolution's weights.
 
-    The state dict is that of nn.Sequential(conv, bn, nn.ReLU()).
+    The state dict equals nn.Sequential(conv, bn, nn.ReLU())'s.
 
     Args:
         conv: Shared, not copied.
         bn: Shared, not copied.
 
     Raises:
-        ValueError: The layers do not fit, or are of a kind that has no fused form.
+        ValueError: If the layers do not fit or have no fused form.
     """
 
     def __init__(self, conv: nn.Conv2d, bn: nn.BatchNorm2d) -> None:
@@ -99,14 +99,14 @@ class FusedConv2dBNReLU(_FusedConvolution):
 
 
 class FusedConv2dGELUDropout(_FusedConvolution):
-    """dropout(gelu(conv(x))). The state dict is that of nn.Sequential(conv, GELU, Dropout).
+    """dropout(gelu(conv(x))). The state dict equals nn.Sequential(conv, GELU, Dropout)'s.
 
     Args:
         conv: Shared, not copied.
         p: The probability that an element is dropped in training.
 
     Raises:
-        ValueError: The convolution is of a kind that has no fused form.
+        ValueError: If the convolution has no fused form.
     """
 
     def __init__(self, conv: nn.Conv2d, p: float = 0.5) -> None:
@@ -124,15 +124,15 @@ class FusedConv2dGELUDropout(_FusedConvolution):
 
 
 class FusedDepthwisePointwiseConv2d(_FusedConvolution):
-    """activation(pointwise(depthwise(x))). The state dict is nn.Sequential's of the two.
+    """activation(pointwise(depthwise(x))). The state dict equals nn.Sequential's of the two layers.
 
     Args:
-        depthwise: As many groups as channels; shared, not copied.
+        depthwise: Has as many groups as channels; shared, not copied.
         pointwise: 1 x 1; shared, not copied.
-        activation: As that of `kernel_fusion.ops.linear_activation`.
+        activation: A name that `kernel_fusion.ops.linear_activation` accepts.
 
     Raises:
-        ValueError: The layers are not depthwise and pointwise.
+        ValueError: If the layers are not depthwise and pointwise.
     """
 
     def __init__(
@@ -157,15 +157,15 @@ class FusedDepthwisePointwiseConv2d(_FusedConvolution):
 
 
 class FusedConv2dGroupNorm(_FusedConvolution):
-    """activation(norm(conv(x))). The state dict is nn.Sequential's of the two.
+    """activation(norm(conv(x))). The state dict equals nn.Sequential's of the two layers.
 
     Args:
         conv: Shared, not copied.
         norm: Shared, not copied.
-        activation: As that of `kernel_fusion.ops.linear_activation`.
+        activation: A name that `kernel_fusion.ops.linear_activation` accepts.
 
     Raises:
-        ValueError: The convolution is of a kind that has no fused form.
+        ValueError: If the convolution has no fused form.
     """
 
     def __init__(self, conv: nn.Conv2d, norm: nn.GroupNorm, activation: str = "relu") -> None:

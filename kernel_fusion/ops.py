@@ -1,4 +1,4 @@
-"""The fused operations as functions: native where kernels are built, otherwise in PyTorch."""
+"""The fused operations as functions: native if kernels are built, otherwise in PyTorch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kernels.ops.registry import ALIASES, OPS, named
 
 def __getattr__(name: str) -> Callable[..., Any]:
     if named(name) is not None:
-        globals()[name] = getattr(ops, name)  # found without this function the next time
+        globals()[name] = getattr(ops, name)  # the next access does not call this function
         return globals()[name]
     raise AttributeError(f"module {__name__!r} has no operation {name!r}")
 

@@ -1,8 +1,8 @@
-"""Optimizers that update many tensors by one launch, and the clipping of gradients.
+"""Optimizers that update many tensors in one launch, and gradient clipping.
 
-They are PyTorch's Adam, AdamW and SGD with another step: param groups, hooks, schedulers and
-`torch.amp.GradScaler` work as there, and a state dict of either is loaded by the other. Where
-parameters are sharded (DTensor, as `fully_shard` makes them), each process updates its own part.
+They are PyTorch's Adam, AdamW and SGD with another step. Param groups, hooks, schedulers and
+`torch.amp.GradScaler` work as in PyTorch, and each loads the other's state dicts. If parameters
+are sharded (DTensor, as `fully_shard` makes them), each process updates its own part.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from kernel_fusion.sharded import by_mesh, local, norm_over_mesh, placed_as, who
 from kernels.ops import adam_step, clip_grads_with_norm, sgd_step, total_norm
 from kernels.ops.optimizers.tensors import check
 
-_torch: Any = torch  # it gives its operations on lists no type
+_torch: Any = torch  # torch has no types for its operations on lists
 
 
 class _Fused(torch.optim.Optimizer):
-    """What the optimizers have in common: a step for the tensors of a group on one device."""
+    """The common part of the optimizers: a step for the tensors of a group on one device."""
 
-    _step_supports_amp_scaling = True  # what GradScaler looks for
-    _options: tuple[str, ...] = ()  # of a group, without which there is no step
+    _step_supports_amp_scaling = True  # GradScaler looks for this attribute
+    _options: tuple[str, ...] = ()  # options of a group that a step needs
 
     def _update(
         self,
@@ -41,13 +41,13 @@ class _Fused(torch.optim.Optimizer):
         """Update every parameter that has a gradient.
 
         Args:
-            closure: Computes the loss again, with gradients; or None.
+            closure: Recomputes the loss, with gradients enabled.
 
         Returns:
-            What the closure returned.
+            The result of the closure.
 
         Raises:
-            ValueError: An option or a gradient is none that the kernels take. No parameter and no
+            ValueError: If the kernels do not support an option or a gradient. No parameter and no
                 state has changed then.
         """
         loss = None
@@ -64,7 +64,6 @@ class _Fused(torch.optim.Optimizer):
         return loss
 
     def _checked(self) -> list[tuple[dict[str, Any], list[Tensor]]]:
-        """Return the parameters of a step by group and device, after a check of all of them."""
         name, found = type(self).__name__, list[tuple[dict[str, Any], list[Tensor]]]()
         for group in self.param_groups:
             _refuse(name, group)
@@ -77,7 +76,7 @@ class _Fused(torch.optim.Optimizer):
         return found
 
     def _kept(self, name: str, params: Sequence[Tensor]) -> list[Tensor]:
-        """Return a tensor of each parameter's state, in the parameter's dtype; zeros at first."""
+        """Return one state tensor per parameter, in the parameter's dtype; zeros at first."""
         found: list[Tensor] = []
         for x in params:
             state = self.state[x]
@@ -90,7 +89,11 @@ class _Fused(torch.optim.Optimizer):
         return found
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a group of parameters, or raise ValueError for an option without a kernel."""
+        """Add a group of parameters.
+
+        Raises:
+            ValueError: If an option has no kernel.
+        """
         _refuse(type(self).__name__, {**self.defaults, **param_group})
         super().add_param_group(param_group)
 
@@ -117,8 +120,6 @@ class _Fused(torch.optim.Optimizer):
 
 
 class _FusedAdam(_Fused):
-    """The step of Adam and of AdamW."""
-
     decoupled = False
     _options = ("lr", "betas", "eps", "weight_decay", "maximize")
 
@@ -157,28 +158,28 @@ class _FusedAdam(_Fused):
 class FusedAdam(_FusedAdam, torch.optim.Adam):
     """torch.optim.Adam (Kingma and Ba, 2015), with one launch for many tensors.
 
-    Parameters of FP16, BF16, FP32 and FP64 may be mixed; averages have the parameter's dtype, and
-    arithmetic is FP32 (FP64 for FP64). Steps are counted on the device, so that a CUDA graph can
-    replay one; the learning rate in it is the number that it was captured with. A step that a
-    GradScaler finds infinite gradients in changes nothing, without waiting for the device; unlike
-    in PyTorch, the gradients stay scaled.
+    Parameters of FP16, BF16, FP32 and FP64 may be mixed. Averages have the parameter's dtype, and
+    arithmetic is FP32 (FP64 for FP64). The device counts the steps, so that a CUDA graph can replay
+    one; a replay uses the learning rate of the capture. If a GradScaler finds infinite gradients,
+    the step changes nothing, without waiting for the device. Unlike in PyTorch, a step leaves the
+    gradients scaled.
 
     Args:
-        params: Tensors, or groups of them as dicts with options of their own.
-        lr: The learning rate, a number.
-        betas: Of the averages of gradients and of their squares, from 0 to below 1.
+        params: Tensors, or groups of tensors as dicts with their own options.
+        lr: The learning rate, a number and not a tensor.
+        betas: Decay rates of the averages of gradients and of squared gradients, in [0, 1).
         eps: Added to the root of the average of squares.
-        weight_decay: Added to the gradient, times the parameter.
-        amsgrad: Is refused where it is true.
-        maximize: Whether gradients are followed upwards.
-        foreach: Changes nothing, like `fused` and `capturable`: the step is always the fused one,
+        weight_decay: The parameter times this is added to the gradient.
+        amsgrad: Must be False.
+        maximize: Whether to maximize the objective.
+        foreach: Has no effect, like `fused` and `capturable`: the step is always the fused one,
             which a CUDA graph can capture.
         capturable: See `foreach`.
-        differentiable: Is refused where it is true.
+        differentiable: Must be False.
         fused: See `foreach`.
 
     Raises:
-        ValueError: An option is not in its range, or is none that there is a kernel for.
+        ValueError: If an option is out of range or has no kernel.
     """
 
     def __init__(
@@ -196,7 +197,7 @@ class FusedAdam(_FusedAdam, torch.optim.Adam):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        del foreach, fused  # they choose among steps that do the same; there is one here
+        del foreach, fused  # they choose among equivalent steps; only one exists here
         asked = {"amsgrad": amsgrad, "lr": lr, "differentiable": differentiable}
         _refuse(type(self).__name__, asked)
         options = {"maximize": maximize, "capturable": capturable, "fused": True}
@@ -206,24 +207,14 @@ class FusedAdam(_FusedAdam, torch.optim.Adam):
 class FusedAdamW(_FusedAdam, torch.optim.AdamW):
     """torch.optim.AdamW (Loshchilov and Hutter, 2019), with one launch for many tensors.
 
-    What is said of FusedAdam holds for it.
+    Dtypes, CUDA graphs, a GradScaler and the arguments work as with FusedAdam, except for
+    `weight_decay`.
 
     Args:
-        params: As those of FusedAdam, like what follows.
-        lr: The learning rate.
-        betas: Of the averages.
-        eps: Added to the root of the average of squares.
-        weight_decay: How much of a parameter decays, times the learning rate.
-        amsgrad: Is refused where it is true.
-        maximize: Whether gradients are followed upwards.
-        foreach: Changes nothing, like `fused` and `capturable`: the step is always the fused one,
-            which a CUDA graph can capture.
-        capturable: See `foreach`.
-        differentiable: Is refused where it is true.
-        fused: See `foreach`.
+        weight_decay: Times the learning rate, the share of a parameter that decays per step.
 
     Raises:
-        ValueError: An option is not in its range, or is none that there is a kernel for.
+        ValueError: If an option is out of range or has no kernel.
     """
 
     decoupled = True
@@ -243,7 +234,7 @@ class FusedAdamW(_FusedAdam, torch.optim.AdamW):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        del foreach, fused  # they choose among steps that do the same; there is one here
+        del foreach, fused  # they choose among equivalent steps; only one exists here
         asked = {"amsgrad": amsgrad, "lr": lr, "differentiable": differentiable}
         _refuse(type(self).__name__, asked)
         options = {"maximize": maximize, "capturable": capturable, "fused": True}
@@ -253,22 +244,22 @@ class FusedAdamW(_FusedAdam, torch.optim.AdamW):
 class FusedSGD(_Fused, torch.optim.SGD):
     """torch.optim.SGD, with one launch for many tensors.
 
-    What is said of FusedAdam of dtypes, CUDA graphs and a GradScaler holds for it.
+    Dtypes, CUDA graphs and a GradScaler work as with FusedAdam.
 
     Args:
-        params: Tensors, or groups of them as dicts with options of their own.
-        lr: The learning rate, a number.
-        momentum: What is kept of the steps before.
-        dampening: How much less than 1 a gradient counts in the momentum.
-        weight_decay: Added to the gradient, times the parameter.
+        params: Tensors, or groups of tensors as dicts with their own options.
+        lr: The learning rate, a number and not a tensor.
+        momentum: The factor of the previous steps' momentum.
+        dampening: A gradient enters the momentum times 1 - `dampening`.
+        weight_decay: The parameter times this is added to the gradient.
         nesterov: Whether steps look ahead (Sutskever et al., 2013).
-        maximize: Whether gradients are followed upwards.
-        foreach: Changes nothing, like `fused`: the step is always the fused one.
-        differentiable: Is refused where it is true.
+        maximize: Whether to maximize the objective.
+        foreach: Has no effect, like `fused`: the step is always the fused one.
+        differentiable: Must be False.
         fused: See `foreach`.
 
     Raises:
-        ValueError: An option is not in its range, or is none that there is a kernel for.
+        ValueError: If an option is out of range or has no kernel.
     """
 
     def __init__(
@@ -285,7 +276,7 @@ class FusedSGD(_Fused, torch.optim.SGD):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        del foreach, fused  # they choose among steps that do the same; there is one here
+        del foreach, fused  # they choose among equivalent steps; only one exists here
         _refuse(type(self).__name__, {"lr": lr, "differentiable": differentiable})
         options = {"maximize": maximize, "fused": True}
         super().__init__(params, lr, momentum, dampening, weight_decay, nesterov, **options)
@@ -321,7 +312,7 @@ class FusedSGD(_Fused, torch.optim.SGD):
 
         momentum, every = group["momentum"], range(len(params))
         first: list[int] = []
-        if momentum and group["dampening"]:  # the first gradient counts whole
+        if momentum and group["dampening"]:  # dampening does not apply to the first gradient
             first = [at for at in every if self.state[params[at]].get("momentum_buffer") is None]
         step(first, 0.0)
         step([at for at in every if at not in set(first)], group["dampening"])
@@ -334,28 +325,28 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale gradients in place so that the norm of all of them is at most `max_norm`.
+    """Scale gradients in place so that their total norm is at most `max_norm`.
 
-    As torch.nn.utils.clip_grad_norm_, but that gradients whose norm is not above are not written.
+    Like torch.nn.utils.clip_grad_norm_, except that gradients within the norm are not written.
 
     Args:
-        parameters: A tensor, or several on any devices; those without a gradient do not count.
-        max_norm: The norm that gradients may have.
-        norm_type: 1, 2 or infinity; PyTorch computes others. As in PyTorch, 0 counts the gradients
-            that are not zero.
-        error_if_nonfinite: Whether a norm that is NaN or infinite is an error, for which the device
-            is waited for. Without it, it makes gradients NaN.
-        foreach: Changes nothing: one launch takes many gradients.
+        parameters: A tensor, or several on any devices. Tensors without a gradient do not count.
+        max_norm: The largest norm allowed.
+        norm_type: 1, 2 or infinity; PyTorch computes other types. As in PyTorch, 0 counts the
+            gradients that are not zero.
+        error_if_nonfinite: Whether to raise for a NaN or infinite norm, which waits for the device.
+            If False, such a norm makes gradients NaN.
+        foreach: Has no effect: one launch always handles many gradients.
 
     Returns:
-        [], the norm of the gradients as they were, FP32 (FP64 if one of them is). Gradients that
-        are sharded (DTensor) have one norm over all processes, which each of these returns.
+        The norm before clipping, shape [], in FP32 (FP64 if a gradient is FP64). Sharded gradients
+        (DTensor) have one norm over all processes, which each process returns.
 
     Raises:
-        RuntimeError: The norm is not finite, with `error_if_nonfinite`.
-        ValueError: `norm_type` is NaN, or not above 0 for sharded gradients.
+        RuntimeError: If the norm is not finite, with `error_if_nonfinite`.
+        ValueError: If `norm_type` is NaN, or not above 0 for sharded gradients.
     """
-    del foreach  # it chooses among norms that are the same; there is one here
+    del foreach  # it chooses among equivalent norms; only one exists here
     given = [parameters] if isinstance(parameters, Tensor) else parameters
     grads = [x.grad.detach() for x in given if x.grad is not None]
     if not grads:
@@ -385,7 +376,6 @@ def _by_device(tensors: Iterable[Tensor]) -> list[list[Tensor]]:
 
 
 def _refuse(name: str, options: dict[str, Any]) -> None:
-    """Refuse the options that there is no kernel for, with a ValueError."""
     if options.get("amsgrad"):
         raise ValueError(f"{name}: amsgrad is True; expected False, or torch.optim's optimizer")
     if options.get("differentiable"):

@@ -1,4 +1,4 @@
-"""What runs natively on this machine, what does not, and why: `kf.status()`."""
+"""The report `kf.status()`: what runs natively on this machine, what does not, and why."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from kernels.ops.registry import KernelStatus, statuses
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What every operation runs on, by device. Printed, it is a table.
+    """The way that every operation runs, by device. Printed, it is a table.
 
     Attributes:
         cuda_available: Whether PyTorch sees a GPU.
         extension_loaded: Whether every native kernel for the CPU is in use.
-        operations: By type of device, "cpu" and, where there is a GPU, "cuda": what each runs on.
+        operations: The status of every operation, by device type: "cpu" and, with a GPU, "cuda".
     """
 
     cuda_available: bool
@@ -38,10 +38,10 @@ class Status:
 
 
 def status() -> Status:
-    """What every operation runs on here. Loads what is built, and builds nothing.
+    """Return how every operation runs on this machine. It loads built kernels and builds none.
 
     Returns:
-        The rows of the CPU and, where PyTorch sees a GPU, of that.
+        One row per operation for the CPU and, if PyTorch sees a GPU, for CUDA.
     """
     cuda = torch.cuda.is_available()
     found = {device: statuses(device) for device in ("cpu", *(("cuda",) if cuda else ()))}
@@ -49,5 +49,5 @@ def status() -> Status:
 
 
 def all_loaded(rows: tuple[KernelStatus, ...]) -> bool:
-    """Whether nothing that a device could run natively is missing."""
+    """Return whether a device runs natively everything that it could."""
     return all(row.ready or row.by_choice for row in rows)

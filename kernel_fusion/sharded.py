@@ -1,6 +1,6 @@
-"""Tensors that are sharded over processes (torch.distributed.tensor.DTensor), part by part.
+"""Operations on the parts of sharded tensors (torch.distributed.tensor.DTensor).
 
-An update of elements is right on each process's own part; a norm takes a sum over the processes.
+An elementwise update works on each process's own part; a norm needs a sum over the processes.
 Tensors that are not sharded pass through.
 """
 
@@ -17,29 +17,29 @@ from kernels.ops import total_norm
 
 
 def _module() -> Any:
-    """Return torch.distributed.tensor, or None before it is imported: nothing is sharded then."""
+    """Return torch.distributed.tensor, or None if nothing is sharded because it is not imported."""
     return sys.modules.get("torch.distributed.tensor")
 
 
 def is_sharded(x: Tensor) -> bool:
-    """Tell whether a tensor is a DTensor."""
+    """Return whether a tensor is a DTensor."""
     module = _module()
     return module is not None and isinstance(x, module.DTensor)
 
 
 def local(tensors: Iterable[Any]) -> list[Tensor]:
-    """Return the parts of this process, which share memory with the tensors."""
+    """Return this process's parts, which share memory with the tensors."""
     given = list(tensors)
     return given if _module() is None else [x.to_local() if is_sharded(x) else x for x in given]
 
 
 def whole(x: Any) -> Tensor:
-    """Return the whole tensor, of which every process has a part."""
+    """Return the whole tensor, gathered from all processes."""
     return x.full_tensor() if is_sharded(x) else x
 
 
 def placed_as(like: Sequence[Any], tensors: Sequence[Any]) -> Sequence[Tensor]:
-    """Return tensors in the placements of `like`, summed where their parts are terms of a sum."""
+    """Return tensors in the placements of `like`; partial terms are summed."""
     if _module() is None:
         return tensors
     return [
@@ -49,7 +49,7 @@ def placed_as(like: Sequence[Any], tensors: Sequence[Any]) -> Sequence[Tensor]:
 
 
 def by_mesh(tensors: Iterable[Tensor]) -> list[list[Tensor]]:
-    """Return the tensors by device, and the sharded ones by mesh and placements."""
+    """Group plain tensors by device, and sharded ones by mesh and placements."""
     found: dict[Any, list[Tensor]] = {}
     for each in tensors:
         x: Any = each
@@ -62,7 +62,7 @@ def norm_over_mesh(tensors: Sequence[Tensor], norm_type: float) -> Tensor:
     """Return the norm of tensors of one mesh, or of one device, as one vector.
 
     Raises:
-        ValueError: `norm_type` is not above 0, of sharded tensors.
+        ValueError: If tensors are sharded and `norm_type` is not above 0.
     """
     first: Any = tensors[0]
     if not is_sharded(first):

@@ -1,7 +1,7 @@
-"""Times several ways to compute the same in turns, and compares their results and their memory.
+"""Times several ways to compute the same in turns, and compares their results and memory.
 
-On a GPU the ways are captured in graphs, so that Python's time is not measured; where one cannot
-be, all of them are called. The longer a call takes, the fewer are timed.
+On a GPU, graphs capture the ways, so that the time of Python is not measured. If one cannot be
+captured, all are called directly. The longer a call takes, the fewer calls are timed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from utils.cuda_streams import waiting_refused
 
 OURS, EAGER, FUSED, COMPILED, COPY = "ours", "eager", "fused", "compiled", "copy"
 WARMUP = 3
-REPEATS = 10  # of a call in a graph, at most
-GRAPH_MS = 1.0  # of the calls in a graph, about, where they are more than one
-BUDGET_MS = 30.0  # of all timed calls of a way on a GPU, about, where they are more than the least
+REPEATS = 10  # the most calls in a graph
+GRAPH_MS = 1.0  # the approximate time of the calls in a graph, if more than one
+BUDGET_MS = 30.0  # the approximate time of a way's calls on a GPU, if more than the least
 LEAST_RUNS = 5
-BUDGET_ON_CPU_MS = 10_000.0  # the same on a CPU, where the compiler's code may take seconds a call
+BUDGET_ON_CPU_MS = 10_000.0  # the same on a CPU, where compiled code may take seconds per call
 LEAST_ON_CPU = 3
 MIB = 1 << 20
 
@@ -31,7 +31,7 @@ Call = Callable[[], object]
 
 
 class Rounds(NamedTuple):
-    """How often calls are timed.
+    """The number of timed calls.
 
     Attributes:
         runs: Timed runs of each way.
@@ -52,17 +52,16 @@ def timed(
     """Time calls.
 
     Args:
-        calls: By way; OURS is one of them.
-        largest: The argument, a tensor or a list of them of one dtype, as many bytes as which are
-            copied in turns with the calls.
-        needed: The bytes that a call has to read and to write.
-        device: Where.
-        runs: Timed runs of each; fewer where calls take long, see `rounds_of` and `runs_on_cpu`.
+        calls: Calls by way; OURS is one of them.
+        largest: Tensors of one dtype, an argument of the calls. A copy of as many bytes is timed in
+            turns with the calls.
+        needed: The bytes that a call has to read and write.
+        runs: Timed runs of each way; fewer if calls take long, see `rounds_of` and `runs_on_cpu`.
 
     Returns:
-        Of a row of the report: milliseconds by way, whether they were taken in a graph, the
-            percentage of the copy's bandwidth at which OURS moved what is needed, how many runs
-            were timed, and on a GPU the MiB that each way allocates.
+        Entries of a row of the report: milliseconds by way, whether a graph captured the calls, the
+            percentage of the copy's bandwidth that OURS reached, the number of timed runs, and on a
+            GPU the MiB that each way allocates.
     """
     copy, copied = _copy(largest)
     every: Mapping[str, Run] = {**calls, COPY: copy}
@@ -76,7 +75,7 @@ def timed(
     try:
         every = {name: _captured(call, repeats, device) for name, call in every.items()}
         in_graph = True
-    except RuntimeError:  # PyTorch's, of what no graph can hold; the report says so
+    except RuntimeError:  # PyTorch raises it if no graph can capture a way; the report says so
         torch.cuda.synchronize(device)
         repeats, in_graph = 1, False
     found = interleave(every, 1, rounds.runs, device)
@@ -88,31 +87,31 @@ def timed(
 
 
 def rounds_of(call_ms: float, runs: int) -> Rounds:
-    """How often calls of a GPU are timed.
+    """Return the number of timed calls on a GPU.
 
     Args:
         call_ms: The time of the slowest way's call, in milliseconds.
-        runs: Of each way, at most.
+        runs: The largest number of runs of each way.
 
     Returns:
-        As many runs as take BUDGET_MS, but at least LEAST_RUNS; each of as many calls as take
-        GRAPH_MS, but at least one and at most REPEATS.
+        The number of runs that take BUDGET_MS, at least LEAST_RUNS; and the number of calls per run
+        that take GRAPH_MS, at least one and at most REPEATS.
     """
-    call_ms = max(call_ms, 1e-3)  # what events can tell
+    call_ms = max(call_ms, 1e-3)  # the resolution of events
     repeats = min(REPEATS, max(1, int(GRAPH_MS / call_ms)))
     enough = max(LEAST_RUNS, int(BUDGET_MS / (repeats * call_ms)))
     return Rounds(min(runs, enough), repeats)
 
 
 def runs_on_cpu(call_ms: float, runs: int) -> int:
-    """How often calls of a CPU are timed.
+    """Return the number of timed calls on a CPU.
 
     Args:
         call_ms: The time of the slowest way's call, in milliseconds.
-        runs: Of each way, at most.
+        runs: The largest number of runs of each way.
 
     Returns:
-        As many as take BUDGET_ON_CPU_MS, but at least LEAST_ON_CPU.
+        The number of calls that take BUDGET_ON_CPU_MS, at least LEAST_ON_CPU.
     """
     return min(runs, max(LEAST_ON_CPU, int(BUDGET_ON_CPU_MS / max(call_ms, 1e-3))))
 
@@ -134,7 +133,6 @@ def _figures(
 
 
 def _time(call: Call, device: torch.device) -> float:
-    """The time of a call in milliseconds, once libraries have chosen how they compute it."""
     for _ in range(WARMUP - 1):
         call()
     torch.cuda.synchronize(device)
@@ -142,7 +140,6 @@ def _time(call: Call, device: torch.device) -> float:
 
 
 def _captured(call: Call, repeats: int, device: torch.device) -> Run:
-    """A graph of several calls, of which some were made before."""
     with waiting_refused():
         call()
     torch.cuda.synchronize(device)
@@ -154,17 +151,16 @@ def _captured(call: Call, repeats: int, device: torch.device) -> Run:
 
 
 def _copy(largest: Sequence[Tensor]) -> tuple[Call, int]:
-    """A copy of one tensor as large as these together, and the bytes that it reads and writes."""
     source = largest[0].new_empty(sum(x.numel() for x in largest))
     target = torch.empty_like(source)
     return lambda: target.copy_(source), 2 * size_of([source])
 
 
 def _memory(calls: Mapping[str, Call], device: torch.device) -> dict[str, float]:
-    """MiB that are allocated at most while a call runs, beyond what there was."""
+    """Return the peak MiB that each call allocates, beyond the memory in use before."""
     found: dict[str, float] = {}
     for name, call in calls.items():
-        gc.collect()  # or what others left may be freed during the call
+        gc.collect()  # otherwise the call may free memory that others left
         torch.cuda.synchronize(device)
         before = torch.cuda.memory_allocated(device)
         torch.cuda.reset_peak_memory_stats(device)
@@ -175,22 +171,22 @@ def _memory(calls: Mapping[str, Call], device: torch.device) -> dict[str, float]
 
 
 def size_of(tensors: Iterable[Tensor]) -> int:
-    """The bytes of tensors."""
+    """Return the bytes of tensors."""
     return sum(x.numel() * x.element_size() for x in tensors)
 
 
 def shape_of(tensors: Iterable[Tensor]) -> str:
-    """The shape of the largest tensor, in words."""
+    """Return the shape of the largest tensor as text, such as "4x8"."""
     largest = max((x.shape for x in tensors), key=lambda shape: shape.numel())
     return "x".join(map(str, largest)) or "1"
 
 
 def error(found: Sequence[Tensor | None], exact: Sequence[Tensor | None]) -> float:
-    """The largest difference over results, each relative to its largest value.
+    """Return the largest difference over results, each relative to its largest value.
 
     Args:
-        found: Results, or None for one that a way does not have.
-        exact: Those in FP64; what they have beyond `found` is left out, and the other way round.
+        found: Results, or None for a result that a way does not have.
+        exact: The results in FP64. Results without a counterpart in the other list are ignored.
     """
     errors = [
         float((x.double() - y.double()).abs().max() / y.double().abs().max().clamp(min=1e-30))

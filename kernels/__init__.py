@@ -1,7 +1,7 @@
-"""Fused kernels, each with the PyTorch reference that says what it means.
+"""Fused kernels, each with a PyTorch reference that defines its result.
 
-Importing the package fills the table of operations and registers what loads each library that
-describes itself; so a library is the same whatever was imported first.
+Importing the package fills the table of operations and registers the loader of each library that
+describes itself, so that a library does not depend on the order of imports.
 """
 
 from __future__ import annotations

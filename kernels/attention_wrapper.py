@@ -1,4 +1,4 @@
-"""Multi-head attention as a module, on our operations or PyTorch's, whichever is faster."""
+"""Multi-head attention as a module, on our kernels or PyTorch's, whichever is faster."""
 
 from __future__ import annotations
 
@@ -20,27 +20,25 @@ Version = Literal["auto", "v1", "v2", "v3", "sdpa"]
 
 
 class FusedAttention(nn.MultiheadAttention):
-    """nn.MultiheadAttention, batch first, whose attention runs on one of our rungs or on PyTorch's.
+    """A batch-first nn.MultiheadAttention on one of our attention versions or on PyTorch's.
 
-    Its state dict is that of nn.MultiheadAttention. Unlike there, weights are not returned unless
-    they are asked for, keys and values default to the query, and a residual may be added.
+    It has the state dict of nn.MultiheadAttention. In contrast to it, weights are only returned on
+    request, keys and values default to the query, and a residual may be added.
 
-    A query whose keys are all masked gets zeros from our third rung, as from the operation.
+    With v3, as in the operation, a query whose keys are all masked gets zeros.
 
     Args:
         embed_dim: E.
         num_heads: A divisor of E.
-        version: "auto" picks what is faster for device, dtype, shape and options; "v3" is the third
-            rung, "sdpa" PyTorch's; "v1" and "v2" are the first two rungs, for self-attention
-            without masks and dropout.
-        dropout: Of the attention's weights, in training.
-        bias: Whether the projections have biases.
-        batch_first: True; other layouts are refused.
-        device: Of the parameters.
-        dtype: Of the parameters.
+        version: "auto" picks the fastest for device, dtype, shape and options. "v3" is our third
+            version, "sdpa" PyTorch's. "v1" and "v2" are our first two, for self-attention without
+            masks and dropout.
+        dropout: The dropout probability of the attention weights, in training.
+        batch_first: Must be True.
 
     Raises:
-        ValueError: The version is unknown, the layout is another, or heads do not divide E.
+        ValueError: If the version is unknown, `batch_first` is False, or `num_heads` does not
+            divide E.
     """
 
     def __init__(
@@ -78,26 +76,25 @@ class FusedAttention(nn.MultiheadAttention):
         is_causal: bool = False,
         residual: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """Attend.
+        """Compute attention.
 
         Args:
             query: [N, L, E], or [L, E] for one sample.
-            key: [N, S, E]; the query by default.
-            value: As key; the key by default.
-            key_padding_mask: [N, S]: True where a key is ignored, or numbers added to the scores.
-            need_weights: Whether weights are returned, for which PyTorch computes the matrix of
-                scores.
-            attn_mask: [L, S] or [N num_heads, L, S]: True where a query must not see a key, or
-                numbers added to the scores.
-            average_attn_weights: Whether weights are averaged over the heads.
-            is_causal: Whether query i sees only keys 0 to i. With `attn_mask`, that decides.
+            key: [N, S, E]; defaults to the query.
+            value: Like key; defaults to the key.
+            key_padding_mask: [N, S]: True to ignore a key, or numbers added to the scores.
+            need_weights: Whether to return weights, for which PyTorch computes the score matrix.
+            attn_mask: [L, S] or [N num_heads, L, S]: True to hide a key from a query, or numbers
+                added to the scores.
+            average_attn_weights: Whether to average weights over the heads.
+            is_causal: Whether query i sees only keys 0 to i. If `attn_mask` is given, it decides.
             residual: [N, L, E], added to the result.
 
         Returns:
             [N, L, E], and the weights or None.
 
         Raises:
-            ValueError: A shape does not fit, or the version cannot do what is asked for.
+            ValueError: If a shape does not fit, or the version does not support the arguments.
         """
         key = query if key is None else key
         value = key if value is None else value
@@ -123,13 +120,7 @@ class FusedAttention(nn.MultiheadAttention):
         return self._project(out, residual), None
 
     def remark(self, device: torch.device, dtype: torch.dtype, length: int) -> str:
-        """Why "auto" runs PyTorch's attention there, in words; empty if it runs ours.
-
-        Args:
-            device: That it runs on.
-            dtype: Of the input.
-            length: Of the sequence, L.
-        """
+        """Return why "auto" runs PyTorch's attention for this length; "" if it runs ours."""
         return faster_reason(device, dtype, self._size, length)
 
     @property
@@ -143,7 +134,7 @@ class FusedAttention(nn.MultiheadAttention):
         attn_mask: Tensor | None,
         is_causal: bool,
     ) -> Tensor:
-        """Project and attend: [N, H, L, D]."""
+        """Project the inputs and return the attention, [N, H, L, D]."""
         q, k, v = self._heads(*given)
         causal = is_causal and attn_mask is None
         mask = _joined(key_padding_mask, attn_mask, q)
@@ -226,7 +217,7 @@ class FusedAttention(nn.MultiheadAttention):
 
 
 def _joined(key_padding_mask: Tensor | None, attn_mask: Tensor | None, q: Tensor) -> Tensor | None:
-    """Both masks as one that is added to the scores: [N, H, L, S], or 1 there."""
+    """Join both masks into one to add to the scores: [N, H, L, S], with size 1 to broadcast."""
     found = None
     if key_padding_mask is not None:
         found = _added(key_padding_mask, q.dtype)[:, None, None]
@@ -239,7 +230,7 @@ def _joined(key_padding_mask: Tensor | None, attn_mask: Tensor | None, q: Tensor
 
 
 def _added(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """A mask that is added to the scores; True, which hides, becomes -inf."""
+    """Return a mask to add to the scores; True, which hides a key, becomes -inf."""
     if mask.dtype != torch.bool:
         return mask.to(dtype)
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(mask, -torch.inf)

@@ -1,4 +1,4 @@
-"""A convolution with its reflection padding as a module, on the fused kernel."""
+"""A convolution with reflection padding as a module, on the fused kernel."""
 
 from __future__ import annotations
 
@@ -11,18 +11,15 @@ from kernels.ops.convolution import fused_conv_reflection_pad_forward, unavailab
 class FusedConv2d(nn.Conv2d):
     """Drop-in for `nn.Conv2d(..., padding_mode="reflect")`: same state dict, same result.
 
-    Square kernels, one padding for all sides, no groups and no dilation.
+    It has square kernels, the same padding on all sides, no groups and no dilation.
 
     Args:
-        in_channels: C of the input.
-        out_channels: C of the result.
         kernel_size: Taps on a side, at least 1.
-        stride: Of both directions, or of height and width.
-        padding: Pixels on each side; half the kernel by default.
-        bias: Whether there is one.
+        stride: One stride, or the strides of height and width.
+        padding: Pixels on each side; defaults to half the kernel.
 
     Raises:
-        ValueError: `kernel_size` is no positive integer, or `nn.Conv2d` refuses an argument.
+        ValueError: If `kernel_size` is not a positive integer, or `nn.Conv2d` refuses an argument.
     """
 
     def __init__(
@@ -51,17 +48,12 @@ class FusedConv2d(nn.Conv2d):
         """Convolve [N, C, H, W] of any floating dtype and layout.
 
         Raises:
-            ValueError: The shape does not fit; H and W have to be above the padding.
+            ValueError: If the shape does not fit; H and W must exceed the padding.
         """
         return fused_conv_reflection_pad_forward(input, self.weight, self.bias, *self._sides)
 
     def remark(self, device: torch.device, dtype: torch.dtype) -> str:
-        """Why it does not run on its own kernel there, in words; empty if it does.
-
-        Args:
-            device: That it runs on.
-            dtype: Of the input.
-        """
+        """Return why it does not run on its own kernel there; "" if it does."""
         return unavailable_reason(
             device,
             dtype,

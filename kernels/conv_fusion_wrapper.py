@@ -1,4 +1,4 @@
-"""Convolution, instance norm and ReLU as one module, with an enlargement before if asked for."""
+"""Convolution, instance norm and ReLU as one module, optionally after an enlargement."""
 
 from __future__ import annotations
 
@@ -9,23 +9,20 @@ from kernels.ops.convolution import fused_conv_instancenorm_forward, unavailable
 
 
 class FusedConvInstanceNormReLU(nn.Module):
-    """relu(norm(conv(reflect(enlarge(x))))), the convolution padded by half its kernel.
+    """relu(norm(conv(reflect(enlarge(x))))), with the convolution padded by half its kernel.
 
-    The parts are `conv`, an `nn.Conv2d`, and `norm`, an `nn.InstanceNorm2d`, with their state
+    Its parts `conv`, an `nn.Conv2d`, and `norm`, an `nn.InstanceNorm2d`, have their usual state
     dicts.
 
     Args:
-        in_channels: C of the input.
-        out_channels: C of the result.
         kernel_size: Taps on a side.
-        stride: Of both directions.
-        upsample: 1, or 2 to enlarge first (nearest), by the exact four-phase form; kernel 3 and
-            stride 1 only.
+        stride: The stride in both directions.
+        upsample: 1, or 2 to enlarge first (nearest) by the exact four-phase form, which needs
+            kernel 3 and stride 1.
         eps: Added to the variance.
-        relu: Whether a ReLU follows.
 
     Raises:
-        ValueError: `upsample` is neither 1 nor 2, or does not go with kernel and stride.
+        ValueError: If `upsample` is neither 1 nor 2, or does not match kernel and stride.
     """
 
     def __init__(
@@ -48,10 +45,10 @@ class FusedConvInstanceNormReLU(nn.Module):
         self._options = (eps, kernel_size // 2, stride, relu, upsample == 2)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply all of it to [N, C, H, W] of any floating dtype and layout.
+        """Apply all layers to [N, C, H, W] of any floating dtype and layout.
 
         Raises:
-            ValueError: The shape does not fit, or the result is a single pixel.
+            ValueError: If the shape does not fit, or the result is a single pixel.
         """
         conv, norm = self.conv, self.norm
         return fused_conv_instancenorm_forward(
@@ -59,12 +56,7 @@ class FusedConvInstanceNormReLU(nn.Module):
         )
 
     def remark(self, device: torch.device, dtype: torch.dtype) -> str:
-        """Why its convolution is not our kernel's there, in words; empty if it is.
-
-        Args:
-            device: That it runs on.
-            dtype: Of the input.
-        """
+        """Return why its convolution does not run on our kernel there; "" if it does."""
         return unavailable_reason(
             device,
             dtype,

@@ -13,16 +13,13 @@ from kernels.ops.transformer.ffn import fused_ffn_forward
 class FusedFFN(nn.Module):
     """Linear, GELU, Linear, and optionally the sum with the input.
 
-    The layers are `fc1` and `fc2`, nn.Linear's, and so is the state dict.
+    The layers are `fc1` and `fc2`, with the state dicts of nn.Linear.
 
     Args:
         embed_dim: E.
-        hidden_dim: Of the layer between.
-        bias: Whether the layers have biases.
+        hidden_dim: Channels of the hidden layer.
         approximate: "none" for the exact GELU, "tanh" for its approximation.
-        residual: Whether the input is added to the result.
-        device: Of the parameters.
-        dtype: Of the parameters.
+        residual: Whether to add the input to the result.
     """
 
     def __init__(
@@ -44,7 +41,7 @@ class FusedFFN(nn.Module):
         """Apply the network to [..., E] of the parameters' dtype.
 
         Raises:
-            ValueError: Another number of channels, or an unknown approximation.
+            ValueError: If the number of channels differs or the approximation is unknown.
         """
         weights = self.fc1.weight, self.fc1.bias, self.fc2.weight, self.fc2.bias
         return fused_ffn_forward(x, *weights, True, self.approximate, x if self.residual else None)

@@ -12,14 +12,15 @@ from kernels.ops.normalization import fused_instance_norm_forward
 class FusedInstanceNorm2d(nn.InstanceNorm2d):
     """Drop-in for `nn.InstanceNorm2d`: same state dict, same result.
 
-    The statistics are always those of the instance.
+    It always uses the statistics of the instance.
 
     Args:
         num_channels: C.
         eps: Added to the variance.
-        affine: Whether there are a weight and a bias; unlike its model's, True by default.
-        track_running_stats: Taken for the sake of published code. No running statistics are
-            kept, and those in a state dict are dropped.
+        affine: Whether to learn a weight and a bias. Unlike in `nn.InstanceNorm2d`, the default
+            is True.
+        track_running_stats: Accepted for published code, but has no effect. Running statistics in
+            a state dict are dropped.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class FusedInstanceNorm2d(nn.InstanceNorm2d):
         """Normalize [N, C, H, W] or [C, H, W] of any floating dtype and layout.
 
         Raises:
-            ValueError: Another number of channels or dimensions, or planes of a single pixel.
+            ValueError: If the number of channels or dimensions differs, or a plane is one pixel.
         """
         shape = input.shape
         if len(shape) != 4:

@@ -16,7 +16,7 @@ def residual_block(
     conv2: nn.Conv2d,
     in2: nn.InstanceNorm2d,
 ) -> Tensor:
-    """Apply the fused operation with the weights of these layers, and the first norm's eps.
+    """Apply the fused operation with the weights of these layers and the first norm's eps.
 
     Args:
         x: [N, C, H, W] of any floating dtype and layout.
@@ -26,10 +26,10 @@ def residual_block(
         in2: Its norm.
 
     Returns:
-        As x.
+        A tensor like x.
 
     Raises:
-        ValueError: The shapes do not fit.
+        ValueError: If the shapes do not fit.
     """
     return fused_residual_block_forward(
         x,
@@ -46,7 +46,7 @@ def residual_block(
 
 
 class _Padded(nn.Module):
-    """Holds a convolution under the name the published networks give it."""
+    """A holder of a convolution under its name in the published networks."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class _Padded(nn.Module):
 class FusedResidualBlock(nn.Module):
     """x + norm(conv(relu(norm(conv(x))))); drop-in for the residual block of the networks.
 
-    The state dict is that of the published block: `conv1.conv2d`, `in1`, `conv2.conv2d`, `in2`.
+    The state dict has the published names: `conv1.conv2d`, `in1`, `conv2.conv2d`, `in2`.
 
     Args:
         channels: C.
@@ -74,15 +74,10 @@ class FusedResidualBlock(nn.Module):
         """Apply the block to [N, C, H, W] of any floating dtype and layout.
 
         Raises:
-            ValueError: Another number of channels or dimensions, or H or W below 2.
+            ValueError: If the number of channels or dimensions differs, or H or W is below 2.
         """
         return residual_block(x, self.conv1.conv2d, self.in1, self.conv2.conv2d, self.in2)
 
     def remark(self, device: torch.device, dtype: torch.dtype) -> str:
-        """Why its convolutions are not our kernel's there, in words; empty if they are.
-
-        Args:
-            device: That it runs on.
-            dtype: Of the input.
-        """
+        """Return why its convolutions do not run on our kernel there; "" if they do."""
         return unavailable_reason(device, dtype, out_channels=self.in1.num_features)

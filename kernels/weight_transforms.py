@@ -1,4 +1,4 @@
-"""Convolutions the library does better when asked differently: exact rewrites, owned buffers."""
+"""Faster forms of convolutions: exact rewrites of weights, results in the caller's buffer."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-# oneDNN adds a convolution to a tensor in place, which is how a caller's buffer can receive the
-# result: PyTorch has no out= for it. Elsewhere than on x86 this is neither tested nor measured.
+# oneDNN can add a convolution to a tensor in place, which lets a caller's buffer receive the
+# result; PyTorch has no out= for it. This is only tested and measured on x86.
 _ADDS_IN_PLACE = (
     torch.backends.mkldnn.is_available()
     and platform.machine().lower() in ("x86_64", "amd64")
@@ -20,10 +20,10 @@ _ADDS_IN_PLACE = (
     and hasattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported")
 )
 
-# Which of three taps on an upsampled row fall on which of two source pixels, by phase.
+# By phase: which of three taps on an upsampled row fall on which of two source pixels.
 _PHASE_TAPS = (((1, 0, 0), (0, 1, 1)), ((1, 1, 0), (0, 0, 1)))
 
-# The same after a bilinear enlargement, which reads three: in quarters.
+# The same after a bilinear enlargement, which reads three pixels: in quarters.
 _BILINEAR_TAPS = (((3, 1, 0), (1, 3, 3), (0, 0, 1)), ((1, 0, 0), (3, 3, 1), (0, 1, 3)))
 
 
@@ -34,17 +34,16 @@ def convolve(
     stride: int = 1,
     out: Tensor | None = None,
 ) -> Tensor:
-    """A convolution without padding, in a buffer of the caller where that is possible.
+    """Convolve without padding, into the caller's buffer if possible.
 
-    Writing to a buffer that is kept saves the page faults of a fresh one, a third of the time at
-    640x480.
+    Reusing a buffer avoids the page faults of a new one, a third of the time at 640x480.
 
     Args:
         x: [N, C, H, W].
         weight: [O, C, kh, kw] of x's dtype.
         bias: [O] or None.
-        stride: Of both directions.
-        out: Of the result's shape and dtype; overwritten, or of no further use.
+        stride: The stride in both directions.
+        out: A buffer of the result's shape and dtype, overwritten if it is used.
 
     Returns:
         [N, O, (H - kh) // stride + 1, (W - kw) // stride + 1]: `out` if `can_write_into(out)`,
@@ -60,7 +59,7 @@ def convolve(
 
 
 def can_write_into(out: Tensor) -> bool:
-    """Whether `convolve` would use `out`; if not, it need not be made."""
+    """Return whether `convolve` would use `out`; if not, the caller need not allocate it."""
     return (
         _ADDS_IN_PLACE
         and out.device.type == "cpu"
@@ -71,17 +70,17 @@ def can_write_into(out: Tensor) -> bool:
 
 @functools.cache
 def _dtypes_added_in_place() -> tuple[torch.dtype, ...]:
-    """FP32, and BF16 where the processor has what oneDNN needs: with AVX2 alone it refuses it."""
+    """Return FP32, and BF16 if oneDNN supports it here; with AVX2 alone, oneDNN refuses it."""
     supported = bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
     return (torch.float32, torch.bfloat16) if supported else (torch.float32,)
 
 
 def phase_weight(weight: Tensor) -> Tensor:
-    """The weight of "nearest x2, then this 3x3 convolution", as one 2x2 convolution before it.
+    """Merge "nearest x2, then this 3x3 convolution" into a 2x2 convolution of the source.
 
-    On a source padded by one replicated pixel, the phase of pixel (i, j) sits at (i+a, j+b) of
-    the result; what a reflected pad does after upsampling, the replicated one does before it.
-    Exact: the taps that meet on one pixel are added, in FP64, and 2.25 times fewer are left.
+    On a source padded by one replicated pixel, phase (a, b) of pixel (i, j) is at (i+a, j+b) of the
+    result. Replication before upsampling has the same effect as reflection after it. The form is
+    exact: taps that meet on one pixel are added, in FP64, which leaves 2.25 times fewer.
 
     Args:
         weight: [O, C, 3, 3].
@@ -96,10 +95,10 @@ def phase_weight(weight: Tensor) -> Tensor:
 
 
 def bilinear_phase_weight(weight: Tensor) -> Tensor:
-    """The weight of "bilinear x2, then this 3x3 convolution", as one 3x3 convolution before it.
+    """Merge "bilinear x2, then this 3x3 convolution" into a 3x3 convolution of the source.
 
-    It has as many multiplications and spares the enlargement. It is exact where the convolution
-    after the enlargement reads no padding; see kernels.ops.enlarging_reference for the border.
+    It has as many multiplications and saves the enlargement. It is exact except where the original
+    convolution reads padding; see kernels.ops.enlarging_reference for the border.
 
     Args:
         weight: [O, C, 3, 3].
@@ -114,22 +113,22 @@ def bilinear_phase_weight(weight: Tensor) -> Tensor:
 
 
 def column_weights(weight: Tensor) -> tuple[Tensor, Tensor]:
-    """A convolution with few outputs as one with more, and a sum of these.
+    """Split a convolution with few outputs into one with more outputs and a sum of them.
 
-    The first takes each column of taps by itself, the second, of zeros and ones, adds the columns
-    up, each at its place. A convolution computes 16 outputs at once on the CPU, so that 3 waste
-    most of the work; k x 3 do not. Exact but for the order of summation.
+    The first convolution computes each column of taps separately. The second, of zeros and ones,
+    adds the columns, each at its place. On the CPU, a convolution computes 16 outputs at once, so
+    that 3 waste most of the work; k x 3 do not. Exact except for the order of summation.
 
     Args:
         weight: [O, C, k, k].
 
     Returns:
-        The weights of the two, [k O, C, k, 1] and [O, k O, 1, k].
+        The weights of both, [k O, C, k, 1] and [O, k O, 1, k].
     """
     outputs, channels, height, width = weight.shape
     columns = weight.permute(3, 0, 1, 2).reshape(width * outputs, channels, height, 1)
     identity = torch.eye(width * outputs, dtype=weight.dtype, device=weight.device)
-    # Row t O + o of the identity picks output o of column t, which belongs at tap t.
+    # Row t O + o of the identity picks output o of column t, for tap t.
     picks = identity.view(width, outputs, width * outputs)
     return columns, picks.permute(1, 2, 0).unsqueeze(2)
 
@@ -137,19 +136,18 @@ def column_weights(weight: Tensor) -> tuple[Tensor, Tensor]:
 def as_matrix(
     weight: Tensor, axes: Sequence[str], rows: Mapping[str, int], depth: Mapping[str, int]
 ) -> Tensor:
-    """Reorder the axes of a weight into those of a matrix, and pad them with zeros.
+    """Reorder the axes of a weight into a matrix, and pad them with zeros.
 
     Args:
-        weight: Any tensor.
         axes: The names of its axes.
-        rows: The axes that become the rows, outermost first, each with its size when padded.
-        depth: The axes that become the columns.
+        rows: The axes that become the rows, outermost first, each with its padded size.
+        depth: The axes that become the columns, likewise.
 
     Returns:
-        [product of the sizes in `rows`, product of those in `depth`].
+        [product of the sizes in `rows`, product of the sizes in `depth`].
 
     Raises:
-        ValueError: `rows` and `depth` together do not name each axis once, or a size is too small.
+        ValueError: If `rows` and `depth` do not name each axis once, or a size is too small.
     """
     sizes = [*rows.items(), *depth.items()]
     if sorted(axes) != sorted(name for name, _ in sizes):

@@ -1,4 +1,4 @@
-"""Converts models of others to fused operations, and shows that results and speed are right."""
+"""Converts other people's models to fused operations, and verifies their results and speed."""
 
 from __future__ import annotations
 

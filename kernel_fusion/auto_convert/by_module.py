@@ -1,4 +1,4 @@
-"""Computes neighbors in nn.Sequential together, for models that cannot be exported as a graph."""
+"""Fuses neighbors in nn.Sequential, for models that cannot be exported as a graph."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kernel_fusion.modules import (
     FusedLinearReLU,
 )
 
-# By layer and activation: the class whose forward computes both, of the layer's parameters.
+# By layer and activation: the class whose forward computes both from the layer's parameters.
 PAIRS: dict[tuple[type[nn.Module], ...], tuple[Any, str]] = {
     (nn.Linear, nn.ReLU): (FusedLinearReLU, "linear_relu"),
     (nn.Linear, nn.GELU): (FusedLinearGELU, "linear_gelu"),
@@ -29,7 +29,7 @@ CONVOLUTION = (nn.Conv2d, nn.BatchNorm2d, nn.ReLU)
 
 
 class FusedSequential(nn.Sequential):
-    """A sequence that computes neighbors together where no gradient is wanted.
+    """A sequence that computes neighbors together if no gradient is wanted.
 
     Every call looks for neighbors that have a fused form.
     """
@@ -47,7 +47,7 @@ class FusedSequential(nn.Sequential):
 
 
 def fused(layers: list[nn.Module]) -> tuple[str, int, Callable[[Tensor], Tensor]]:
-    """Return the kind of the first neighbors, "" for a layer alone; how many; what runs them."""
+    """Return the first neighbors' kind ("" for a single layer), their number and their call."""
     kinds = tuple(map(type, layers))
     if kinds[:2] in PAIRS and all(map(_is_plain, layers[:2])):
         made, kind = PAIRS[kinds[:2]]
@@ -58,23 +58,23 @@ def fused(layers: list[nn.Module]) -> tuple[str, int, Callable[[Tensor], Tensor]
         try:
             whole = FusedConv2dBNReLU(*layers[:2])  # type: ignore[arg-type]
         except ValueError:
-            pass  # of a kind that has no fused form
+            pass  # the convolution has no fused form
         else:
             return "conv_bn_relu", 3, whole.forward
     return "", 1, layers[0]
 
 
 def _is_plain(layer: nn.Module) -> bool:
-    """Whether a layer computes in evaluation what its class does, and nobody watches."""
+    """Return whether a layer is in evaluation, has no hooks and uses its class's forward."""
     hooks = any(vars(layer)[each] for each in HOOKS)
     return not (layer.training or hooks or "forward" in layer.__dict__)
 
 
 def replace_neighbors(model: nn.Module) -> dict[str, int]:
-    """Have a model's nn.Sequential compute neighbors together; the state dict keeps its keys.
+    """Make a model's nn.Sequential compute neighbors together, with the same state dict keys.
 
     Returns:
-        By kind, how many neighbors there are in evaluation.
+        The number of fused neighbors in evaluation, by kind.
     """
     found: Counter[str] = Counter()
     for sequence in [module for module in model.modules() if type(module) is nn.Sequential]:

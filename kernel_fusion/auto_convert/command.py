@@ -1,4 +1,4 @@
-"""`python -m kernel_fusion convert`: converts models by name and says what was gained."""
+"""The command `python -m kernel_fusion convert`, which converts models by name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORKED, FAILED = 0, 1
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to those of `python -m kernel_fusion`."""
+    """Add the command to the parser of `python -m kernel_fusion`."""
     text = "convert models by name and say what was gained"
     parser = commands.add_parser("convert", help=text, description=text)
     add_arguments(parser)
@@ -43,11 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, say: Callable[[str], object] | None = None) -> int:
-    """Convert what the flags name; 0, or 1 if a model could not be had.
+    """Convert the models that the flags name; return 0, or 1 if a model is not available.
 
     Args:
-        arguments: As `add_arguments` describes them.
-        say: Called with each line of the output; by default they are written to stdout.
+        arguments: The flags of `add_arguments`.
+        say: Called with each line of the output; defaults to writing to stdout.
     """
     say = say or (lambda line: sys.stdout.write(line + "\n"))
     if arguments.list_models or not arguments.models:

@@ -1,4 +1,4 @@
-"""Compares two models on the same inputs: their results, whose memory these are in, their times."""
+"""Compares two models on the same inputs: results, shared memory, and times."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from utils.tf32 import tf32_allowed
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """How an optimized model compares with the original.
+    """A comparison of an optimized model with the original.
 
     Attributes:
         max_difference: The largest difference of results, relative to the largest value.
@@ -40,17 +40,17 @@ def validate_optimization(
 ) -> Validation:
     """Compare two models in evaluation, on the device of the original's parameters.
 
-    Results are compared without TF32, whose rounding is not the optimization's. The models are
-    then timed as they run, in turns, after three calls each.
+    Results are compared without TF32, whose rounding is not the optimization's. Then the models are
+    timed as they run, in turns, after three calls each.
 
     Args:
-        original: Left in the mode that it is in.
-        optimized: Left in the mode that it is in.
-        input: As `input_shape` of `auto_convert_model`.
+        original: Keeps its mode.
+        optimized: Keeps its mode.
+        input: See `input_shape` of `auto_convert_model`.
         runs: Timed calls of each.
 
     Raises:
-        ValueError: The input is of no known kind, or the results are of different structure.
+        ValueError: If the input is of an unknown kind, or the results differ in structure.
     """
     device = device_of(original)
     inputs = inputs_of(original, input, device)
@@ -66,17 +66,17 @@ def validate_optimization(
 
 
 def calling(run: Callable[..., Any], inputs: Inputs) -> Callable[[], Any]:
-    """A call with these inputs."""
+    """Return a function without arguments that makes this call."""
     return lambda: run(*inputs.args, **inputs.kwargs)
 
 
 def difference(found: Any, expected: Any) -> float:
-    """The largest difference of two results of any structure, relative to the largest value.
+    """Return the largest difference of two results, relative to the largest value.
 
-    Not a number and infinite where the other is not count as infinitely far.
+    Results may have any structure. NaN or infinity in only one of them counts as infinite.
 
     Raises:
-        ValueError: They are of different structure.
+        ValueError: If they differ in structure.
     """
     ours, spec = pytree.tree_flatten(found)
     theirs, other = pytree.tree_flatten(expected)
@@ -102,12 +102,12 @@ def _apart(x: Any, y: Tensor) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """What a model gives for inputs, and the memory that it is in.
+    """The outputs of a model and the memory they are in.
 
     Attributes:
         value: The result, of any structure.
-        shared: By its tensors in order, as `sharing` tells.
-        strides: By the same, as `strides_of` tells.
+        shared: The result of `sharing` for its tensors, in order.
+        strides: The result of `strides_of` for each, in order.
     """
 
     value: Any
@@ -121,11 +121,9 @@ def sharing(
     held: Mapping[str, Tensor],
     others: Iterable[Any] = (),
 ) -> tuple[Any, ...]:
-    """Tell whose memory each output is in: None where it has memory of its own.
+    """Return the owner of each output's memory, or None if the output owns it.
 
     Args:
-        outputs: Tensors and other values.
-        inputs: Tensors and other values that the call was made with.
         held: The tensors of the model by name.
         others: Further tensors that the next call reads.
     """
@@ -145,13 +143,12 @@ def sharing(
 
 
 def _memory(x: Any) -> int:
-    """The address of a tensor's memory; 0 if it has none."""
     has_memory = isinstance(x, Tensor) and x.layout is torch.strided
     return x.untyped_storage().data_ptr() if has_memory else 0
 
 
 def strides_of(x: Any) -> tuple[int, ...] | None:
-    """The strides of a tensor, 0 where there is nothing to step over; None of other values."""
+    """Return a tensor's strides, 0 in dimensions without a step; None for other values."""
     if not isinstance(x, Tensor) or x.layout is not torch.strided:
         return None
     if not x.numel():
@@ -160,14 +157,14 @@ def strides_of(x: Any) -> tuple[int, ...] | None:
 
 
 def device_of(model: nn.Module) -> torch.device:
-    """Where a model's first parameter or buffer is; the CPU if it has none."""
+    """Return the device of a model's first parameter or buffer; the CPU if it has none."""
     first = next(itertools.chain(model.parameters(), model.buffers()), None)
     return torch.device("cpu") if first is None else first.device
 
 
 @contextlib.contextmanager
 def evaluating(model: nn.Module) -> Generator[None]:
-    """Put every layer into evaluation, and back into the mode that it was in."""
+    """Put every layer into evaluation mode, and restore each layer's mode on exit."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
@@ -179,6 +176,6 @@ def evaluating(model: nn.Module) -> Generator[None]:
 
 @contextlib.contextmanager
 def exact(device: torch.device) -> Generator[None]:
-    """FP32 is FP32 on a GPU: no TF32."""
+    """Disable TF32 on a GPU, so that products keep FP32 precision."""
     with tf32_allowed(False) if device.type == "cuda" else contextlib.nullcontext():
         yield

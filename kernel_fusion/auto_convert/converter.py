@@ -1,4 +1,4 @@
-"""Converts a model: copies it, finds what can be fused, shows that it is right, and times it."""
+"""Converts a model: copies it, finds fusible parts, verifies the results, and times them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from kernel_fusion.auto_convert.watched import OURS, NotExported, Trial, copied_
 from utils.benchmark import interleave
 
 Model = TypeVar("Model", bound=nn.Module)
-SEEDS = (1, 2)  # of the random inputs that a conversion is compared on
+SEEDS = (1, 2)  # of the random inputs for comparing results
 WARMUP = 2
-# What is tried in turn, beside what was found to be faster before.
+# Options tried one after another, each on top of the fastest ones so far.
 TRIED_ON_CPU = (("summed_norms",), ("merged_layers",), ("channels_last",))
 TRIED_ON_GPU = (
     ("cuda_graph",),
@@ -51,15 +51,15 @@ TRIED_ON_GPU = (
 
 
 class ModelConverter:
-    """Converts models, and keeps what the last conversion did as `conversion_stats`.
+    """A converter of models; `conversion_stats` describes its last conversion.
 
     Args:
-        validate_accuracy: Whether results are compared on random inputs, and what is not right is
-            left as it was.
+        validate_accuracy: Whether to compare results on random inputs and leave parts with wrong
+            results unchanged.
         accuracy_threshold: The largest difference of results, relative to the largest value.
-        keep_slower: Keep what was replaced even if it is not faster.
+        keep_slower: Whether to keep replacements that are not faster.
         cuda_graph: On a GPU, also try to capture all launches in a CUDA graph for each shape.
-        timed_runs: Calls of each way of execution that are timed.
+        timed_runs: Timed calls of each way of execution.
 
     Attributes:
         conversion_stats: A ConversionStats.
@@ -85,21 +85,21 @@ class ModelConverter:
     def convert_model(
         self, model: Model, input_shape: Any, device: torch.device | str | None = None
     ) -> Model:
-        """A converted copy of a model, of the same class, mode and keys of the state dict.
+        """Return a converted copy of a model, with the same class, mode and state dict keys.
 
-        It runs fused operations where no gradient is wanted, in evaluation, and outside of
-        autocast; elsewhere it runs as the original, and so it trains.
+        The copy runs fused operations in evaluation and outside of autocast, if no gradient is
+        wanted. Otherwise it runs as the original, so that it can be trained.
 
         Args:
-            model: Left as it is.
+            model: Not changed.
             input_shape: Sizes of the one input; or an example: a tensor, a tuple of arguments, or a
-                dictionary of named arguments, of any structure. Sizes mean token ids where the
-                model's first layer is nn.Embedding.
-            device: Where the copy is put; by default where the model is.
+                dictionary of named arguments, of any structure. Sizes mean token ids if the model's
+                first layer is nn.Embedding.
+            device: The device of the copy; defaults to the model's device.
 
         Raises:
-            ValueError: `input_shape` is of no known kind, the model refuses it, or the model cannot
-                be copied.
+            ValueError: If `input_shape` is of an unknown kind, the model refuses it, or the model
+                cannot be copied.
         """
         stats = self.conversion_stats = ConversionStats()
         place = device_of(model) if device is None else torch.device(device)
@@ -109,7 +109,7 @@ class ModelConverter:
             stats.skip("the whole model", refusal)
             converted.__dict__["conversion_stats"] = stats
             return converted
-        for name in OURS:  # of a conversion before
+        for name in OURS:  # left by an earlier conversion
             converted.__dict__.pop(name, None)
         converted = converted.to(place)
         inputs = inputs_of(converted, input_shape, place).as_declared(
@@ -131,14 +131,14 @@ class ModelConverter:
         return converted
 
     def _as_program(self, model: nn.Module, source: Exported, inputs: Inputs) -> None:
-        """Give the model a forward that runs the fastest right program, if one is faster."""
+        """Set a forward that runs the fastest correct program, if it beats the original."""
         stats, device = self.conversion_stats, device_of(model)
         given, expected = [inputs], [source.expected.value]
         trial = Trial(model)
         for each in map(inputs.random, SEEDS):
             with contextlib.suppress(
                 NotExported, *REFUSALS
-            ):  # such as lengths that are not sorted any more
+            ):  # for example, random lengths are no longer sorted
                 expected.append(trial.run(each).value)
                 given.append(each)
         with exact(device):
@@ -150,7 +150,7 @@ class ModelConverter:
             if execution.cuda_graph and not self.cuda_graph:
                 continue
             if execution.allows_tf32 and not execution.cuda_graph:
-                continue  # in a graph it is switched on only where that is made
+                continue  # a graph needs TF32 only while it is captured
             found = self._right_program(source, names, execution, given, expected)
             if found is None:
                 continue
@@ -173,7 +173,7 @@ class ModelConverter:
         stats.execution, stats.speedup_achieved = str(best), speedup
         threshold = self.accuracy_threshold if self.validate_accuracy else math.inf
         forward = Forward(model, inputs.kind(), names, best, threshold, stats)
-        right.forget()  # TF32 may be on in calls
+        right.forget()  # later calls may allow TF32
         forward.adopt(inputs, right, source.watched)
         model.__dict__["forward"] = forward
         model.__dict__["__prepare_scriptable__"] = forward.scriptable
@@ -186,7 +186,6 @@ class ModelConverter:
         given: list[Inputs],
         expected: list[Any],
     ) -> Program | None:
-        """A program that is executed in this way, if it has something for it and is right."""
         program = Program(source, names, execution)
         if not all(program.changed.values()):
             return None
@@ -198,10 +197,10 @@ class ModelConverter:
             ValueError,
             TypeError,
             NotExported,
-        ) as error:  # not had for these shapes
+        ) as error:  # not available for these shapes
             self.conversion_stats.skip(str(execution), _first_line(error))
             return None
-        program.forget()  # TF32 may be on in calls
+        program.forget()  # later calls may allow TF32
         if apart > self.accuracy_threshold and self.validate_accuracy:
             reason = f"results differ by {apart:.1e} of the largest value"
             self.conversion_stats.skip(str(execution), reason)
@@ -209,7 +208,6 @@ class ModelConverter:
         return program
 
     def _times(self, inputs: Inputs, **runs: Callable[..., Any]) -> dict[str, float]:
-        """The median time of a call of each, in milliseconds."""
         calls = {name: calling(run, inputs) for name, run in runs.items()}
         found = interleave(calls, WARMUP, self.timed_runs, inputs.device)
         return {name: each.median_ms for name, each in found.items()}
@@ -217,7 +215,6 @@ class ModelConverter:
     def _right_rewrites(
         self, source: Exported, given: list[Inputs], expected: list[Any]
     ) -> list[str]:
-        """The names of the rewrites that find something and change no result."""
         if self._fault(source, list(REWRITES), given, expected) == "":
             return list(REWRITES)
         right: list[str] = []
@@ -232,7 +229,6 @@ class ModelConverter:
     def _fault(
         self, source: Exported, names: list[str], given: list[Inputs], expected: list[Any]
     ) -> str:
-        """Why rewrites cannot be made; empty if they can."""
         try:
             apart = self._apart(Program(source, names, Execution()), given, expected)
         except (
@@ -240,7 +236,7 @@ class ModelConverter:
             ValueError,
             TypeError,
             NotExported,
-        ) as error:  # as the operations refuse arguments
+        ) as error:  # operations raise these for arguments they refuse
             return _first_line(error)
         if apart > self.accuracy_threshold and self.validate_accuracy:
             return f"results differ by {apart:.1e} of the largest value"
@@ -251,7 +247,6 @@ class ModelConverter:
         return max(map(difference, results, expected))
 
     def _by_module(self, model: Model, inputs: Inputs) -> Model:
-        """A copy with neighbors replaced, if that is right and faster; else the model itself."""
         stats, changed = self.conversion_stats, copied_model(model)
         replaced = replace_neighbors(changed)
         if not replaced:
@@ -260,7 +255,7 @@ class ModelConverter:
         if self.validate_accuracy and apart > self.accuracy_threshold:
             stats.skip("modules", f"results differ by {apart:.1e} of the largest value")
             return model
-        both = copied_model(model), copied_model(changed)  # whose state the calls may change
+        both = copied_model(model), copied_model(changed)  # the calls may change their state
         found = validate_optimization(*both, inputs.twin(), self.timed_runs)
         if found.speedup < 1 and not self.keep_slower:
             stats.skip("modules", f"not faster: {found.speedup:.2f}x")
@@ -270,7 +265,6 @@ class ModelConverter:
         return changed
 
     def _apart_by_module(self, model: nn.Module, changed: nn.Module, inputs: Inputs) -> float:
-        """The largest difference of results, where both draw the same random numbers."""
         found: list[float] = []
         for n, each in enumerate([inputs, *map(inputs.random, SEEDS)]):
             results: list[Any] = []
@@ -289,14 +283,13 @@ class ModelConverter:
 
 @contextlib.contextmanager
 def _seeded(device: torch.device) -> Generator[None]:
-    """Draw the same random numbers as another such context, and none of the caller's."""
+    """Draw the same random numbers in every such context, without touching the caller's state."""
     with forked(device):
         torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]
         yield
 
 
 def _refusal(model: nn.Module) -> str:
-    """Why a model cannot be converted at all; empty if it may be."""
     if any(isinstance(each, torch.jit.ScriptModule) for each in model.modules()):
         return "TorchScript computes it, or a part: convert the model before it is scripted"
     if any(hasattr(each, "_orig_mod") for each in model.modules()):
@@ -317,13 +310,12 @@ def auto_convert_model(
     validate_accuracy: bool = True,
     **options: Any,
 ) -> Model:
-    """A converted copy of a model; its `conversion_stats` say what was replaced and gained.
+    """Return a converted copy of a model; its `conversion_stats` report replacements and gain.
 
     Args:
-        model: Left as it is.
-        input_shape: As that of `ModelConverter.convert_model`.
-        device: Where the copy is put; by default where the model is.
-        validate_accuracy: Whether results are compared on random inputs.
-        options: Further ones of ModelConverter.
+        model: Not changed.
+        input_shape: See `ModelConverter.convert_model`.
+        device: The device of the copy; defaults to the model's device.
+        validate_accuracy: Whether to compare results on random inputs.
     """
     return ModelConverter(validate_accuracy, **options).convert_model(model, input_shape, device)

@@ -1,4 +1,4 @@
-"""Other ways to execute a rewritten graph, which are worth it or not by model and machine."""
+"""Changes of a rewritten graph's execution; the model and machine decide which of them pay."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kernels.ops.library.fusion import add_norm
 
 
 def merged_layers(graph: fx.Graph) -> int:
-    """Linear layers that read the same become one product, as queries, keys and values do."""
+    """Merge linear layers that read the same input, such as queries, keys and values."""
     count = 0
     groups: dict[Any, list[Node]] = {}
     for node in graph.nodes:
@@ -34,7 +34,7 @@ def merged_layers(graph: fx.Graph) -> int:
         if len(nodes) < 2 or None in shapes:
             continue
         with graph.inserting_before(nodes[0]):
-            # All weights are read before the first of the layers.
+            # Read all weights in front of the first layer.
             weights = [graph.get_attr(node.args[1].target) for node in nodes]
             weight = graph.call_function(torch.cat, (weights,))
             bias = None
@@ -54,7 +54,7 @@ def merged_layers(graph: fx.Graph) -> int:
 
 
 def relu_in_cudnn(graph: fx.Graph) -> int:
-    """Have cuDNN compute ReLUs with the convolutions of images in front of them."""
+    """Let cuDNN compute ReLUs together with the image convolutions in front of them."""
     ways = {convolution: cudnn_relu, convolution_add_relu: cudnn_add_relu}
     found = [node for node in graph.nodes if node.target in ways and is_of_images(node)]
     found = [node for node in found if node.target is not convolution or len(node.args) == 5]
@@ -66,7 +66,7 @@ def relu_in_cudnn(graph: fx.Graph) -> int:
 def cudnn_relu(
     x: Tensor, weight: Tensor, bias: Tensor | None, sizes: tuple[Any, ...], relu: bool
 ) -> Tensor:
-    """`convolution` with its ReLU, by one kernel."""
+    """Compute `convolution` and its ReLU in one kernel."""
     assert relu
     return torch.cudnn_convolution_relu(x, weight, bias, *sizes)
 
@@ -74,35 +74,35 @@ def cudnn_relu(
 def cudnn_add_relu(
     x: Tensor, weight: Tensor, bias: Tensor | None, sizes: tuple[Any, ...], other: Tensor
 ) -> Tensor:
-    """`convolution_add_relu` by one kernel."""
+    """Compute `convolution_add_relu` in one kernel."""
     return torch.cudnn_convolution_add_relu(x, weight, other, 1.0, bias, *sizes)
 
 
 def channels_last(graph: fx.Graph) -> int:
-    """Keep images, and weights of their convolutions, with channels last."""
+    """Lay out images and the weights of their convolutions as channels last."""
     kinds = {convolution, convolution_add_relu, cudnn_relu, cudnn_add_relu, aten.conv2d.default}
     found = [node for node in graph.nodes if node.target in kinds and is_of_images(node)]
     for node in found:
         for at in (0, 1):
-            # What is laid out so already is not copied.
+            # Tensors in this layout are not copied.
             with graph.inserting_before(node):
                 node.update_arg(at, graph.call_function(in_channels_last, (node.args[at],)))
     return len(found)
 
 
 def in_channels_last(x: Tensor) -> Tensor:
-    """x, or a copy whose channels are last."""
+    """Return x, or a copy in channels-last layout."""
     return x.contiguous(memory_format=torch.channels_last)
 
 
 def is_of_images(node: Node) -> bool:
-    """Whether a node's result is [N, C, H, W]."""
+    """Return whether a node's result is [N, C, H, W]."""
     shape = shape_of(node)
     return shape is not None and len(shape) == 4
 
 
 def summed_norms(graph: fx.Graph) -> int:
-    """Compute layer norms with the sum of two tensors in front of them, which others may read."""
+    """Fuse layer norms with the sum of two tensors in front of them, which others may also read."""
     count = 0
     for node in list(graph.nodes):
         total = node.args[0] if node.target == aten.layer_norm.default else None
@@ -113,7 +113,8 @@ def summed_norms(graph: fx.Graph) -> int:
         if shapes[0] is None or shapes[0] != shapes[1] or not alike(x, residual, total):
             continue
         with graph.inserting_before(total):
-            # Right behind the sum's arguments, since others may read it before the norm does.
+            # Directly behind the sum's arguments, because others may read the sum before the norm
+            # does.
             _, *rest = norm_arguments(node)
             if any(isinstance(each, fx.Node) and each.op != "get_attr" for each in rest):
                 continue

@@ -1,4 +1,4 @@
-"""What a converted model's `forward` is: a program in inference, the model's own elsewhere."""
+"""The `forward` of a converted model: a program in inference, otherwise the model's own forward."""
 
 from __future__ import annotations
 
@@ -21,26 +21,24 @@ from kernel_fusion.auto_convert.watched import MOVED, OURS, NotExported, Watched
 from utils.tf32 import convolutions_use_tf32, products_use_tf32
 
 _torch: Any = torch._C  # pyright: ignore[reportPrivateUsage]
-_forward_mode: Any = forward_ad  # PyTorch has the level of dual tensors there, -1 outside of one
-MOST_PROGRAMS = 8  # kept; calls of further shapes run the model's own forward
-MOST_TOLD = 16  # of such calls are written down
+# its _current_level is the level of dual tensors, -1 outside of one
+_forward_mode: Any = forward_ad
+MOST_PROGRAMS = 8  # calls with further shapes run the model's own forward
+MOST_TOLD = 16  # recorded calls without a program
 
 
 class Forward:
-    """Runs programs where no gradient is wanted, and the model's own forward where one is.
+    """A forward that runs programs if no gradient is wanted, otherwise the model's own forward.
 
-    A program serves one set of shapes; for others of the same kind a new one is made at the first
-    call, which takes seconds, and compared with the model's own result. Programs read weights at
-    every call. Programs are made anew after tensors were exchanged or moved; after any other change
-    of the model its own forward runs, until the change is undone.
+    A program serves one set of shapes. The first call with other shapes of the same kind makes a
+    new program, which takes seconds, and compares it with the model's own result. Programs read
+    weights at every call. They are made anew after tensors were exchanged or moved. After any other
+    change of the model, its own forward runs until the change is undone.
 
     Args:
-        model: Whose forward this is.
-        kind: Of the inputs that programs are made for, see `Inputs.kind`.
-        rewrites: The names of the rewrites that are made.
-        execution: How programs are executed.
+        kind: The kind of inputs that programs serve, see `Inputs.kind`.
         threshold: The largest difference from the model's own result, by `difference`.
-        stats: Where it is written what does not become a program, and which calls have none.
+        stats: Records the parts that do not become a program, and calls without a program.
     """
 
     def __init__(
@@ -55,9 +53,9 @@ class Forward:
         self._model, self._kind = model, kind
         self._rewrites, self._execution = tuple(rewrites), execution
         self._threshold, self._stats = threshold, stats
-        self._told: set[str] = set()  # calls without a program that were written down
+        self._told: set[str] = set()  # recorded calls without a program
         self._programs: list[tuple[tuple[Any, ...], Program | None]] = []
-        self._watched: Watched | None = None  # of the model that programs were made of
+        self._watched: Watched | None = None  # state of the model that programs were made of
         self._flags: tuple[bool, bool] | None = None
         self._lock = threading.RLock()
 
@@ -67,14 +65,14 @@ class Forward:
         return type(self._model).forward.__code__
 
     def scriptable(self) -> nn.Module:
-        """A copy of the model with its own forward, which torch.jit.script takes instead."""
+        """Return a copy with the model's own forward, which torch.jit.script compiles instead."""
         own = copy.copy(self._model)
         for name in OURS:
             own.__dict__.pop(name, None)
         return own
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """As the model's own forward."""
+        """Compute the result of the model's own forward."""
         own = type(self._model).forward
         if _wants_gradient_or_is_traced():
             return own(self._model, *args, **kwargs)
@@ -92,12 +90,12 @@ class Forward:
         return own(self._model, *args, **kwargs) if program is None else program(inputs)
 
     def adopt(self, inputs: Inputs, program: Program, watched: Watched) -> None:
-        """Take a program that was made and compared already; the model is in evaluation."""
+        """Adopt a program that is made and compared already; the model is in evaluation."""
         self._watched = watched
         self._programs = [(inputs.key(), program)]
 
     def _is_unchanged(self) -> bool:
-        """Whether programs compute what the model does now; write down why not."""
+        """Return whether programs still compute the model's results, and record why not."""
         if self._watched is None:
             if any(module.training for module in self._model.modules()):
                 return False
@@ -116,7 +114,7 @@ class Forward:
         return changed is None
 
     def _forget(self, flags: tuple[bool, bool]) -> None:
-        """Have CUDA graphs captured again, with products of another precision."""
+        """Let CUDA graphs be captured again, because the precision of products changed."""
         with self._lock:
             for _, program in self._programs:
                 if program is not None:
@@ -136,14 +134,12 @@ class Forward:
             return program
 
     def _tell(self, inputs: Inputs, reason: str) -> None:
-        """Write down that the model's own forward runs, once for each kind and size."""
         what = f"inputs of {inputs.described()}"
         if what not in self._told and len(self._told) < MOST_TOLD:
             self._told.add(what)
             self._stats.skip(what, reason)
 
     def _made(self, inputs: Inputs) -> Program | None:
-        """A program for these inputs, if its result is the model's."""
         what = f"inputs of {inputs.described()}"
         try:
             with AsItWas(self._model):
@@ -154,14 +150,14 @@ class Forward:
         except NotExported as error:
             self._stats.skip(what, str(error))
             return None
-        program.forget()  # TF32 may be on in calls
+        program.forget()  # later calls may allow TF32
         if apart > self._threshold:
             self._stats.skip(what, f"results differ by {apart:.1e} of the largest value")
             return None
         return program
 
     def __getstate__(self) -> dict[str, Any]:
-        # Graphs are made again where the model is copied to or loaded.
+        # A copied or loaded model captures its graphs anew.
         dropped: dict[str, Any] = {
             "_programs": [], "_watched": None, "_lock": None
         }  # fmt: skip
@@ -173,7 +169,7 @@ class Forward:
 
 
 class AsItWas:
-    """Gives a converted model its own forward, as long as the context lasts."""
+    """A context in which a converted model has its own forward."""
 
     def __init__(self, model: nn.Module) -> None:
         self._model = model

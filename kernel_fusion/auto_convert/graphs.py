@@ -1,4 +1,4 @@
-"""A model's computation as a graph: exported, split into constants and the rest."""
+"""A model's computation as a graph: its export, and its split into constants and the rest."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from kernel_fusion.auto_convert.watched import NotExported, Trial, Watched
 from utils.tf32 import tf32_allowed
 
 aten: Any = torch.ops.aten
-# In a graph without writes, these give what they are given, or it under another shape.
+# In a graph without writes, these return their argument, or it in another shape.
 COPIES = {aten.clone.default, aten.alias.default, aten.detach.default, aten.lift_fresh_copy.default}
 VIEWS = {aten.view.default, aten._unsafe_view.default}
-# What torch.export raises depends on what it met; all of it means that there is no graph.
+# torch.export raises any of these, depending on the model; each means that there is no graph.
 REFUSALS = (
     RuntimeError, TypeError, ValueError, AttributeError, AssertionError, LookupError,
     SpecViolationError,
@@ -33,14 +33,14 @@ REFUSALS = (
 
 @dataclass(frozen=True)
 class Exported:
-    """A model as a graph of PyTorch's operations, for inputs of certain shapes.
+    """A model as a graph of PyTorch operations, for inputs of certain shapes.
 
     Attributes:
         root: Has the model's own parameters and buffers, not copies.
-        graph: Flat inputs to flat outputs, without a write.
-        arranged: How the outputs are arranged.
-        expected: The model's own result for the inputs that it was exported with.
-        watched: The state of the model that the graph was made of.
+        graph: From flat inputs to flat outputs, without writes.
+        arranged: The structure of the outputs.
+        expected: The model's own result for the inputs of the export.
+        watched: The state of the model at its export.
     """
 
     root: nn.Module
@@ -54,8 +54,8 @@ def exported(model: nn.Module, inputs: Inputs) -> Exported:
     """Export the model, in evaluation, as a graph.
 
     Raises:
-        NotExported: It computes what torch.export does not follow, draws random numbers, has hooks,
-            or writes to itself or its inputs.
+        NotExported: If torch.export cannot follow its computation, or if it draws random numbers,
+            has hooks, or writes to itself or its inputs.
     """
     expected, watched = Trial(model).run(inputs), Watched(model)
     try:
@@ -64,9 +64,9 @@ def exported(model: nn.Module, inputs: Inputs) -> Exported:
             _same_attributes(model),
             torch.inference_mode(False),
             torch.no_grad(),
-            tf32_allowed(False),  # the exporter reads the flags, and raises where they disagree
+            tf32_allowed(False),  # the exporter reads the flags, and raises if they disagree
         ):
-            warnings.simplefilter("ignore")  # PyTorch's exporter warns of its own parts
+            warnings.simplefilter("ignore")  # PyTorch's exporter warns about its own parts
             program: Any = torch.export.export(model, inputs.args, inputs.kwargs, strict=False)
             program = program.run_decompositions({})
             root = program.module()
@@ -76,7 +76,7 @@ def exported(model: nn.Module, inputs: Inputs) -> Exported:
     graph = root.graph
     for node in graph.nodes:
         if node.op == "call_module":
-            graph.erase_node(node)  # its checks of inputs, which have been compared already
+            graph.erase_node(node)  # it checks inputs, which have been compared already
         elif node.target in COPIES:
             node.replace_all_uses_with(node.args[0])
             graph.erase_node(node)
@@ -91,7 +91,7 @@ def exported(model: nn.Module, inputs: Inputs) -> Exported:
 
 @contextlib.contextmanager
 def _same_attributes(model: nn.Module) -> Generator[None]:
-    """Give modules their attributes back, of which torch.export puts copies of containers."""
+    """Restore the modules' attributes on exit: torch.export replaces containers by copies."""
     kept = [(vars(each), dict(vars(each))) for each in model.modules()]
     try:
         yield
@@ -102,7 +102,7 @@ def _same_attributes(model: nn.Module) -> Generator[None]:
 
 
 def copied(graph: fx.Graph) -> fx.Graph:
-    """Another graph of the same nodes."""
+    """Return a copy of a graph."""
     new = fx.Graph()
     new.output(new.graph_copy(graph, {}))
     return new
@@ -113,9 +113,9 @@ class Parts:
     """A graph in two parts.
 
     Attributes:
-        prepare: Computes the constants, which follow from neither weights nor inputs.
-        run: Computes the outputs of the constants and the inputs; it reads weights at each call.
-        held: The tensors that it reads, by name.
+        prepare: Computes the constants, which depend on neither weights nor inputs.
+        run: Computes the outputs from the constants and inputs, and reads the weights at each call.
+        held: The tensors that `run` reads, by name.
     """
 
     prepare: Callable[[], tuple[Any, ...]]
@@ -126,7 +126,7 @@ class Parts:
 def split(root: nn.Module, graph: fx.Graph) -> Parts:
     """Split a graph, so that constants are computed once.
 
-    Nothing that follows from weights is a constant: not every write to a weight can be noticed.
+    A value that depends on weights is not a constant: not every write to a weight can be detected.
     """
     fixed: set[fx.Node] = set()
     for node in graph.nodes:
@@ -155,6 +155,6 @@ def _is_random(target: Any) -> bool:
 
 
 def value_of(node: fx.Node) -> Any:
-    """What is known of a node's result: its shape, dtype and device."""
+    """Return a tensor with the shape, dtype and device of a node's result, or None."""
     value = node.meta.get("val")
     return value if isinstance(value, Tensor) else None

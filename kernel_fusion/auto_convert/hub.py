@@ -14,18 +14,18 @@ IMAGE, TOKENS = (1, 3, 224, 224), (1, 128)
 
 
 class HubError(RuntimeError):
-    """A model cannot be had; the message says why, and what to do."""
+    """Raised if a model is not available; the message says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A model that is known by name.
+    """A model with a known name.
 
     Attributes:
         library: The distribution that defines it.
-        shape: Of the input that it is converted for.
-        kind: In transformers, the name of its configuration.
-        of_decoder: The shape of the tokens that a decoder is given, where there is one.
+        shape: The input shape of its conversion.
+        kind: The name of its configuration in transformers.
+        of_decoder: The shape of the decoder's tokens, if it has a decoder.
     """
 
     library: str
@@ -51,14 +51,14 @@ MODELS = {
 
 
 def load(name: str, random_weights: bool = False) -> tuple[nn.Module, Any]:
-    """A model in evaluation, and what it is converted for: a shape, or tokens by name.
+    """Return a model in evaluation, and its example input: a shape, or tokens by name.
 
     Args:
-        name: A row of MODELS.
-        random_weights: Fetch nothing.
+        name: A key of MODELS.
+        random_weights: Whether to fetch no weights.
 
     Raises:
-        HubError: There is no such model, its library is not installed, or its weights cannot be
+        HubError: If the model is unknown, its library is not installed, or its weights cannot be
             fetched.
     """
     if name not in MODELS:
@@ -75,7 +75,8 @@ def load(name: str, random_weights: bool = False) -> tuple[nn.Module, Any]:
             model = _of_transformers(library, name, entry.kind, random_weights)
         else:
             model = library.get_model(name, weights=None if random_weights else "DEFAULT")
-    except (OSError, URLError) as error:  # as both libraries say that they cannot be reached
+    # both libraries raise these if they cannot reach their server
+    except (OSError, URLError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
         raise HubError(
             f"the weights of {name} cannot be fetched: {reason}. With --random-weights the model "
@@ -96,7 +97,7 @@ def _of_transformers(library: Any, name: str, kind: str, random_weights: bool) -
         model = library.AutoModel.from_pretrained(name)
     for module in model.modules():  # a decoder has a configuration of its own
         if hasattr(module, "config"):
-            module.config.use_cache = False  # a cache of keys and values is no output of a graph
+            module.config.use_cache = False  # a graph cannot return a cache of keys and values
     return model
 
 

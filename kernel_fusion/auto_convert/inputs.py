@@ -1,4 +1,4 @@
-"""What a model is called with: of a shape or of examples, and random ones like them."""
+"""Inputs of a model: built from a shape or from examples, and random variants of them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Inputs:
     """The arguments of a call.
 
     Attributes:
-        args: By position.
-        kwargs: By name, in the order of their names.
+        args: Positional arguments.
+        kwargs: Named arguments, sorted by name.
     """
 
     args: tuple[Any, ...]
@@ -29,14 +29,14 @@ class Inputs:
 
     @classmethod
     def of(cls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Inputs:
-        """The arguments of a call as it is made."""
+        """Return the arguments of a call as written."""
         return cls(tuple(args), {name: kwargs[name] for name in sorted(kwargs)})
 
     def as_declared(self, function: Callable[..., Any]) -> Inputs:
-        """The same call of `function(self, ...)`, alike however it was written.
+        """Return the same call of `function(self, ...)` in one normal form.
 
-        What can be given by position is, and what has its default value is left out. A call that
-        does not fit the signature is left as it is: the function says what is wrong with it.
+        Arguments become positional if possible, and default values are left out. A call that does
+        not fit the signature stays unchanged, so that the function itself reports the error.
         """
         try:
             signature = _signature(function)
@@ -50,11 +50,14 @@ class Inputs:
         return Inputs.of(bound.args[1:], bound.kwargs)
 
     def flat(self) -> tuple[list[Any], pytree.TreeSpec]:
-        """Tensors and values in order, and how they are arranged."""
+        """Return tensors and values in order, and their structure."""
         return pytree.tree_flatten((self.args, self.kwargs))
 
     def key(self) -> tuple[Any, ...]:
-        """Equal for calls that one program serves: structure, layouts, dtypes, devices, values."""
+        """Return a key that is equal for calls that one program serves.
+
+        It has the structure, layouts, dtypes, devices and values.
+        """
         leaves, spec = self.flat()
         is_flat = spec.num_leaves == len(self.args) + len(self.kwargs)
         structure = (len(self.args), *self.kwargs) if is_flat else str(spec)
@@ -64,17 +67,17 @@ class Inputs:
         )
 
     def kind(self) -> tuple[Any, ...]:
-        """As `key` without the sizes."""
+        """Return `key` without the sizes."""
         return self.kind_of(self.key())
 
     @staticmethod
     def kind_of(key: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The kind of inputs that have this key."""
+        """Return the kind of inputs with this key."""
         structure, leaves = key
         return structure, tuple((len(x[0]), *x[2:]) if len(x) == 4 else x for x in leaves)
 
     def twin(self) -> Inputs:
-        """The same values in other memory, which tensors share and lay out as these do."""
+        """Return the same values in other memory; tensors share memory and strides as here."""
         memories: dict[int, Any] = {}
 
         def copied(x: Any) -> Any:
@@ -93,20 +96,20 @@ class Inputs:
 
     @property
     def device(self) -> torch.device:
-        """Where the first tensor is; the CPU if there is none."""
+        """The device of the first tensor; the CPU without one."""
         leaves, _ = self.flat()
         return next((x.device for x in leaves if isinstance(x, Tensor)), torch.device("cpu"))
 
     def described(self) -> str:
-        """The tensors' dtypes and shapes, in words."""
+        """Return the tensors' dtypes and shapes as text."""
         leaves, _ = self.flat()
         tensors = [x for x in leaves if isinstance(x, Tensor)]
         return ", ".join(f"{str(x.dtype)[6:]} {list(x.shape)}" for x in tensors) or "no tensors"
 
     def random(self, seed: int) -> Inputs:
-        """Others of the same structure, with values between the least and the largest of these.
+        """Return inputs of the same structure, with values between the extremes of these.
 
-        Integers are in another order. So a number that indexes a table still does.
+        Integers are only permuted, so that a number that indexes a table still does.
         """
         generator = torch.Generator().manual_seed(seed)
 
@@ -116,7 +119,7 @@ class Inputs:
             if x.is_floating_point():
                 return _between(x, torch.rand(x.shape, generator=generator))
             if x.dtype != torch.int64 or x.numel() < 2:
-                return x  # a mask means what it is
+                return x  # a permuted mask would mean something else
             order = torch.randperm(x.numel(), generator=generator).to(x.device)
             return x.flatten()[order].view(x.shape)
 
@@ -130,7 +133,7 @@ _BY_NAME = {
 }
 
 
-# Values that nobody can write to.
+# Immutable values.
 PLAIN = (int, bool, str, bytes, type(None), torch.dtype, torch.device, torch.Size, Enum)
 
 
@@ -139,14 +142,14 @@ def _stride(x: Tensor) -> Any:
 
 
 def _value(x: Any) -> tuple[Any, ...]:
-    """Equal for the same plain value; an object that may change has no equal."""
+    """Return a key that is equal for equal plain values; a mutable object equals no other."""
     if isinstance(x, float | complex):
-        return x.__class__, repr(x)  # -0.0 is not 0.0, and NaN is NaN
+        return x.__class__, repr(x)  # -0.0 differs from 0.0, and NaN equals NaN
     return (x.__class__, x) if isinstance(x, PLAIN) else (x.__class__, object())
 
 
 def _between(x: Tensor, share: Tensor) -> Tensor:
-    """Numbers at these shares of the way from the least to the largest of x, where that is one."""
+    """Interpolate from the least to the largest of x, or from -2 to 2 without a finite range."""
     least, largest = (float(f(x)) for f in (torch.min, torch.max)) if x.numel() else (0.0, 0.0)
     if not math.isfinite(largest - least) or least == largest:
         least, largest = -2.0, 2.0
@@ -167,15 +170,14 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 
 
 def inputs_of(model: nn.Module, given: Any, device: torch.device) -> Inputs:
-    """The inputs that a shape or examples mean.
+    """Return the inputs that a shape or examples mean.
 
     Args:
-        model: Tells from its first layer with parameters whether a shape is one of token ids.
-        given: A shape, a tensor, a tuple of arguments, or a dictionary of named ones.
-        device: Where they are put.
+        model: Its first layer with parameters decides whether a shape means token ids.
+        given: A shape, a tensor, a tuple of arguments, or a dictionary of named arguments.
 
     Raises:
-        ValueError: It is none of these.
+        ValueError: If `given` is none of these.
     """
     if isinstance(given, Inputs):
         found = given

@@ -1,4 +1,4 @@
-"""A program: a model's computation for inputs of one kind, rewritten, and how it is executed."""
+"""A program: a model's rewritten computation for inputs of one kind, and its execution."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from kernel_fusion.auto_convert.watched import NotExported
 from kernels.driver.capture_stream import CaptureStream
 from utils.cuda_streams import waiting_refused
 
-WARMUP = 3  # runs before a CUDA graph is captured, in which libraries choose their algorithms
+WARMUP = 3  # runs before the capture of a CUDA graph, in which libraries choose their algorithms
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """How a program is executed: what changes its time, and of its results the rounding alone.
+    """The execution of a program. It affects the time, and the results only by rounding.
 
     Attributes:
-        summed_norms: Layer norms are computed with the sum in front of them.
-        merged_layers: Linear layers that read the same are one product, as those of attention.
-        split_products: In FP32 on a GPU, a linear layer is one product in TF32 of three times the
-            depth, in which both factors are sums of two numbers: all but their last bit.
-        channels_last: Images and weights of convolutions have their channels last.
-        relu_in_cudnn: A convolution and its ReLU are one kernel of cuDNN.
-        split_pointwise: As split_products, of convolutions of 1x1.
-        split_convolutions: The same of all convolutions that are not by groups.
-        cuda_graph: All launches are captured in a CUDA graph, and cuDNN measures its algorithms.
+        summed_norms: Layer norms also compute the sum in front of them.
+        merged_layers: Linear layers that read the same input are one product, as in attention.
+        split_products: In FP32 on a GPU, a linear layer is one TF32 product of three times the
+            depth. Both factors are sums of two numbers, exact except for the last bit.
+        channels_last: Images and weights of convolutions are in channels-last layout.
+        relu_in_cudnn: A convolution and its ReLU are one cuDNN kernel.
+        split_pointwise: Like split_products, for 1x1 convolutions.
+        split_convolutions: Like split_products, for all convolutions without groups.
+        cuda_graph: A CUDA graph captures all launches, and cuDNN benchmarks its algorithms.
     """
 
     summed_norms: bool = False
@@ -51,7 +51,7 @@ class Execution:
 
     @property
     def allows_tf32(self) -> bool:
-        """Whether TF32 is switched on for a moment, which calls in other threads would meet."""
+        """Whether a run briefly allows TF32, which also affects calls in other threads."""
         return self.split_products or self.split_pointwise or self.split_convolutions
 
     def __str__(self) -> str:
@@ -60,21 +60,15 @@ class Execution:
 
 
 class Program:
-    """Runs a rewritten graph on inputs of one kind.
-
-    Args:
-        source: The model's graph.
-        rewrites: The names of the rewrites that are made.
-        execution: How it is executed.
-    """
+    """A rewritten graph that runs on inputs of one kind."""
 
     def __init__(self, source: Exported, rewrites: Sequence[str], execution: Execution) -> None:
         graph = copied(source.graph)
         self.replaced = {name: REWRITES[name](graph) for name in rewrites}
-        # A norm with its ReLU counts once.
+        # A norm with a ReLU counts once.
         if "conv_bn" in self.replaced:
             self.replaced["conv_bn"] -= self.replaced.get("conv_bn_relu", 0)
-        # By change that it is executed with, how many there is something for.
+        # By name of a change: the number of places where it applies.
         self.changed = {
             name: change(graph) for name, change in CHANGES.items() if getattr(execution, name)
         }
@@ -82,7 +76,7 @@ class Program:
         self._parts = split(source.root, graph)
         self._source, self._execution = source, execution
         self._fixed: tuple[Any, ...] | None = None
-        self._apart: list[int] | None = None  # outputs that are copied into memory of their own
+        self._apart: list[int] | None = None  # outputs to copy into memory of their own
         self._captured: _Captured | None = None
         self._lock = threading.Lock()
 
@@ -91,14 +85,14 @@ class Program:
         self._captured = None
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        """As the model's forward."""
+        """Compute the outputs from the arguments of the model's forward."""
         return self(Inputs.of(args, kwargs))
 
     def __call__(self, inputs: Inputs) -> Any:
-        """Compute the outputs, arranged and in memory as the model's.
+        """Compute the outputs, with the model's structure and memory layout.
 
         Raises:
-            NotExported: Outputs share other memory than the model's do.
+            NotExported: If outputs share other memory than the model's outputs do.
         """
         leaves, _ = inputs.flat()
         fixed = self._fixed
@@ -120,7 +114,7 @@ class Program:
         return pytree.tree_unflatten(found, self._source.arranged)
 
     def _not_apart(self, found: list[Any], leaves: list[Any]) -> list[int]:
-        """Find outputs that need memory of their own, or other strides, to be as the model's."""
+        """Return the outputs that need a copy, to have the model's memory and strides."""
         expected = self._source.expected
         others = [*(self._fixed or ()), *self._parts.held.values()]
         now = sharing(found, leaves, self._source.watched.tensors, others)
@@ -138,7 +132,7 @@ class Program:
 
 
 def _laid_out(x: Tensor, strides: Sequence[int]) -> Tensor:
-    """A copy of x with these strides; where they are 0, the elements stay one."""
+    """Return a copy of x with these strides; positions along a stride of 0 share one element."""
     whole = [s if n > 1 else 1 for s, n in zip(strides, x.shape, strict=True)]
     new = torch.empty_strided(x.shape, whole, dtype=x.dtype, device=x.device)
     each = tuple(slice(None) if s else slice(0, 1) for s in whole)
@@ -150,7 +144,7 @@ class _Captured:
     """A function in a CUDA graph, with the buffers that it reads and writes."""
 
     def __init__(self, run: Callable[..., Sequence[Any]], leaves: list[Any]) -> None:
-        # Made outside of inference mode, so that any later call may write into them.
+        # Allocated outside of inference mode, so that any later call may write into the buffers.
         with torch.inference_mode(False), torch.no_grad():
             self._given = [x.clone() if isinstance(x, Tensor) else x for x in leaves]
             self._device = device = next(x.device for x in self._given if isinstance(x, Tensor))
@@ -178,5 +172,5 @@ class _Captured:
                 buffer.copy_(x)
         with torch.cuda.device(self._device):
             self._graph.replay()
-        # The next call writes over the buffers.
+        # Clones, because the next call overwrites the buffers.
         return [x.clone() if isinstance(x, Tensor) else x for x in self._found]

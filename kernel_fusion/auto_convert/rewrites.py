@@ -1,6 +1,6 @@
-"""The replacements: patterns of a graph and the fused operations that take their place.
+"""Graph rewrites: patterns of operations and the fused operations that replace them.
 
-Graphs are those of `graphs.exported`: PyTorch's operations, none of which writes into arguments.
+Graphs come from `graphs.exported`: PyTorch operations that never write into their arguments.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kernels.ops.library.elementwise import add_relu
 from kernels.ops.library.fusion import batch_norm_relu, layer_norm_gelu, layer_norm_relu
 from kernels.ops.library.linear import linear_activation
 
-Node = Any  # fx.Node, whose arguments have no types that say anything
+Node = Any  # fx.Node, whose arguments have no useful types
 aten: Any = torch.ops.aten
 CONVOLUTIONS = {
     aten.conv1d.default: (F.conv1d, 1),
@@ -32,7 +32,7 @@ SIMPLE = {aten.relu.default: "relu", aten.sigmoid.default: "sigmoid"}
 
 
 def activation_of(node: Node) -> str:
-    """The name of an activation that `linear_activation` knows, or ""."""
+    """Return the activation's name for `linear_activation`, or ""."""
     if node.target == aten.gelu.default:
         kind = node.kwargs.get("approximate", "none")
         return "gelu_tanh" if kind == "tanh" else "gelu"
@@ -40,14 +40,14 @@ def activation_of(node: Node) -> str:
 
 
 def only_user(node: Node) -> Node | None:
-    """The node that reads this one, if that is one alone."""
+    """Return the node that reads this one, if there is exactly one."""
     return next(iter(node.users)) if len(node.users) == 1 else None
 
 
 def convolution(
     x: Tensor, weight: Tensor, bias: Tensor | None, sizes: tuple[Any, ...], relu: bool = False
 ) -> Tensor:
-    """A convolution of one to three dimensions, and a ReLU that writes over its result."""
+    """Convolve in one to three dimensions, optionally with an in-place ReLU on the result."""
     run = (F.conv1d, F.conv2d, F.conv3d)[weight.dim() - 3]
     y = run(x, weight, bias, *sizes)
     return torch.relu_(y) if relu else y
@@ -56,12 +56,12 @@ def convolution(
 def convolution_add_relu(
     x: Tensor, weight: Tensor, bias: Tensor | None, sizes: tuple[Any, ...], other: Tensor
 ) -> Tensor:
-    """relu(convolution(x) + other)."""
+    """Compute relu(convolution(x) + other)."""
     return add_relu(convolution(x, weight, bias, sizes), other)
 
 
 def sizes_of(node: Node, dims: int) -> tuple[Any, ...]:
-    """Stride, padding, dilation and groups of a convolution's node."""
+    """Return stride, padding, dilation and groups of a convolution's node."""
     names, defaults = ("stride", "padding", "dilation", "groups"), (1, 0, 1, 1)
     given = [*node.args[3:]]
     given += [node.kwargs.get(n, d) for n, d in zip(names, defaults, strict=True)][len(given) :]
@@ -73,14 +73,14 @@ def sizes_of(node: Node, dims: int) -> tuple[Any, ...]:
 
 
 def bias_of(node: Node) -> Any:
-    """The bias of a layer's node, or None."""
+    """Return the bias of a layer's node, or None."""
     return node.args[2] if len(node.args) > 2 else node.kwargs.get("bias")
 
 
 def conv_bn(graph: fx.Graph) -> int:
-    """Batch norms become part of the convolutions whose results they alone read.
+    """Fold batch norms into convolutions whose result only the norm reads.
 
-    The norm stays where the weights are more than the results.
+    A norm stays if the weights have more elements than the result.
     """
     count = 0
     for node in list(graph.nodes):
@@ -91,7 +91,7 @@ def conv_bn(graph: fx.Graph) -> int:
         if result is None or result.target != operator.getitem or result.args[1] != 0:
             continue
         if math.prod(shape_of(node.args[1]) or ()) > math.prod(shape_of(node) or ()):
-            continue  # weights are folded at every call, which would cost more than the norm
+            continue  # every call folds the weights, which would cost more than the norm
         weight, bias, mean, var, _momentum, eps = norm.args[1:]
         with graph.inserting_before(result):
             pair = graph.call_function(
@@ -106,7 +106,7 @@ def conv_bn(graph: fx.Graph) -> int:
 
 
 def conv_relu(graph: fx.Graph) -> int:
-    """ReLUs are computed with the convolution, whose norm is part of it, in front of them."""
+    """Fuse ReLUs with the convolution in front of them, whose norm is folded in already."""
     count = 0
     for node in list(graph.nodes):
         relu = only_user(node) if node.target is convolution else None
@@ -118,7 +118,7 @@ def conv_relu(graph: fx.Graph) -> int:
 
 
 def add_relu_(graph: fx.Graph) -> int:
-    """Sums are computed with their ReLU, and where they are of a convolution, with that."""
+    """Fuse sums with their ReLU, and also with a convolution that is one of the terms."""
     count = 0
     for node in list(graph.nodes):
         relu = only_user(node) if node.target == aten.add.Tensor else None
@@ -139,25 +139,24 @@ def add_relu_(graph: fx.Graph) -> int:
 
 
 def _is_bare(node: Node) -> bool:
-    """Whether a node is a convolution without a ReLU, read once."""
     return node.target is convolution and len(node.args) == 4 and len(node.users) == 1
 
 
 def shape_of(node: Node) -> Any:
-    """The shape of a node's result, if it is a tensor."""
+    """Return the shape of a node's result, or None if it is not a tensor."""
     value = value_of(node)
     return None if value is None else tuple(value.shape)
 
 
 def alike(*nodes: Node) -> bool:
-    """Whether all are tensors of one floating dtype."""
+    """Return whether all results are tensors of one floating-point dtype."""
     values = [value_of(node) for node in nodes]
     dtypes = {None if value is None else value.dtype for value in values}
     return len(dtypes) == 1 and None not in dtypes and values[0].is_floating_point()
 
 
 def linear_act(graph: fx.Graph, wanted: tuple[str, ...]) -> int:
-    """Linear layers are computed with their activation."""
+    """Fuse linear layers with their activation."""
     count = 0
     for node in list(graph.nodes):
         user = only_user(node) if node.target == aten.linear.default else None
@@ -174,7 +173,7 @@ def linear_act(graph: fx.Graph, wanted: tuple[str, ...]) -> int:
 
 
 def norm_act(graph: fx.Graph, wanted: str, fused: Callable[..., Tensor]) -> int:
-    """Layer norms are computed with their activation."""
+    """Fuse layer norms with their activation."""
     count = 0
     for node in list(graph.nodes):
         user = only_user(node) if node.target == aten.layer_norm.default else None
@@ -188,12 +187,12 @@ def norm_act(graph: fx.Graph, wanted: str, fused: Callable[..., Tensor]) -> int:
 
 
 def norm_arguments(node: Node) -> tuple[Any, ...]:
-    """x, the normalized shape, weight, bias and eps of a layer norm."""
+    """Return x, the normalized shape, weight, bias and eps of a layer norm."""
     return (*node.args, *(None, None, 1e-5)[len(node.args) - 2 :])[:5]
 
 
 def norm_relu(graph: fx.Graph) -> int:
-    """Batch norms that no convolution takes in are computed with their ReLU."""
+    """Fuse batch norms that are not folded into a convolution with their ReLU."""
     count = 0
     for node in list(graph.nodes):
         result = only_user(node) if node.target == BATCH_NORM else None
@@ -209,7 +208,7 @@ def norm_relu(graph: fx.Graph) -> int:
 
 
 def written_gelu(graph: fx.Graph) -> int:
-    """GELUs that are written out, 0.5 x (1 + tanh(...)), are one operation."""
+    """Replace a GELU written out as 0.5 x (1 + tanh(...)) by one operation."""
     count = 0
     for node in list(graph.nodes):
         if node.target != aten.tanh.default:
@@ -230,7 +229,6 @@ def written_gelu(graph: fx.Graph) -> int:
 
 
 def _scaled(node: Any, factor: float) -> Any:
-    """x, if a node is x times this factor."""
     if isinstance(node, fx.Node) and node.target == aten.mul.Tensor:
         for x, other in (node.args, node.args[::-1]):
             if isinstance(other, float) and math.isclose(other, factor, rel_tol=1e-6):
@@ -243,7 +241,7 @@ def _is_sum_with_one(node: Node) -> bool:
 
 
 def _cubic(node: Any) -> Any:
-    """x, if a node is sqrt(2 / pi) (x + 0.044715 x^3)."""
+    """Return x if a node is sqrt(2 / pi) (x + 0.044715 x^3), else None."""
     total = _scaled(node, math.sqrt(2 / math.pi))
     if not isinstance(total, fx.Node) or total.target != aten.add.Tensor:
         return None
@@ -262,7 +260,7 @@ def _replace(graph: fx.Graph, node: Node, new: fx.Node) -> None:
 
 
 Rewrite = Callable[[fx.Graph], int]
-# In this order: a norm becomes part of a convolution before the ReLU behind it does.
+# The order matters: a norm is folded into a convolution before the ReLU behind it is fused.
 REWRITES: dict[str, Rewrite] = {
     "gelu_written_out": written_gelu,
     "conv_bn": conv_bn,

@@ -1,10 +1,10 @@
-"""Computes products in FP32 by tensor cores: as ones in TF32 of three times the depth.
+"""Computes FP32 products on tensor cores, as TF32 products of three times the depth.
 
-Both factors are sums of two numbers of TF32, see `kernels.ops.library.split`. What tensor cores cut
-off at every step makes a sum smaller, so that the error of a long one grows with its length: those
-of linear layers become products of DEPTH, which are added up in FP32. Emulated, the results
-of BERT-base are then off by 4e-6 of the largest value, by 2e-5 in products of full depth, and those
-of ResNet-50 by 4e-6.
+Each factor is a sum of two TF32 numbers, see `kernels.ops.library.split`. Tensor cores truncate at
+every step, which makes a sum smaller, so that the error of a long sum grows with its length. Linear
+layers are therefore split into products of DEPTH, which are summed in FP32. In an emulation, the
+results of BERT-base are then off by 4e-6 of the largest value, and by 2e-5 with products of full
+depth; the results of ResNet-50 are off by 4e-6.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from kernels.ops.library.linear import ACTIVATIONS, WITH_BIAS, linear_activation
 from kernels.ops.library.split import PARTS, split_tf32_out, split_weight
 from utils.tf32 import tf32_allowed
 
-DEPTH = 256  # of a product that tensor cores add up by themselves, in FP32 numbers, about
-LEAST_CHANNELS = 8  # of a convolution's input: tensor cores take so many at a time
+DEPTH = 256  # about the depth, in FP32 numbers, that tensor cores sum by themselves
+LEAST_CHANNELS = 8  # of a convolution's input: tensor cores process this many at a time
 
 
 def split_products(graph: fx.Graph) -> int:
-    """Compute linear layers in FP32 as one product in TF32 of three times the depth."""
+    """Compute FP32 linear layers as one TF32 product of three times the depth."""
     count, made = 0, _Split()
     for node in list(graph.nodes):
         if node.target not in (aten.linear.default, F.linear, linear_activation):
@@ -68,12 +68,12 @@ def split_products(graph: fx.Graph) -> int:
 
 
 def split_pointwise(graph: fx.Graph) -> int:
-    """Compute convolutions of 1x1 in FP32 as ones in TF32 of three times the channels."""
+    """Compute FP32 1x1 convolutions as TF32 convolutions of three times the channels."""
     return _split_convolutions(graph, lambda height, width: height == width == 1)
 
 
 def split_convolutions(graph: fx.Graph) -> int:
-    """Compute all convolutions in FP32 as ones in TF32 of three times the channels."""
+    """Compute all FP32 convolutions as TF32 convolutions of three times the channels."""
     return _split_convolutions(graph, lambda height, width: True)
 
 
@@ -103,13 +103,13 @@ def _split_convolutions(graph: fx.Graph, wanted: Callable[[int, int], bool]) -> 
 
 
 class _Split:
-    """Nodes that are split once for all that read them."""
+    """Nodes that are split once for all their readers."""
 
     def __init__(self) -> None:
         self._made: dict[Any, Node] = {}
 
     def once(self, graph: fx.Graph, split: Callable[[Tensor], Tensor], x: Node) -> Node:
-        """The node of `split(x)`; the first reader's, in the order of the graph, serves all."""
+        """Return the node of `split(x)`, made for its first reader in the order of the graph."""
         is_last = x.target is in_channels_last
         key = (x.args[0] if is_last else x), is_last
         if key not in self._made:
@@ -123,7 +123,7 @@ def _is_fp32(node: Node) -> bool:
 
 
 def _shape_of_weight(node: Node) -> tuple[int, ...] | None:
-    """[out, in, height, width]; of folded ones, which have no value yet, that of the given one."""
+    """Return [out, in, height, width]; folded weights have no value, but the original's shape."""
     while shape_of(node) is None:
         first = node.args[0] if node.args else None
         if not isinstance(first, fx.Node):
@@ -133,13 +133,16 @@ def _shape_of_weight(node: Node) -> tuple[int, ...] | None:
 
 
 def products_of(depth: int) -> int:
-    """How many products one of this depth becomes: all of a depth, which is DEPTH or half of it."""
+    """Return the number of products of equal depth that replace one of this depth.
+
+    Each depth is between about DEPTH / 2 and DEPTH; returns 1 if no such number divides it.
+    """
     least = -(-depth // DEPTH)
     return next((n for n in range(least, 2 * least + 1) if depth % n == 0), 1)
 
 
 def _split_rows(x: Tensor) -> Tensor:
-    """[..., 3 columns] of [..., columns]."""
+    """Split [..., columns] into [..., 3 columns]."""
     rows = x.reshape(-1, x.shape[-1])
     out = rows.new_empty(rows.shape[0], PARTS * rows.shape[1])
     split_tf32_out(rows, out)
@@ -147,19 +150,19 @@ def _split_rows(x: Tensor) -> Tensor:
 
 
 def _split_depths(x: Tensor) -> Tensor:
-    """[..., products, 3 depth] of [..., products depth]."""
+    """Split [..., products depth] into [..., products, 3 depth]."""
     count = products_of(x.shape[-1])
     return _split_rows(x.reshape(*x.shape[:-1], count, x.shape[-1] // count))
 
 
 def _split_matrix(weight: Tensor) -> Tensor:
-    """[products, out, 3 depth] of [out, products depth]."""
+    """Split [out, products depth] into [products, out, 3 depth]."""
     count = products_of(weight.shape[1])
     return split_weight(weight.reshape(weight.shape[0], count, -1)).transpose(0, 1).contiguous()
 
 
 def _split_channels(x: Tensor) -> Tensor:
-    """[N, 3 C, H, W] of [N, C, H, W], whose channels are last if those of x are."""
+    """Split [N, C, H, W] into [N, 3 C, H, W], which is channels last if x is."""
     n, channels, height, width = x.shape
     if x.is_contiguous(memory_format=torch.channels_last) and not x.is_contiguous():
         return _split_rows(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
@@ -173,7 +176,6 @@ def _split_filters(weight: Tensor) -> Tensor:
 
 
 def _linear(parts: Tensor, halves: Tensor, bias: Tensor | None, activation: str) -> Tensor:
-    """activation(linear(x)) of what `_split_depths` and `_split_matrix` made."""
     count, outputs, depth = halves.shape
     shape = *parts.shape[:-2], outputs
     with tf32_allowed(True):
@@ -203,7 +205,7 @@ _IN_TF32 = {
     run: _in_tf32(run) for run in (convolution, convolution_add_relu, cudnn_relu, cudnn_add_relu)
 }
 
-# What changes how a graph is executed: by the name of an option, what makes the change, in order.
+# The changes of a graph's execution by name of the option, in the order of their application.
 CHANGES: dict[str, Rewrite] = {
     "summed_norms": summed_norms,
     "merged_layers": merged_layers,

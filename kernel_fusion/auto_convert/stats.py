@@ -1,4 +1,4 @@
-"""What a conversion replaced, what it left and why, and what it gained."""
+"""Reports of conversions: replacements, skipped parts with reasons, and the gain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """What was not replaced.
+    """A part or kind that was not replaced.
 
     Attributes:
         what: The kind of replacement, or the part of the model.
@@ -24,16 +24,16 @@ class Skipped:
 class ConversionStats(Mapping[str, Any]):
     """The outcome of a conversion, by attribute or by key: `stats["total_replaced"]`.
 
-    While a converted model runs as the original, since it was changed, the figures say so.
+    If a converted model was changed, it runs as the original; the figures then say so.
 
     Attributes:
-        replaced: By kind of replacement, how many were made.
-        skipped: What was not replaced, with a reason each.
-        speedup_achieved: The model's time over the converted one's; 1 where nothing was measured.
+        replaced: The number of replacements by kind.
+        skipped: Parts that were not replaced, each with a reason.
+        speedup_achieved: The model's time over the converted one's; 1 if not measured.
         max_difference: The largest difference of results, relative to the largest value.
-        found_by: "torch.export", "modules" where the model could not be exported, or "".
+        found_by: "torch.export", "modules" if the model could not be exported, or "".
         execution: How the converted model runs, such as "channels_last, CUDA graph".
-        times_ms: By way of execution, the median time of a call, the model's own as "original".
+        times_ms: The median time of a call by way of execution; "original" is the model itself.
     """
 
     replaced: dict[str, int] = field(default_factory=dict[str, int])
@@ -48,30 +48,30 @@ class ConversionStats(Mapping[str, Any]):
 
     @property
     def linear_relu_replaced(self) -> int:
-        """Linear layers with their ReLU."""
+        """Number of linear layers fused with their ReLU."""
         return self.replaced.get("linear_relu", 0)
 
     @property
     def conv_bn_relu_replaced(self) -> int:
-        """Convolutions with their batch norm and ReLU."""
+        """Number of convolutions fused with their batch norm and ReLU."""
         return self.replaced.get("conv_bn_relu", 0)
 
     @property
     def layernorm_relu_replaced(self) -> int:
-        """Layer norms with their ReLU."""
+        """Number of layer norms fused with their ReLU."""
         return self.replaced.get("layernorm_relu", 0)
 
     @property
     def total_replaced(self) -> int:
-        """Replacements of all kinds."""
+        """Number of replacements of all kinds."""
         return sum(self.replaced.values())
 
     def skip(self, what: str, reason: str) -> None:
-        """Add to what was not replaced."""
+        """Record a part that was not replaced."""
         self.skipped.append(Skipped(what, reason))
 
     def suspend(self, reason: str) -> None:
-        """Put aside the figures of the program, since the original runs."""
+        """Put the program's figures aside, because the original runs."""
         if not self._suspended:
             self._suspended = {name: getattr(self, name) for name in _OF_PROGRAM}
             self.replaced, self.execution, self.speedup_achieved = {}, "as the original", 1.0
@@ -81,7 +81,7 @@ class ConversionStats(Mapping[str, Any]):
                 self.skipped.append(told)
 
     def resume(self) -> None:
-        """Take the figures of the program back, since it runs again."""
+        """Restore the program's figures, because it runs again."""
         if self._suspended:
             for name, value in self._suspended.items():
                 setattr(self, name, value)

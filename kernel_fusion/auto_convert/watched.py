@@ -1,7 +1,7 @@
-"""Tells whether a model is still the one that a program was made of, and what a call of it changes.
+"""Detects changes of a model since a program was made of it, and the side effects of a call.
 
-A look compares identities, in loops of the interpreter's C code, since every call of a converted
-model begins with one. It reads no tensor: programs read weights where they are.
+Every call of a converted model begins with this check. It therefore compares identities, in loops
+of the interpreter's C code, and reads no tensor: programs read the weights in place.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ UNREAD = {
     "_forward_pre_hooks_with_kwargs", "_state_dict_hooks", "_state_dict_pre_hooks",
     "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
 }  # fmt: skip
-INNER = {"_modules", "_parameters", "_buffers"}  # whose keys are attributes of the module
+INNER = {"_modules", "_parameters", "_buffers"}  # their keys are attributes of the module
 HOOKS = {"_forward_hooks", "_forward_pre_hooks"}
 _of_all_modules: Any = global_hooks
 GLOBAL_HOOKS: tuple[dict[int, Any], ...] = (
     _of_all_modules._global_forward_hooks, _of_all_modules._global_forward_pre_hooks,
 )  # fmt: skip
-# Attributes of the model itself that a conversion sets.
+# Attributes that a conversion sets on the model itself.
 OURS = {"forward", "conversion_stats", "__prepare_scriptable__"}
 PLAIN = (
     int, float, complex, bool, str, bytes, type(None), torch.dtype, torch.device, torch.Size,
     torch.layout, torch.memory_format, Enum, slice, range,
 )  # fmt: skip
 LISTS = (list, tuple, set, frozenset, deque)
-# Objects of these classes have no settings of their own, or none that Python can see.
+# Objects of these classes have no settings of their own, or none visible to Python.
 CLOSED = (
     type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType,
     *PLAIN,
@@ -56,14 +56,14 @@ MOVED = "its tensors are others, or elsewhere"
 
 
 class NotExported(Exception):
-    """A model cannot be a graph; the message says why."""
+    """Raised if a model cannot become a graph; the message says why."""
 
 
 class Watched:
     """The state of a model at one moment: modules, tensors, settings, hooks and classes.
 
-    It follows attributes through lists, dictionaries and objects that have attributes. It leaves
-    out the model's own hooks, which run outside of its forward.
+    It follows attributes through lists, dictionaries and objects with attributes. It leaves out the
+    model's own hooks, which run outside of its forward.
 
     Args:
         model: Read now, in evaluation, and again by `change`.
@@ -79,7 +79,7 @@ class Watched:
         self._walk(model)
         bases = dict.fromkeys(chain.from_iterable(type(each).__mro__ for each in self.modules))
         self._classes = [each for each in bases if each is not object]
-        # Views, which follow changes; those of classes too.
+        # Views follow later changes, views of classes too.
         self._views: list[Any] = [found.values() for _, found in self._dicts]
         self._views += [found for _, found in self._lists]
         self._views += [each.__dict__.values() for each in self._classes]
@@ -87,7 +87,7 @@ class Watched:
         self._take()
 
     def change(self) -> str | None:
-        """Say what is different now: "" in training, None if nothing is.
+        """Return the change since the state was read: "" in training, None if nothing changed.
 
         MOVED means that only tensors were exchanged or moved.
         """
@@ -99,7 +99,7 @@ class Watched:
             changed = self._first_change()
             if changed is not None:
                 return changed
-            self._take()  # equal values, which are other objects
+            self._take()  # the values are equal, but other objects
         for name, array, contents in self._arrays:
             if array.tobytes() != contents:
                 return f"'{name}' was written to"
@@ -110,7 +110,7 @@ class Watched:
         return MOVED if moved else None
 
     def hooked(self) -> str | None:
-        """The name of a module that has hooks on its forward; None if none has."""
+        """Return the name of a module with hooks on its forward, or None."""
         for name, found in self._dicts:
             if any(found.get(each) for each in HOOKS):
                 return name or "the model"
@@ -118,13 +118,12 @@ class Watched:
 
     def _take(self) -> None:
         self._before, self._lengths = [*self._named()], [*map(len, self._views)]
-        # Most are empty, hooks above all; their lengths are compared.
+        # Most views are empty, above all hooks; for these, comparing lengths suffices.
         self._filled = [found for found in self._views if found]
         self._keyed = [found for _, found in self._dicts if found]
         self._kept, self._names = self._identities(), [*chain.from_iterable(self._keyed)]
 
     def _is_as_kept(self) -> bool:
-        """Whether every value is the same object, under a key that is equal."""
         return (
             [*map(len, self._views)] == self._lengths
             and self._identities() == self._kept
@@ -132,13 +131,12 @@ class Watched:
         )
 
     def _identities(self) -> bytes:
-        """Return the addresses of all values, which `_before` keeps from being used again."""
+        """Return the addresses of all values; references in `_before` prevent their reuse."""
         count = sum(self._lengths)
         found: Any = np.fromiter(chain.from_iterable(self._filled), object, count)
         return found.tobytes()
 
     def _named(self) -> Iterator[tuple[str, Any]]:
-        """Name the values, in the order of the views."""
         for place, found in self._dicts:
             yield from ((_join(place, key), value) for key, value in found.items())
         for place, each in self._lists:
@@ -147,7 +145,7 @@ class Watched:
             yield from ((f"{each.__name__}.{name}", x) for name, x in each.__dict__.items())
 
     def _first_change(self) -> str | None:
-        """Name the first thing that is different by value; MOVED if only tensors are."""
+        """Return the first difference by value; MOVED if only tensors differ, None without one."""
         before = [pair for pair in self._before if not _is_ours(pair[0])]
         now = [pair for pair in self._named() if not _is_ours(pair[0])]
         names, others = ([name for name, _ in pairs] for pairs in (before, now))
@@ -165,7 +163,6 @@ class Watched:
         return moved
 
     def _walk(self, model: nn.Module) -> None:
-        """Find all containers, tensors and arrays that the model refers to."""
         waiting: deque[tuple[str, Any]] = deque([("", model)])
         seen: set[int] = set()
         while waiting:
@@ -192,7 +189,6 @@ class Watched:
 
 
 def _is_ours(name: str) -> bool:
-    """Whether this library or the interpreter sets an attribute."""
     return name in OURS or ".__" in name
 
 
@@ -203,27 +199,25 @@ def _join(place: str, key: Any) -> str:
 
 
 def _places(tensors: dict[str, Tensor]) -> list[Any]:
-    """Where each tensor is, and how it is laid out."""
     found = tensors.values()
     return [*map(Tensor.data_ptr, found), *map(_shape, found), *map(Tensor.stride, found)]
 
 
 def _equal(old: Any, new: Any) -> bool:
-    """Whether two settings, which nobody can write to, are the same."""
     if type(old) is not type(new):
         return False
     if isinstance(old, tuple):
         both = cast("tuple[Any, ...]", old), cast("tuple[Any, ...]", new)
         return len(both[0]) == len(both[1]) and all(map(_equal, *both))
     is_plain = isinstance(old, PLAIN)
-    return is_plain and repr(cast("object", old)) == repr(new)  # 0.0 and -0.0 are not
+    return is_plain and repr(cast("object", old)) == repr(new)  # 0.0 and -0.0 differ
 
 
 class Trial:
-    """A throwaway copy of a model, which is called to see what a call gives and what it changes.
+    """A throwaway copy of a model, called to find its results and side effects.
 
     Args:
-        model: Left as it is.
+        model: Not changed.
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -235,8 +229,8 @@ class Trial:
         """Call the copy with copies of the inputs, without TF32.
 
         Raises:
-            NotExported: The call changes the model or the inputs, draws random numbers, or is seen
-                by hooks.
+            NotExported: If hooks would see the call, or it draws random numbers or changes the
+                model or the inputs.
         """
         hooked = self._watched.hooked()
         if hooked is not None:
@@ -266,22 +260,22 @@ class Trial:
 
 
 def copied_model(model: nn.Module) -> Any:
-    """A deep copy, in which tensors that autograd computed are copied without their past.
+    """Return a deep copy; tensors that autograd computed are copied without their history.
 
     Raises:
-        ValueError: An attribute cannot be copied.
+        ValueError: If an attribute cannot be copied.
     """
     held = Watched(model).tensors.values()
     memo = {id(x): x.detach().clone() for x in held if x.grad_fn is not None}
     try:
-        with torch.inference_mode(False):  # tensors of inference mode could not be trained
+        with torch.inference_mode(False):  # tensors made in inference mode could not be trained
             return copy.deepcopy(model, memo)
     except (TypeError, RuntimeError, AttributeError, NotImplementedError) as error:
         raise ValueError(f"{type(model).__name__} cannot be copied: {error}") from error
 
 
 def forked(device: torch.device) -> Any:
-    """Return a context that gives PyTorch's random numbers back as they were."""
+    """Return a context that restores PyTorch's random state on exit."""
     devices = [device] if device.type == "cuda" else []
     return torch.random.fork_rng(devices)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
@@ -295,7 +289,7 @@ def _random_states(device: torch.device) -> list[Any]:
 
 
 def _same(x: Any, y: Any) -> bool:
-    """Whether two values hold the same numbers, NaN included."""
+    """Return whether two tensors have equal numbers; NaN equals NaN."""
     if not isinstance(x, Tensor):
         return True
     return torch.equal(x, y) or bool(((x == y) | ((x != x) & (y != y))).all())

@@ -1,8 +1,8 @@
 """Compiles a CUDA library into a folder of images: here for this machine's GPUs, in tools for all.
 
-A library says itself which sources and kernels it has: `<library>_abi.cu` is plain C++, compiled
-for this machine, that returns its description as JSON. The kernels of a library without one are the
-`extern "C"` ones of its sources.
+A library describes its own sources and kernels: `<library>_abi.cu` is plain C++, compiled for this
+machine, that returns the description as JSON. A library without one has the `extern "C"` kernels of
+its sources.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Source:
 
     Attributes:
         name: Relative to `kernels/`.
-        target: The least architecture that it is written for, or, with "a", the only one.
-        kernels: As C++ names them, in order.
-        until: The first architecture that has other kernels in its place; empty for none.
+        target: The minimum architecture, or with "a" the only one.
+        kernels: Their C++ names, in order.
+        until: The first architecture with other kernels instead; empty if none.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A source to be compiled for an architecture, "sm_90a" or "compute_90"."""
+    """A source to compile for an architecture, "sm_90a" or "compute_90"."""
 
     source: Source
     architecture: str
@@ -61,14 +61,13 @@ class Job:
 
 
 def sources_of(library: Library, description: Mapping[str, Any]) -> list[Source]:
-    """The sources of a library that have kernels.
+    """Return the sources of a library that have kernels.
 
     Args:
-        library: Of CUDA sources.
-        description: What it says of itself; empty for one without `<library>_abi.cu`.
+        description: Its description; empty for a library without `<library>_abi.cu`.
 
     Raises:
-        BuildError: A source of such a library has no kernel that could be launched.
+        BuildError: If a source of a library without a description has no kernel to launch.
     """
     if library.abi is not None:
         return [
@@ -86,10 +85,10 @@ def sources_of(library: Library, description: Mapping[str, Any]) -> list[Source]
 
 
 def declared_kernels(source: Path) -> tuple[str, ...]:
-    """The names of the `extern "C" __global__` functions of a source.
+    """Return the names of the `extern "C" __global__` functions of a source.
 
     Raises:
-        BuildError: It has none.
+        BuildError: If it has none.
     """
     found = _KERNEL.findall(_COMMENT.sub(" ", source.read_text("utf-8")))
     if not found:
@@ -98,12 +97,12 @@ def declared_kernels(source: Path) -> tuple[str, ...]:
 
 
 def runs_on(target: str, architecture: str, until: str = "") -> bool:
-    """Whether a source is compiled for an architecture.
+    """Return whether a source is compiled for an architecture.
 
     Args:
-        target: As that of Source.
-        architecture: As that of Job.
-        until: As that of Source.
+        target: See Source.
+        architecture: See Job.
+        until: See Source.
     """
     if target.endswith("a"):
         return architecture == f"sm_{target}"
@@ -114,7 +113,7 @@ def runs_on(target: str, architecture: str, until: str = "") -> bool:
 
 
 def architecture_for(target: str, capability: tuple[int, int], until: str = "") -> str | None:
-    """What a source is compiled for on a GPU of a compute capability; None if it is not."""
+    """Return the architecture to compile a source for, given a compute capability; None if not."""
     number = f"{capability[0]}{capability[1]}"
     architecture = f"sm_{target}" if target == f"{number}a" else f"sm_{number}"
     return architecture if runs_on(target, architecture, until) else None
@@ -128,17 +127,15 @@ def describe(
     folder: Path,
     environment: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Compile `<library>_abi.cu` for this machine and read what it returns.
+    """Compile `<library>_abi.cu` for this machine and read its result.
 
     Args:
-        library: One that describes itself.
         command: Compiles it into the shared library `built`.
-        built: A file.
-        folder: Where the command runs.
-        environment: The variables of its process; by default those of this one.
+        folder: The working directory of the command.
+        environment: Its environment variables; defaults to this process's.
 
     Raises:
-        subprocess.CalledProcessError: It does not compile; what the compiler says is in `stdout`.
+        subprocess.CalledProcessError: If it does not compile; `stdout` has the compiler's output.
     """
     subprocess.run(
         command,
@@ -155,10 +152,10 @@ def describe(
 
 
 class Compilers:
-    """Processes that compile, on every core. To be used as a context, at whose end they are gone.
+    """Processes that compile on every core; a context manager that ends them on exit.
 
-    Each release of NVRTC has processes of its own: two of them in one process get in each other's
-    way. A process compiles one source after the other, since its start takes seconds.
+    Each NVRTC release has its own processes, because two releases in one process interfere. A
+    process compiles one source after another, because its start takes seconds.
     """
 
     def __init__(self) -> None:
@@ -186,14 +183,12 @@ def make(
     """Compile images of a library into a folder, with their list.
 
     Args:
-        library: Of CUDA sources.
-        description: What it says of itself.
-        jobs: What is compiled, on every core.
-        folder: Where images and list are put.
+        jobs: The sources to compile, on every core.
+        folder: Receives images and list.
 
     Raises:
-        CompilationError: A source does not compile.
-        BrokenProcessPool: A compiler crashed.
+        CompilationError: If a source does not compile.
+        BrokenProcessPool: If a compiler crashes.
     """
     with Compilers() as compilers:
         made = [compilers.submit(job) for job in jobs]
@@ -207,18 +202,14 @@ def write_images(
     compiled: Sequence[Future[Compiled]],
     folder: Path,
 ) -> ImageList:
-    """Write the images of a library, compressed, as they are compiled, and then their list.
+    """Write the compressed images of a library as they are compiled, and then their list.
 
     Args:
-        library: Of CUDA sources.
-        description: What it says of itself.
-        jobs: What is compiled.
-        compiled: What `Compilers.submit` returned for each.
-        folder: Where images and list are put.
+        folder: Receives images and list.
 
     Raises:
-        CompilationError: A source does not compile.
-        BrokenProcessPool: A compiler crashed.
+        CompilationError: If a source does not compile.
+        BrokenProcessPool: If a compiler crashes.
     """
     rows: list[Image] = []
     names: dict[str, Mapping[str, str]] = {}
@@ -233,7 +224,7 @@ def write_images(
 
 
 def write_manifest(folder: Path, images: Sequence[Path]) -> None:
-    """Name images and lists of a folder with their sha256."""
+    """List images and lists of a folder with their sha256."""
     made = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in images}
     (folder / MANIFEST).write_text(json.dumps({"images": made}, indent=1) + "\n", "utf-8")
 
@@ -242,7 +233,7 @@ _Arguments = tuple[Toolkit, Path, Path, str, tuple[str, ...], tuple[str, ...], b
 
 
 def _arguments(job: Job) -> _Arguments:
-    """Those of compile_source, which say all: what a process imports may be of another folder."""
+    """Return all arguments of compile_source; a process may import another folder's modules."""
     source = job.source
     paths = FOLDER / source.name, FOLDER / "include"
     exact = is_exact(paths[0])
@@ -254,7 +245,7 @@ def _compile(arguments: _Arguments) -> Compiled:
 
 
 _PRESET = 9 | lzma.PRESET_EXTREME
-# An instruction takes 16 bytes, and a byte is best foretold by its place among them: 5 % less.
+# An instruction has 16 bytes, and a byte's position in it predicts the byte best: 5 % smaller.
 _OF_MACHINE_CODE = {"id": lzma.FILTER_LZMA2, "preset": _PRESET, "lc": 0, "lp": 4, "pb": 4}
 _OF_TEXT = {"id": lzma.FILTER_LZMA2, "preset": _PRESET}
 
@@ -267,7 +258,6 @@ def _write(folder: Path, source: str, architecture: str, image: bytes) -> Image:
 
 
 def _kernels(described: Any) -> Iterator[str]:
-    """The names of all kernels in a description: the texts below the keys "kernels"."""
     if isinstance(described, dict):
         for key, value in cast("dict[str, Any]", described).items():
             yield from _texts(value) if key == "kernels" else _kernels(value)

@@ -1,8 +1,8 @@
-"""Makes a GPU's context current on threads of autograd, before a library asks for it.
+"""Makes a GPU's context current on autograd threads, before a library needs it.
 
-PyTorch makes none current on a new thread whose device is the first GPU, since CUDA's runtime does
-so by itself. The driver needs none for a launch on a stream, which has its own, so that a thread
-can go from a kernel of ours to cuBLAS without one: PyTorch then warns and does what is done here.
+On a new thread for the first GPU, PyTorch makes no context current, because CUDA's runtime does so
+itself. The driver needs none to launch on a stream, which has its own. So a thread can go from one
+of our kernels to cuBLAS without a context; PyTorch then warns and does the same as this module.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _thread = _Thread()
 
 
 def ensure_context(tensors: Iterable[Tensor | None]) -> None:
-    """Make the context of the GPU that a tensor is on current, if the calling thread has none.
+    """Make the context of a tensor's GPU current, if the calling thread has none.
 
     Args:
-        tensors: The first one that is not None counts; on the CPU nothing happens.
+        tensors: The first that is not None counts; on the CPU nothing happens.
     """
     if _thread.has_context:
         return
@@ -43,7 +43,7 @@ def ensure_context(tensors: Iterable[Tensor | None]) -> None:
 
 @functools.cache
 def _driver() -> Driver | None:
-    """The driver; None where it is older than our kernels need, and PyTorch's run alone."""
+    """Return the driver; None if it is too old for our kernels, and only PyTorch's run."""
     try:
         return Driver()
     except BuildError:

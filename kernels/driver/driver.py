@@ -1,8 +1,8 @@
-"""The CUDA driver by ctypes: the functions that load and launch, and sentences for its errors.
+"""The CUDA driver through ctypes: functions that load and launch, and messages for its errors.
 
-The driver comes with the GPU, so that nothing of CUDA's toolkit, its runtime or PyTorch's ABI is
-needed. Calls work on the context that PyTorch made current on the calling thread; where it has not
-done so yet, as on a thread of autograd that begins with one of our kernels, `make_current` does.
+The driver comes with the GPU, so that neither CUDA's toolkit and runtime nor PyTorch's ABI is
+needed. Calls use the context that PyTorch made current on the calling thread. If PyTorch has not
+done so yet, as on an autograd thread that starts with one of our kernels, `make_current` does.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from utils.translation.joints import labeled
 from utils.translation.texts import mark, tr
 
 LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
-NEEDED = 12000  # CUDA 12.0, the first with cuLibraryLoadData; NVIDIA calls its driver 525
+NEEDED = 12000  # CUDA 12.0, the first with cuLibraryLoadData, has driver version 525
 
 # Names as in cuda.h.
 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
 CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT = 9
-CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3  # of a thread: what its registers do not hold
+CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3  # per thread: values that registers have no room for
 CU_DEVICE_ATTRIBUTE_CLOCK_RATE = 13  # kHz
 CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE = 36  # kHz
 CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH = 37  # bits
@@ -31,9 +31,9 @@ CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2
 CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4
 CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6
 
-CUDA_ERROR_INVALID_CONTEXT = 201  # what a launch returns where no context is current
+CUDA_ERROR_INVALID_CONTEXT = 201  # a launch without a current context returns it
 
-# Of the driver's errors, those that a file or a machine can cause, in words.
+# Messages for the driver errors that a file or a machine can cause.
 ERRORS = {
     2: mark("the GPU has no memory left for it"),
     100: mark("the driver finds no GPU"),
@@ -71,11 +71,8 @@ class Driver:
         release: The newest CUDA release that it supports, such as 13000 for 13.0.
         launch: cuLaunchKernelEx(config, kernel, parameters, extra), which returns a CUresult.
 
-    Args:
-        library: The driver's shared library.
-
     Raises:
-        BuildError: There is no driver, or it is older than the kernels need.
+        BuildError: If the driver is missing or older than the kernels need.
     """
 
     def __init__(self, library: str = LIBRARY) -> None:
@@ -112,14 +109,14 @@ class Driver:
         self._set_attribute = driver.cuKernelSetAttribute
         self._set_attribute.argtypes = [c_int, c_int, c_void_p, c_int]
         self._driver = driver
-        # Arguments of the launch are passed as they are: checking them would take longer.
+        # No argtypes for the launch: checking the arguments would take longer.
         self.launch = driver.cuLaunchKernelEx
 
     def function(self, name: str) -> Any:
-        """A function of the driver by its C name, which returns a CUresult.
+        """Return a function of the driver by its C name; it returns a CUresult.
 
         Raises:
-            BuildError: The driver has no such function.
+            BuildError: If the driver does not have it.
         """
         try:
             return getattr(self._driver, name)
@@ -127,7 +124,7 @@ class Driver:
             raise BuildError(f"the NVIDIA driver has no {name}") from error
 
     def make_current(self, device: int) -> int:
-        """Make the context that PyTorch uses of a GPU current on the calling thread.
+        """Make PyTorch's context of a GPU current on the calling thread.
 
         Args:
             device: The driver's number of the GPU.
@@ -135,25 +132,25 @@ class Driver:
         Returns:
             A CUresult, 0 for success.
         """
-        context = c_void_p()  # the primary one, which stays retained until the process ends
+        context = c_void_p()  # the primary context, retained until the process ends
         error: int = self._driver.cuDevicePrimaryCtxRetain(byref(context), device)
         return error or self._driver.cuCtxSetCurrent(context)
 
     def ensure_current(self, device: int) -> int:
-        """As `make_current`, where the calling thread has no context at all."""
+        """Call `make_current` if the calling thread has no context at all."""
         current = c_void_p()
         error: int = self._driver.cuCtxGetCurrent(byref(current))
         return error or (0 if current else self.make_current(device))
 
     def attribute(self, attribute: int, device: int) -> int:
-        """A figure that the driver tells of a GPU.
+        """Return an attribute of a GPU.
 
         Args:
             attribute: A CU_DEVICE_ATTRIBUTE.
             device: The driver's number of the GPU.
 
         Raises:
-            BuildError: The driver does not tell it.
+            BuildError: If the driver does not report it.
         """
         told = c_int()
         if error := self._driver.cuDeviceGetAttribute(byref(told), attribute, device):
@@ -161,15 +158,14 @@ class Driver:
         return told.value
 
     def kernel_attribute(self, attribute: int, kernel: c_void_p, device: int) -> int:
-        """A figure that the driver tells of a kernel.
+        """Return an attribute of a kernel.
 
         Args:
             attribute: A CU_FUNC_ATTRIBUTE.
-            kernel: As `kernel` returned it.
             device: The driver's number of the GPU.
 
         Raises:
-            BuildError: The driver does not tell it.
+            BuildError: If the driver does not report it.
         """
         told = c_int()
         if error := self._driver.cuKernelGetAttribute(byref(told), attribute, kernel, device):
@@ -177,17 +173,17 @@ class Driver:
         return told.value
 
     def load(self, image: bytes, name: str) -> c_void_p:
-        """Load an image into every context there is or will be, once each needs it.
+        """Load an image into every present and future context, once each needs it.
 
         Args:
             image: A cubin, or PTX that ends with a zero byte. The driver copies it.
-            name: What an error calls it.
+            name: Its name in error messages.
 
         Returns:
             A CUlibrary. It stays loaded until the process ends.
 
         Raises:
-            BuildError: The driver does not take it.
+            BuildError: If the driver refuses it.
         """
         library = c_void_p()
         if error := self._load(byref(library), image, None, None, 0, None, None, 0):
@@ -204,22 +200,22 @@ class Driver:
         *,
         all_shared: bool = False,
     ) -> c_void_p:
-        """Find a kernel in a library and let it have dynamic shared memory.
+        """Find a kernel in a library and allow it dynamic shared memory.
 
         Args:
-            library: As `load` returned it.
+            library: A result of `load`.
             name: The kernel's name in the image.
             device: The driver's number of the GPU.
-            shared_bytes: Which may exceed the 48 KB that a kernel has by default.
-            all_shared: Whether a multiprocessor is to give as much of its memory to shared memory
-                as it can, beside its cache. Between kernels that want it split in different ways a
-                multiprocessor runs empty.
+            shared_bytes: May exceed the 48 KB that a kernel has by default.
+            all_shared: Whether a multiprocessor should use as much of its memory as possible as
+                shared memory rather than cache. It runs empty between kernels with different
+                splits.
 
         Returns:
-            A CUkernel, which `launch` takes.
+            A CUkernel for `launch`.
 
         Raises:
-            BuildError: There is no such kernel, or the GPU has less shared memory.
+            BuildError: If the kernel does not exist, or the GPU has less shared memory.
         """
         kernel = c_void_p()
         if error := self._get_kernel(byref(kernel), library, name.encode()):

@@ -1,7 +1,7 @@
-"""The images of a library: what a folder holds, and which of them a GPU runs.
+"""The images of a library: the contents of a folder, and the images that a GPU runs.
 
 An image is one CUDA source compiled for one architecture, as machine code (a cubin) or as PTX that
-the driver compiles. Beside the images lies `<library>.json`; compiling.py writes both.
+the driver compiles. `<library>.json` is next to the images; compiling.py writes both.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from kernels.jit.errors import Damaged
 from utils.files import small_json
 from utils.translation.texts import tr
 
-OLDEST = (7, 5)  # compute capability that anything is compiled for
-MOST_BYTES = 1 << 28  # of an image, decompressed
+OLDEST = (7, 5)  # minimum compute capability of any image
+MOST_BYTES = 1 << 28  # of a decompressed image
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A file of a folder of images.
+    """A file in a folder of images.
 
     Attributes:
         file: Its name; it is compressed with xz.
-        source: What it was compiled from, relative to `kernels/`.
+        source: Its CUDA source, relative to `kernels/`.
         architecture: "sm_90a", or "compute_90" for PTX.
-        sha256: Of the image, decompressed.
+        sha256: The hash of the decompressed image.
     """
 
     file: str
@@ -44,10 +44,10 @@ class Image:
         return self.architecture.startswith("compute_")
 
     def runs_on(self, capability: tuple[int, int]) -> bool:
-        """Whether a GPU of this compute capability runs it.
+        """Return whether a GPU of this compute capability runs it.
 
-        Machine code runs on GPUs of the same generation that are as new, or newer; with "a", on
-        its own architecture alone. PTX runs on every GPU that is as new.
+        Machine code runs on GPUs of the same generation that are as new or newer; with "a", only on
+        its own architecture. PTX runs on every GPU that is as new or newer.
         """
         number = self.architecture.partition("_")[2]
         if number.endswith("a"):
@@ -58,14 +58,12 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class ImageList:
-    """What `<library>.json` holds.
+    """The contents of `<library>.json`.
 
     Attributes:
-        library: Whose images they are.
-        digest: Of the sources they were compiled from, see `Library.digest`.
-        description: What the library says of itself, the JSON of its `<library>_abi.cu`.
-        kernels: By source, the name in its images of each kernel, by its name in C++.
-        images: The images.
+        digest: The digest of its sources, see `Library.digest`.
+        description: The library's description, the JSON of its `<library>_abi.cu`.
+        kernels: By source and C++ name, the name of each kernel in its images.
     """
 
     library: str
@@ -79,7 +77,7 @@ class ImageList:
         """Read the list of a folder.
 
         Raises:
-            Damaged: There is none, or it cannot be read.
+            Damaged: If it is missing or cannot be read.
         """
         path = folder / f"{library}.json"
         try:
@@ -93,11 +91,11 @@ class ImageList:
             raise Damaged(tr("the list of images {path} is damaged", path=path)) from error
 
     def to_json(self) -> str:
-        """The text that `read` reads."""
+        """Return the text that `read` reads."""
         return json.dumps(asdict(self), indent=1)
 
     def image_for(self, source: str, capability: tuple[int, int]) -> Image | None:
-        """The image of a source that a GPU runs fastest; None if it runs none.
+        """Return the image of a source that a GPU runs fastest; None if it runs none.
 
         A GPU prefers its own architecture, then the newest machine code of its generation, then
         PTX.
@@ -111,11 +109,11 @@ class ImageList:
         """Read and decompress an image.
 
         Raises:
-            Damaged: It is missing, truncated or altered.
+            Damaged: If it is missing, truncated or altered.
         """
         path = folder / image.file
         try:
-            # One byte more shows that there is more, without unpacking all of it.
+            # One byte more reveals an image that is too large, without decompressing all of it.
             with lzma.open(path) as file:
                 data = file.read(MOST_BYTES + 1)
         except (EOFError, lzma.LZMAError) as error:
@@ -137,7 +135,7 @@ class ImageList:
 
 
 def too_old(capability: tuple[int, int]) -> str:
-    """Why a GPU of this compute capability runs no image of ours; empty if it may run some."""
+    """Return why a GPU of this compute capability runs none of our images, or ""."""
     if capability >= OLDEST:
         return ""
     return tr(
@@ -153,5 +151,5 @@ def _preference(image: Image) -> tuple[bool, tuple[int, int], bool]:
 
 
 def _pair(number: str) -> tuple[int, int]:
-    """ "86" as (8, 6), "120" as (12, 0)."""
+    """Convert "86" to (8, 6), "120" to (12, 0)."""
     return int(number[:-1]), int(number[-1])

@@ -1,4 +1,4 @@
-"""A kernel, prepared once and then launched with nothing but a grid, a stream and arguments."""
+"""A kernel that is prepared once and then launched with a grid, a stream and arguments alone."""
 
 from __future__ import annotations
 
@@ -26,16 +26,15 @@ class Kernel:
     """A kernel of an image. Any thread may launch it.
 
     Args:
-        driver: What launches it.
-        kernel: As `Driver.kernel` returned it.
-        threads: Of a block.
+        kernel: A result of `Driver.kernel`.
+        threads: Threads of a block.
         shared_bytes: Dynamic shared memory of a block.
-        overlap: Whether its blocks may start before the kernel ahead of it on the stream has ended
-            (programmatic dependent launch); it then waits for that one itself.
+        overlap: Whether its blocks may start before the previous kernel on the stream has ended
+            (programmatic dependent launch); it then waits for that kernel itself.
         cluster: Blocks of a cluster along x; 1 for none.
-        cooperative: Whether its blocks wait for one another: they then run all at once, and a grid
-            of more than the GPU can run so is an error.
-        arguments: How many it takes.
+        cooperative: Whether its blocks wait for one another. They then all run at once, and a grid
+            with more blocks than the GPU can run at once is an error.
+        arguments: The number of its arguments.
         device: The driver's number of the GPU.
     """
 
@@ -76,7 +75,7 @@ class Kernel:
         attributes: Any = (LaunchAttribute * max(1, len(values)))()
         for attribute, (number, value) in zip(attributes, values, strict=False):
             attribute.id, attribute.value = number, value
-        self._attributes = attributes  # the config holds its address alone
+        self._attributes = attributes  # the config has only its address
         self._config = LaunchConfig(
             1, 1, 1, threads, 1, 1, shared_bytes, None, attributes, len(values)
         )
@@ -87,12 +86,12 @@ class Kernel:
     def __call__(
         self, grid: tuple[int, int, int], stream: c_void_p | int | None, *arguments: Any
     ) -> int:
-        """Launch it.
+        """Launch the kernel.
 
         Args:
             grid: Blocks along x, y and z.
             stream: A CUstream.
-            arguments: The kernel's, each a value of ctypes, which is copied.
+            arguments: The kernel's arguments, ctypes values, which are copied.
 
         Returns:
             A CUresult, 0 for success.
@@ -113,21 +112,21 @@ class Kernel:
     def bound(
         self, grid: tuple[int, int, int], arguments: tuple[Any, ...]
     ) -> Callable[[c_void_p | int | None], int]:
-        """What launches it on a stream.
+        """Return a function that launches the kernel on a stream.
 
         Args:
             grid: Blocks along x, y and z.
-            arguments: The kernel's, each a value of ctypes, which is copied by each launch.
+            arguments: The kernel's arguments, ctypes values, which each launch copies.
 
         Returns:
-            A function of a CUstream that returns a CUresult; for one thread at a time.
+            A function from a CUstream to a CUresult; for one thread at a time.
         """
         config = LaunchConfig.from_buffer_copy(self._config)
         config.grid_x, config.grid_y, config.grid_z = grid
         parameters = (c_void_p * len(arguments))(*map(addressof, arguments))
         launch, reference, kernel = self._launch, byref(config), self._kernel
         make_current = self._make_current
-        kept = arguments, self._attributes  # the structs hold addresses alone
+        kept = arguments, self._attributes  # the structs have only addresses
 
         def launch_on(stream: c_void_p | int | None, _kept: object = kept) -> int:
             config.stream = stream

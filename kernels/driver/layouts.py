@@ -1,4 +1,4 @@
-"""Compares structs as a library describes them with their ctypes mirrors."""
+"""Compares the structs that a library describes with their ctypes mirrors."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ def check(
     """Refuse a library whose structs differ from their mirrors.
 
     Args:
-        told: Of each struct its "size", and the "offsets" of its fields, in bytes.
+        told: For each struct its "size" and the "offsets" of its fields, in bytes.
         mirrors: The classes by the same names.
-        file: Where these are, for the message.
 
     Raises:
-        BuildError: A struct has another layout than its mirror; the message names it.
+        BuildError: If a struct's layout differs from its mirror; the message names it.
     """
     if told.keys() != mirrors.keys():
         odd = ", ".join(sorted(told.keys() ^ mirrors.keys()))

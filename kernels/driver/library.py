@@ -1,4 +1,4 @@
-"""The images of a library on one GPU, loaded by the first launch of a kernel of theirs."""
+"""The images of a library on one GPU, loaded by the first launch of one of their kernels."""
 
 from __future__ import annotations
 
@@ -16,18 +16,14 @@ from utils.translation.texts import tr
 class DriverLibrary:
     """The kernels of a library's images on one GPU. Thread-safe.
 
-    The image of a source is unpacked and loaded when its first kernel is asked for: a GPU that
-    runs the network by one source does not wait for the others.
+    The image of a source is decompressed and loaded when its first kernel is needed: a GPU that
+    runs the network from one source does not wait for the others.
 
     Args:
-        images: The list of the folder.
-        folder: Where the images are.
-        capability: Of the GPU.
         device: The driver's number of the GPU.
-        driver: What loads and launches.
 
     Raises:
-        BuildError: No image runs on the GPU.
+        BuildError: If no image runs on the GPU.
     """
 
     def __init__(
@@ -53,21 +49,21 @@ class DriverLibrary:
 
     @property
     def sources(self) -> frozenset[str]:
-        """The sources of which an image runs on the GPU."""
+        """The sources that have an image for the GPU."""
         return frozenset(self._images)
 
     def source_of(self, name: str) -> str | None:
-        """The source of the kernel that C++ names so; None if no image here has it."""
+        """Return the source of a kernel by its C++ name; None if no image here has it."""
         return next((source for source in self._images if name in self._names[source]), None)
 
     def load(self, source: str) -> None:
-        """Load the image of a source now, rather than when a kernel of it is asked for.
+        """Load the image of a source now, rather than when one of its kernels is needed.
 
         Args:
             source: One of `sources`.
 
         Raises:
-            BuildError: It is damaged, or the driver cannot load it.
+            BuildError: If it is damaged, or the driver cannot load it.
         """
         with self._finding:
             self._module(source)
@@ -93,22 +89,20 @@ class DriverLibrary:
         cooperative: bool = False,
         arguments: int = 1,
     ) -> Kernel:
-        """A kernel to launch; found by the first call, so that a process finds those it uses.
+        """Return a kernel to launch, which the first call finds; later calls reuse it.
 
         Args:
-            source: What it is compiled from.
-            name: As C++ names it.
-            threads: This and what follows are those of Kernel; all but `cluster` are the same in
-                every call with the same `threads`.
+            threads: See Kernel, as for the rest. All but `cluster` are the same in every call with
+                the same `threads`.
             shared_bytes: Dynamic shared memory of a block.
-            overlap: Whether it may start before the kernel ahead of it has ended.
-            all_shared: As that of Driver.kernel; what overlaps always is, or it could not.
-            cluster: Blocks of a cluster.
-            cooperative: Whether all blocks have to run at once.
-            arguments: How many it takes.
+            overlap: Whether it may start before the previous kernel has ended.
+            all_shared: See Driver.kernel. `overlap` implies it: kernels could not overlap
+                otherwise.
+            cooperative: Whether all blocks must run at once.
+            arguments: The number of its arguments.
 
         Raises:
-            BuildError: The images have no such kernel, the GPU cannot run it, or its image is
+            BuildError: If the images have no such kernel, the GPU cannot run it, or its image is
                 damaged.
         """
         key = name, threads, cluster
@@ -137,7 +131,7 @@ class DriverLibrary:
 
 
 def no_image(library: str, capability: tuple[int, int]) -> str:
-    """What is said of a GPU that no image of a library runs on."""
+    """Return the message for a GPU that no image of a library supports."""
     return tr(
         "no image of '{library}' is for compute capability {capability}",
         library=library,

@@ -1,6 +1,6 @@
 """The images of a CUDA library, for the GPUs of this machine.
 
-They came with the program, or were compiled here; either way they lie in a folder with their list
+They came with the program, or were compiled here. In both cases, a folder has them with their list
 and a manifest.
 """
 
@@ -31,20 +31,17 @@ Make = Callable[[ImageList, Path, tuple[int, int], int, Driver], T]
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """A GPU of this machine: what PyTorch calls it, and its compute capability."""
+    """A GPU of this machine: its name in PyTorch, and its compute capability."""
 
     name: str
     capability: tuple[int, int]
 
 
 class PerDevice(Generic[T]):
-    """A library's images for every GPU of this machine, loaded on each when it is first asked for.
+    """A library's images for every GPU of this machine, loaded on each GPU on first use.
 
     Args:
-        images: The list of the folder.
-        folder: Where the images are.
         make: Makes the library of one GPU.
-        driver: What loads and launches.
     """
 
     def __init__(self, images: ImageList, folder: Path, make: Make[T], driver: Driver) -> None:
@@ -58,13 +55,13 @@ class PerDevice(Generic[T]):
         return self._images
 
     def on(self, device: torch.device) -> T:
-        """The library on a GPU.
+        """Return the library on a GPU.
 
         Args:
             device: A CUDA device; without an index, the current one.
 
         Raises:
-            BuildError: No image runs on that GPU, or one that does is damaged.
+            BuildError: If no image runs on that GPU, or one that does is damaged.
         """
         index = device.index if str(device) != device.type else torch.cuda.current_device()
         found = self._made.get(index)
@@ -78,12 +75,12 @@ class PerDevice(Generic[T]):
         return found
 
     def made_by(self, make: Make[T]) -> PerDevice[T]:
-        """The same images, of which something else is made."""
+        """Return the same images with another `make`."""
         return PerDevice(self._images, self._folder, make, self._driver)
 
 
 def register(name: str, make: Make[Any]) -> None:
-    """Have the images of the library `name` found and loaded on a GPU by `make`.
+    """Register `make` to load the images of the library `name` on a GPU.
 
     Libraries that do not describe themselves need no `make` of their own: each is a DriverLibrary.
     """
@@ -95,7 +92,7 @@ def register(name: str, make: Make[Any]) -> None:
 
 
 def present() -> tuple[Gpu, ...]:
-    """The GPUs that PyTorch sees."""
+    """Return the GPUs that PyTorch sees."""
     if not torch.cuda.is_available():
         return ()
     return tuple(
@@ -127,7 +124,7 @@ def _find(
         if all(reasons):
             raise Unsupported(reasons[0])
         raise prebuilt.NoImage(no_image(library.name, gpus[0].capability))
-    for image in chosen:  # they are loaded when first used; what is damaged is told here
+    for image in chosen:  # they are loaded on first use; report damage here
         prebuilt.checked(folder, image.file, made)
     driver = Driver()
     release = driver_version() or str(driver.release)
@@ -136,7 +133,7 @@ def _find(
     def load() -> PerDevice[Any]:
         loaded = PerDevice(images, folder, make, driver)
         usable = [n for n, gpu in enumerate(gpus) if _runs(images, gpu)]
-        for index in usable:  # a library that does not match is told here, not by the first launch
+        for index in usable:  # report a library that does not match here, not at the first launch
             loaded.on(torch.device("cuda", index))
         return loaded
 

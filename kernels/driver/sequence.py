@@ -1,8 +1,8 @@
-"""Launches that follow one another, taken down once and repeated with other addresses.
+"""Sequences of launches, recorded once and repeated with other addresses.
 
-Which kernels a call launches, on which grids and with which numbers, follows from the shapes of its
-tensors and takes longer to find out than to launch. It is found out with places instead of
-addresses, and every later call fills in addresses alone.
+The shapes of a call's tensors determine its kernels, grids and numbers. Determining them takes
+longer than the launches. They are recorded with placeholders instead of addresses, and every later
+call only fills in addresses.
 """
 
 from __future__ import annotations
@@ -12,27 +12,26 @@ from collections.abc import Callable, Iterator, Sequence
 from ctypes import Structure, c_void_p, sizeof
 from typing import Any, NamedTuple, Protocol
 
-_BITS = 48  # of an address
-ALIGNMENT = 16  # bytes: kernels ask whether an address is a multiple of it
+_BITS = 48  # bits of an address
+ALIGNMENT = 16  # bytes: kernels check whether an address is a multiple of it
 
 
 class Bindable(Protocol):
-    """A kernel, as `Kernel` is one."""
+    """A kernel, such as `Kernel`."""
 
     def bound(
         self, grid: tuple[int, int, int], arguments: tuple[Any, ...]
     ) -> Callable[[c_void_p | int | None], int]:
-        """What launches it with these arguments on a stream, and returns an error or 0."""
+        """Return a function that launches it on a stream and returns an error or 0."""
         ...
 
 
 class Launch(NamedTuple):
-    """A launch that was taken down.
+    """A recorded launch.
 
     Attributes:
-        kernel: What is launched.
         grid: Blocks along x, y and z.
-        arguments: The kernel's, each a value of ctypes, with places where addresses go.
+        arguments: The kernel's arguments, ctypes values, with placeholders for addresses.
     """
 
     kernel: Bindable
@@ -41,17 +40,17 @@ class Launch(NamedTuple):
 
 
 def place(slot: int, address: int = 0) -> int:
-    """What stands for the address of a tensor that every call gives anew.
+    """Return the placeholder for a tensor's address that every call supplies.
 
     Args:
-        slot: Its number among the addresses of a call.
-        address: The tensor's: only its alignment is taken, which all calls must share.
+        slot: Its index in the addresses of a call.
+        address: The tensor's address. Only its alignment is used, which all calls must share.
     """
     return (slot + 1) << _BITS | address % ALIGNMENT
 
 
 class LaunchSequence:
-    """Launches to be repeated. Any thread may call it.
+    """A sequence of launches to repeat. Any thread may call it.
 
     Args:
         launches: In order. Their arguments are copied.
@@ -69,11 +68,11 @@ class LaunchSequence:
         self._lock = threading.Lock()
 
     def __call__(self, stream: c_void_p | int | None, addresses: Sequence[int]) -> int:
-        """Launch.
+        """Launch the sequence.
 
         Args:
             stream: A CUstream.
-            addresses: By slot; 0 for one that is not used.
+            addresses: By slot; 0 for an unused one.
 
         Returns:
             The first error, a CUresult; 0 for success.
@@ -93,7 +92,7 @@ def _copy(argument: Any) -> Any:
 
 
 def _holes(argument: Any) -> Iterator[tuple[c_void_p, int, int]]:
-    """The pointers in a value of ctypes that hold a place, and what these stand for."""
+    """Yield the pointers in a ctypes value that have a placeholder, with its slot and offset."""
     kind: Any = argument.__class__
     for at in _pointers(kind, 0):
         pointer = c_void_p.from_buffer(argument, at)
@@ -104,7 +103,6 @@ def _holes(argument: Any) -> Iterator[tuple[c_void_p, int, int]]:
 
 
 def _pointers(kind: Any, at: int) -> Iterator[int]:
-    """The offsets of the pointers in a type of ctypes."""
     if kind is c_void_p:
         yield at
     elif issubclass(kind, Structure):

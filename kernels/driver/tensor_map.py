@@ -1,4 +1,4 @@
-"""Tensor maps: how the tensor memory accelerator of a GPU (sm_90) finds boxes of a tensor."""
+"""Tensor maps: how a GPU's tensor memory accelerator (sm_90) finds boxes of a tensor."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ STRIDE_ALIGNMENT = 16  # bytes: of the address and of every stride
 
 # Names as in cuda.h.
 CU_TENSOR_MAP_DATA_TYPE = {"float16": 6, "bfloat16": 9}
-CU_TENSOR_MAP_SWIZZLE = {32: 1, 64: 2, 128: 3}  # by the bytes of a row of a box
+CU_TENSOR_MAP_SWIZZLE = {32: 1, 64: 2, 128: 3}  # by the bytes of a box's row
 CU_TENSOR_MAP_L2_PROMOTION_L2_128B = 2
 
 _Map = c_ulonglong * (BYTES // 8)
 
 
 class TensorMap(ctypes.Structure):
-    """A CUtensorMap, to be passed to a kernel by value."""
+    """A CUtensorMap, passed to a kernel by value."""
 
     _fields_ = [("words", _Map)]
 
@@ -35,21 +35,20 @@ def encode(
     strides: Sequence[int],
     box: Sequence[int],
 ) -> TensorMap:
-    """Describe a tensor of 16-bit elements whose boxes are copied into shared memory.
+    """Describe a tensor of 16-bit elements whose boxes a kernel copies into shared memory.
 
-    Rows of a box are turned (swizzled) by their number, as wgmma reads them without bank conflicts.
-    What lies outside of the tensor arrives as zeros.
+    Rows of a box are swizzled by their number, so that wgmma reads them without bank conflicts.
+    Elements outside of the tensor arrive as zeros.
 
     Args:
-        driver: What encodes.
         dtype: "float16" or "bfloat16".
-        address: Of the first element, a multiple of 16.
-        sizes: Of the tensor, the dimension of contiguous elements first.
-        strides: In bytes, of the other dimensions; multiples of 16.
+        address: The address of the first element, a multiple of 16.
+        sizes: The tensor's sizes, the dimension of contiguous elements first.
+        strides: The strides of the other dimensions in bytes; multiples of 16.
         box: Elements of a box along each dimension; the first makes 32, 64 or 128 bytes.
 
     Raises:
-        BuildError: The driver does not take it.
+        BuildError: If the driver refuses it.
     """
     rank = len(sizes)
     room = ctypes.create_string_buffer(BYTES + ALIGNMENT)

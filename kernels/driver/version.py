@@ -1,4 +1,4 @@
-"""Which release of NVIDIA's driver is installed, as the driver's own library of figures says."""
+"""The installed release of NVIDIA's driver, as NVML reports it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,7 @@ _BYTES = 80  # NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE
 
 
 def driver_version(library: str = LIBRARY) -> str:
-    """The driver's version, such as "580.82.07"; empty where NVML is missing or does not say.
-
-    Args:
-        library: NVML's shared library.
-    """
+    """Return the driver's version, such as "580.82.07"; "" if NVML is missing or fails."""
     try:
         nvml = ctypes.CDLL(library)
     except OSError:

@@ -1,1 +1,1 @@
-"""What happens to a frame around the network, on a GPU."""
+"""The work on a frame before and after the network, on a GPU."""

@@ -1,4 +1,4 @@
-"""Calls the library of cpu/texture.cpp: pictures are [H, W, 3] uint8 arrays in memory, dense."""
+"""Calls the library of cpu/texture.cpp on contiguous [H, W, 3] uint8 arrays."""
 
 from __future__ import annotations
 
@@ -28,11 +28,8 @@ _SIZES = 9
 class CpuTexture:
     """The functions of the library.
 
-    Args:
-        library: The loaded library.
-
     Raises:
-        BuildError: Its structs or sizes differ from those that Python has.
+        BuildError: If its structs or sizes differ from Python's.
     """
 
     def __init__(self, library: ctypes.CDLL) -> None:
@@ -50,7 +47,7 @@ class CpuTexture:
         self._enlarge = _function(library, "texture_enlarge", *enlarges)
 
     def new_texture(self, height: int, width: int) -> TextureHistory:
-        """What texture keeps of a stream of pictures of [height, width]."""
+        """Return the texture state for a stream of pictures of [height, width]."""
         with torch.inference_mode(False):
             return TextureHistory(height, width, _CPU, self._told)
 
@@ -63,10 +60,10 @@ class CpuTexture:
         *,
         continues: bool,
     ) -> None:
-        """Add texture to the next picture of a stream, as `FrameKernels.texture` does on a GPU.
+        """Add texture to the next picture of a stream, like `FrameKernels.texture` on a GPU.
 
         Raises:
-            MemoryError: There was not enough memory.
+            MemoryError: If there is not enough memory.
         """
         addresses = picture.ctypes.data, textured.ctypes.data
         p = history.params(*addresses, amount, continues=continues)
@@ -75,11 +72,10 @@ class CpuTexture:
             raise MemoryError("texture: not enough memory")
 
     def enlarge_texture(self, history: TextureHistory, picture: Pixels, textured: Pixels) -> None:
-        """Add the texture of the newest picture to a larger copy of it, as
-        `FrameKernels.enlarge_texture` does on a GPU.
+        """Add the newest picture's texture to a larger copy, like `FrameKernels.enlarge_texture`.
 
         Raises:
-            MemoryError: There was not enough memory.
+            MemoryError: If there is not enough memory.
         """
         assert history.field is not None
         p = EnlargeTextureParams(
@@ -91,10 +87,10 @@ class CpuTexture:
 
 
 def cpu_texture() -> CpuTexture | None:
-    """The library; None, and a warning once, where it is not in use.
+    """Return the library; None, with a warning the first time, if it is not in use.
 
     Raises:
-        BuildError: As of CpuTexture.
+        BuildError: See CpuTexture.
     """
     if build.reason(TEXTURE) and not use_native(TEXTURE):
         return None
@@ -107,6 +103,5 @@ def _made(library: ctypes.CDLL) -> CpuTexture:
 
 
 def _function(library: ctypes.CDLL, name: str, *types: Any) -> Callable[..., int]:
-    """`int name(types...)`; AttributeError if the library has no such function."""
     prototype: Any = ctypes.CFUNCTYPE(c_int, *types)
     return prototype(ctypes.cast(getattr(library, name), c_void_p).value)

@@ -1,4 +1,4 @@
-"""Launches the kernels around the network: pictures are dense [H, W, 3] uint8 CUDA tensors."""
+"""Launches the kernels around the network on contiguous [H, W, 3] uint8 CUDA tensors."""
 
 from __future__ import annotations
 
@@ -38,14 +38,10 @@ class FrameKernels:
     """The kernels on one GPU.
 
     Args:
-        images: The list of the folder.
-        folder: Where the images are.
-        capability: Of the GPU.
         device: The GPU's number.
-        driver: What loads and launches.
 
     Raises:
-        BuildError: No image runs on the GPU, one is damaged, or the library's structs differ.
+        BuildError: If no image runs on the GPU, one is damaged, or the library's structs differ.
     """
 
     def __init__(
@@ -61,7 +57,6 @@ class FrameKernels:
         self._device = device
 
     def _describe(self, told: Mapping[str, Any]) -> None:
-        """Take what frames_abi.cu returns."""
         check(told["structs"], STRUCTURES, "kernels/frames/structs.py")
         texture = told["frame"]["texture"]
         sides = texture["fine_side"], texture["coarse_side"]
@@ -71,26 +66,25 @@ class FrameKernels:
         self._names: Mapping[str, str] = self._told["kernels"] | self._smoothing["kernels"]
 
     def new_slopes(self, height: int, width: int, device: torch.device) -> Tensor:
-        """What `slopes` writes for a result of [height, width]: [h, w, bytes] uint8, zeros."""
+        """Return zeros for `slopes` of a [height, width] result: [h, w, bytes] uint8."""
         shape = height, width, self._told["slope_bytes"]
         return torch.zeros(shape, dtype=torch.uint8, device=device)
 
     def new_history(self, height: int, width: int, device: torch.device) -> SmoothingHistory:
-        """What smoothing keeps of a stream of results of [height, width]."""
+        """Return the smoothing state for a stream of results of [height, width]."""
         return SmoothingHistory(height, width, device, self._smoothing)
 
     def new_texture(self, height: int, width: int, device: torch.device) -> TextureHistory:
-        """What texture keeps of a stream of pictures of [height, width]."""
+        """Return the texture state for a stream of pictures of [height, width]."""
         return TextureHistory(height, width, device, self._told["texture"])
 
     def resize(self, frame: Tensor, small: Tensor) -> None:
-        """Scale `frame` into `small`: by area where that has fewer pixels, else by cubic
-        interpolation."""
+        """Scale `frame` into `small`: by area to fewer pixels, else by cubic interpolation."""
         p = ResizeParams(frame.data_ptr(), small.data_ptr(), *frame.shape[:2], *small.shape[:2])
         self._cover("resize", p, small)
 
     def screen(self, picture: Tensor, screen: Tensor) -> None:
-        """Scale `picture` as `resize` does into what a window paints.
+        """Scale `picture`, like `resize`, into the format that a window paints.
 
         Args:
             picture: [H, W, 3].
@@ -106,8 +100,8 @@ class FrameKernels:
 
         Args:
             result: [h, w, 3], the styled picture of `small`.
-            small: [h, w, 3], the frame, scaled down.
-            slopes: That of `new_slopes`, written to.
+            small: [h, w, 3], the scaled-down frame.
+            slopes: A buffer from `new_slopes`, written to.
         """
         addresses = result.data_ptr(), small.data_ptr(), slopes.data_ptr()
         self._cover("slopes", SlopesParams(*addresses, *result.shape[:2]), result)
@@ -127,10 +121,10 @@ class FrameKernels:
         Args:
             frame: [H, W, 3].
             result: [h, w, 3]; enlarged to the frame's size by cubic interpolation.
-            slopes: Of `result`, by which the frame's detail is added; None to add none.
-            picture: [H, W, 3], written to; not `result`, nor `frame`.
+            slopes: The slopes of `result`, to add the frame's detail; None to add none.
+            picture: [H, W, 3], written to; neither `result` nor `frame`.
             strength: 0 for the frame, 1 for the result.
-            keep_colors: Whether to take the chroma (of YCrCb) from the frame.
+            keep_colors: Whether to use the chroma (of YCrCb) of the frame.
         """
         p = FinishParams(
             *(frame.data_ptr(), result.data_ptr()),
@@ -146,8 +140,8 @@ class FrameKernels:
         """Filter the next result of a stream into `history.smoothed`.
 
         Args:
-            history: Of the stream, of the same size.
-            source: [h, w, 3], what the result was made from.
+            history: The stream's state, of the same size.
+            source: [h, w, 3], the picture that the result was made from.
             result: [h, w, 3].
             amount: 0 for none, 1 for the most smoothing.
         """
@@ -176,12 +170,12 @@ class FrameKernels:
         """Add texture to the next picture of a stream.
 
         Args:
-            history: Of the stream, of the same size.
+            history: The stream's state, of the same size.
             picture: [h, w, 3], a frame scaled to the network's input.
             textured: [h, w, 3], written to; it may be `picture`.
             amount: 0 for none, 1 for the most.
-            continues: Whether the frame continues the one before, so that the pattern has to move
-                with the scene; where its motion is not known, the texture fades.
+            continues: Whether the frame continues the previous one, so that the pattern must move
+                with the scene. The texture fades while the scene's motion is unknown.
         """
         addresses = picture.data_ptr(), textured.data_ptr()
         p = history.params(*addresses, amount, continues=continues)
@@ -198,7 +192,7 @@ class FrameKernels:
         """Add the texture of the newest picture of a stream to a larger copy of it.
 
         Args:
-            history: Of the stream; `keep_field` was called.
+            history: The stream's state, after a call of `keep_field`.
             picture: [H, W, 3].
             textured: [H, W, 3], written to; it may be `picture`.
         """
@@ -210,7 +204,7 @@ class FrameKernels:
         self._cover("texture_enlarge", p, picture)
 
     def _estimate(self, params: Structure, flow: Tensor) -> None:
-        """Launch a step of the estimate of a motion, with a block for each tile of `flow`."""
+        """Launch a step of the motion estimate, with a block for each tile of `flow`."""
         told = self._smoothing
         rows, columns = flow.shape[:2]
         grid = -(-columns // told["flow_columns"]), -(-rows // told["flow_rows"]), 1
@@ -225,7 +219,6 @@ class FrameKernels:
     def _launch(
         self, name: str, params: Structure, grid: tuple[int, int, int], threads: int = 0
     ) -> None:
-        """Launch blocks of `threads`, by default those of a row of pixels."""
         threads = threads or self._told["threads"]
         part = self._smoothing if name in self._smoothing["kernels"].values() else self._told
         kernel = self._library.kernel(part["source"], name, threads)
@@ -237,8 +230,7 @@ register(FRAMES, FrameKernels)
 
 
 def unavailable_reason(device: torch.device) -> str:
-    """Why frames are not scaled and mixed by these kernels, in words; empty where they are, and on
-    devices that are no GPU."""
+    """Return why these kernels do not scale and mix frames; "" if they do, or if not on a GPU."""
     reason = build.reason(FRAMES) if device.type == "cuda" else ""
     if not reason:
         return ""
@@ -246,10 +238,10 @@ def unavailable_reason(device: torch.device) -> str:
 
 
 def frame_kernels(device: torch.device) -> FrameKernels | None:
-    """The kernels on a CUDA device; None, and a warning once, where they are not in use.
+    """Return the kernels on a CUDA device; None, with a warning once, if they are not in use.
 
     Raises:
-        BuildError: No image runs on that GPU.
+        BuildError: If no image runs on that GPU.
     """
     if not use_native(FRAMES):
         return None

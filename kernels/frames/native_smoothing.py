@@ -1,4 +1,4 @@
-"""Smooths a stream of frames on the CPU by native kernels, bit for bit as on a GPU."""
+"""Smooths a stream of frames on the CPU with native kernels, bit-identical to a GPU."""
 
 from __future__ import annotations
 
@@ -21,26 +21,21 @@ _ADDRESS, _NUMBER = c_void_p, c_longlong
 
 
 def is_ready() -> bool:
-    """Whether streams can be smoothed by it; a NativeKernelWarning says once why not."""
+    """Return whether it can smooth streams; a NativeKernelWarning says once why not."""
     return build.reason(SMOOTHING) == "" or use_native(SMOOTHING)
 
 
 def unavailable_reason() -> str:
-    """Why streams that were asked for are smoothed by the reference, in words; empty where they are
-    not."""
+    """Return why the reference smooths streams instead; "" if it does not."""
     reason = build.reasons().get(SMOOTHING, "")
     return tr("smoothing is NumPy's and OpenCV's: {reason}", reason=tr(reason)) if reason else ""
 
 
 class NativeStream:
-    """A stream of pictures of one size, and what is kept of it. Not thread-safe.
-
-    Args:
-        height: Of the pictures.
-        width: Of the pictures.
+    """A stream of pictures of one size, with its state. Not thread-safe.
 
     Raises:
-        KeyError: The library is not in use, see `is_ready`.
+        KeyError: If the library is not in use, see `is_ready`.
     """
 
     def __init__(self, height: int, width: int) -> None:
@@ -65,11 +60,10 @@ class NativeStream:
             amount: 0 for none, 1 for the most smoothing.
 
         Returns:
-            A new picture, the filtered one; that of `result` after a scene cut and for the first
-            frame.
+            A new picture, filtered; equal to `result` after a scene cut and for the first frame.
 
         Raises:
-            ValueError: A picture has another size.
+            ValueError: If a picture has another size.
         """
         if result.shape != (*self.size, 3) or source.shape != result.shape:
             raise ValueError(f"a stream of {self.size} is given {result.shape} and {source.shape}")
@@ -84,18 +78,25 @@ class NativeStream:
         return smoothed
 
     def state(self) -> StreamState:
-        """What is kept, for `restore` of another one of the same size."""
+        """Return the state, for `restore` of another stream of the same size."""
         return {} if self._begins else copied({"kept": self._kept})
 
     def restore(self, state: StreamState) -> None:
-        """Go on with the stream that `state` is of. Raises StateError if it does not fit."""
+        """Continue the stream of `state`.
+
+        Raises:
+            StateError: If it does not fit.
+        """
         if state:
             refill({"kept": self._kept}, state)
         self._begins = not state
 
     def motion(self) -> NDArray[np.float32]:
-        """[h / CELL, w / CELL, 2]: where each cell of the newest frame was in what is known of the
-        source, in cells to the right and down; zeros before the second frame."""
+        """Return where each cell of the newest frame was in the known source.
+
+        Returns:
+            [h / CELL, w / CELL, 2], in cells to the right and down; zeros before the second frame.
+        """
         rows, columns = (max(side // CELL, 1) for side in self.size)
         flow = np.empty((rows, columns, 2), np.float32)
         self._motion(1, self._kept.data_ptr(), flow.ctypes.data, *self.size)

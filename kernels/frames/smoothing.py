@@ -1,5 +1,7 @@
-"""What smoothing keeps on the GPU of a stream of frames, what its kernels are called with, and
-constants that stand in include/frame/smooth.h as well."""
+"""Smoothing's state of a stream of frames on the GPU, and its kernels' arguments.
+
+Some constants are in include/frame/smooth.h as well.
+"""
 
 from __future__ import annotations
 
@@ -14,29 +16,23 @@ from kernels.frames.stream_state import StreamState, copied, refill
 from kernels.frames.structs import FlowParams, HalveParams, MedianParams, SmoothParams
 
 MAX_HISTORY_WEIGHT = 0.95  # of the old result at full smoothing: 20 frames to follow a change
-EASING = 5  # power of what is left of the weight: half the smoothing keeps 31/32 of the most
-CELL = 2  # pixels on a side of a cell, between whose means motion and change are measured
-SMALLEST = 8  # cells: a smaller short side is not halved into
+EASING = 5  # weight grows as 1 - (1 - amount) ** EASING: half the smoothing has 31/32 of the most
+CELL = 2  # pixels on a side of a cell; motion and change are measured between means of cells
+SMALLEST = 8  # cells: the least short side after a halving
 STEPS = 2  # towards the motion, at each size
 
 
 class SmoothingHistory:
-    """What is kept of a stream of pictures of one size.
-
-    Args:
-        height: Of the pictures.
-        width: Of the pictures.
-        device: A CUDA device.
-        told: What the library tells of its smoothing.
+    """The state of a stream of pictures of one size.
 
     Attributes:
         begins: Whether the next picture is the first of a stream.
         smoothed: [h, w, 3] uint8, the filtered picture.
         cells: [h / CELL, w / CELL, 3] float32, the means of the source's cells.
-        flow: [h / CELL, w / CELL, 2] float32, where each cell was in what is known of the source,
-            in cells to the right and down.
-        halvings: What halves the gray pictures, with what is written, from fine to coarse.
-        steps: What estimates the motion, in its order, with what is written.
+        flow: [h / CELL, w / CELL, 2] float32, where each cell was in the known source, in cells to
+            the right and down.
+        halvings: Arguments for halving the gray pictures, each with its output, fine to coarse.
+        steps: Arguments for estimating the motion, each with its output, in order.
     """
 
     def __init__(
@@ -56,7 +52,7 @@ class SmoothingHistory:
         self._counts = buffer(told["counts"], dtype=torch.int32)
         self._sums = buffer(2, told["sums"], dtype=torch.int64)
         self._state = buffer(told["states"], dtype=torch.int32)
-        # From fine to coarse: the newest picture and what is known, in gray, and two of motion.
+        # Fine to coarse: the newest and the known picture in gray, and two buffers of motion.
         self._pairs = [buffer(2, *size) for size in sizes(rows, columns)]
         self._flows = [buffer(2, *pair.shape[1:], 2) for pair in self._pairs]
         self.flow = self._flows[0][0]
@@ -64,22 +60,26 @@ class SmoothingHistory:
         self.begins = True
 
     def forget(self) -> None:
-        """Begin a new stream with the next picture."""
+        """Start a new stream with the next picture."""
         self.begins = True
 
     def state(self) -> StreamState:
-        """What is kept, for `restore` of another one of the same size."""
+        """Return the state, for `restore` of another history of the same size."""
         return {} if self.begins else copied(self._lasting)
 
     def restore(self, state: StreamState) -> None:
-        """Go on with the stream that `state` is of. Raises StateError if it does not fit."""
+        """Continue the stream of `state`.
+
+        Raises:
+            StateError: If it does not fit.
+        """
         if state:
             refill(self._lasting, state)
         self.begins = not state
 
     @property
     def _lasting(self) -> dict[str, Tensor]:
-        """What one frame leaves to the next."""
+        """The buffers that one frame passes to the next."""
         return {
             "accumulated": self._accumulated,
             "known": self._known,
@@ -89,7 +89,7 @@ class SmoothingHistory:
         }
 
     def params(self, source: Tensor, result: Tensor, amount: float) -> SmoothParams:
-        """What the kernels are called with for the next picture of the stream."""
+        """Return the kernels' arguments for the next picture of the stream."""
         first, self.begins = self.begins, False
         buffers = (
             *(source, result, self.smoothed, self._accumulated, self._known, self.cells),
@@ -129,7 +129,7 @@ class SmoothingHistory:
 
 
 def sizes(rows: int, columns: int) -> list[tuple[int, int]]:
-    """(rows, columns) of the pictures between which motion is estimated, from fine to coarse."""
+    """Return (rows, columns) of the pictures for estimating motion, fine to coarse."""
     found = [(rows, columns)]
     while min(found[-1]) >= 2 * SMALLEST:
         found.append(((found[-1][0] + 1) // 2, (found[-1][1] + 1) // 2))

@@ -1,4 +1,4 @@
-"""What is kept of a stream of frames as named arrays, with which it goes on in another process."""
+"""The state of a stream of frames as named arrays, so that another process can continue it."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-StreamState = dict[str, NDArray[Any]]  # empty where the next frame begins a stream
+StreamState = dict[str, NDArray[Any]]  # empty if the next frame starts a stream
 
 
 class StateError(ValueError):
-    """What was kept of a stream does not fit what is to go on with it."""
+    """Raised if a stream's state does not fit the object that should continue it."""
 
 
 def copied(buffers: Mapping[str, Tensor]) -> StreamState:
-    """Copy buffers of any device, on the stream that is current."""
+    """Copy buffers of any device, on the current stream."""
     return {name: buffer.detach().cpu().numpy().copy() for name, buffer in buffers.items()}
 
 
 def refill(buffers: Mapping[str, Tensor], state: Mapping[str, NDArray[Any]]) -> None:
-    """Write a state that was `copied` back into such buffers, on the stream that is current.
+    """Write a state from `copied` back into such buffers, on the current stream.
 
     Raises:
-        StateError: A buffer is missing, or has another shape or type.
+        StateError: If a buffer is missing, or has another shape or type.
     """
     kept = {name: torch.as_tensor(taken(state, name)) for name in buffers}
     for name, buffer in buffers.items():
@@ -36,19 +36,23 @@ def refill(buffers: Mapping[str, Tensor], state: Mapping[str, NDArray[Any]]) -> 
 
 
 def taken(state: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
-    """An array of a state. Raises StateError where there is none of that name."""
+    """Return an array of a state.
+
+    Raises:
+        StateError: If the state has no such name.
+    """
     if name not in state:
         raise StateError("what was kept of the frames before is that of other kernels")
     return state[name]
 
 
 def under(prefix: str, state: Mapping[str, NDArray[Any]]) -> StreamState:
-    """A state as a part of a larger one."""
+    """Return a state with a prefix, to be part of a larger one."""
     return {f"{prefix}.{name}": array for name, array in state.items()}
 
 
 def part_of(state: Mapping[str, NDArray[Any]], prefix: str) -> StreamState:
-    """The part of a state that was put `under` a prefix."""
+    """Return the part of a state that `under` gave a prefix."""
     start = f"{prefix}."
     return {
         name.removeprefix(start): array for name, array in state.items() if name.startswith(start)

@@ -1,4 +1,4 @@
-"""The ctypes mirrors of the structs that the kernels of frame.cu and smooth.cu are called with."""
+"""ctypes mirrors of the structs that the kernels of frame.cu and smooth.cu receive."""
 
 from __future__ import annotations
 

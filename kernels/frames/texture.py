@@ -1,4 +1,4 @@
-"""What the kernels keep of a stream whose frames are given texture."""
+"""The kernels' state of a stream whose frames get texture."""
 
 from __future__ import annotations
 
@@ -16,19 +16,13 @@ from kernels.frames.structs import TextureParams
 
 
 class TextureHistory:
-    """What is kept of a stream of pictures of one size.
-
-    Args:
-        height: Of the pictures.
-        width: Of the pictures.
-        device: Where it is kept.
-        told: What the library tells of its texture.
+    """The state of a stream of pictures of one size.
 
     Attributes:
-        cells: [h / CELL, w / CELL, bytes] uint8, what is measured of each cell.
+        cells: [h / CELL, w / CELL, bytes] uint8, the measurements of each cell.
         tracked: [small h, small w] uint8, the gray copy of the newest picture.
         begins: Whether the next picture is the first of a stream.
-        field: [h, w] float32, what was added to the newest picture, in levels; where it is kept.
+        field: [h, w] float32, the levels added to the newest picture; None without `keep_field`.
     """
 
     def __init__(
@@ -48,7 +42,7 @@ class TextureHistory:
 
     @property
     def tiles(self) -> int:
-        """Of cells, each measured by one block."""
+        """The number of tiles of cells; one block measures each."""
         rows, columns = self.cells.shape[:2]
         return -(-rows // self._told["tile_rows"]) * -(-columns // self._told["tile_columns"])
 
@@ -59,31 +53,35 @@ class TextureHistory:
 
     @property
     def presence(self) -> Tensor:
-        """[] float32: 0 where the motion has not been known for a while, else up to 1."""
+        """[] float32: 0 if the motion has been unknown for a while, else up to 1."""
         return self._state[48:52].view(torch.float32)[0]
 
     def keep_field(self) -> None:
-        """Keep what is added from now on, for larger copies of the pictures."""
+        """Save the added levels from now on, for larger copies of the pictures."""
         if self.field is None:
             self.field = torch.zeros(self.size, dtype=torch.float32, device=self.cells.device)
 
     def forget(self) -> None:
-        """Begin a new stream with the next picture."""
+        """Start a new stream with the next picture."""
         self.begins = True
 
     def state(self) -> StreamState:
-        """What is kept, for `restore` of another one of the same size."""
+        """Return the state, for `restore` of another history of the same size."""
         return {} if self.begins else copied(self._lasting)
 
     def restore(self, state: StreamState) -> None:
-        """Go on with the stream that `state` is of. Raises StateError if it does not fit."""
+        """Continue the stream of `state`.
+
+        Raises:
+            StateError: If it does not fit.
+        """
         if state:
             refill(self._lasting, state)
         self.begins = not state
 
     @property
     def _lasting(self) -> dict[str, Tensor]:
-        """What one frame leaves to the next."""
+        """The buffers that one frame passes to the next."""
         return {
             "tracked": self.tracked,
             "before": self._before,
@@ -94,8 +92,7 @@ class TextureHistory:
     def params(
         self, picture: int, textured: int, amount: float, *, continues: bool
     ) -> TextureParams:
-        """What the kernels are called with for the next picture of the stream, by the addresses of
-        it and of what is written."""
+        """Return the kernels' arguments for the next picture, given both pictures' addresses."""
         first, self.begins = self.begins, False
         buffers = (
             *(*self._noise, self.cells, self._flat, self.field),
@@ -108,8 +105,6 @@ class TextureHistory:
 
 @lru_cache(maxsize=16)
 def _noise(device: torch.device, *reaches: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The tiles of BANDS and the weights of the blurs on a device, the same for pictures of any
-    size."""
     weights = [taps(window, reach) for window, reach in zip(WINDOWS, reaches, strict=True)]
     fine, coarse, blurs = (
         torch.as_tensor(each.copy(), device=device)

@@ -1,12 +1,12 @@
-"""The one door to native code: every library is found or built, cached and loaded here.
+"""The only access to native code: it finds or builds, caches and loads every library.
 
-An image that came with the program is taken where it was made of the sources as they are; elsewhere
-the library is compiled, where there is a compiler. STYLEFORGE_BUILD=1 compiles in any case.
+It uses an image that came with the program if the sources are unchanged. Otherwise it compiles the
+library, if there is a compiler. STYLEFORGE_BUILD=1 compiles in any case.
 
-A library is compiled by a child process into a folder of its own, tested there against its
-references, and only then moved into the cache under a name that says what it was built from and
-for. Of CUDA sources it is a folder of images, like those that come with the program. A build that
-is killed, at any point, leaves nothing that the next one trips over.
+A child process compiles a library into its own folder, and tests it there against its references.
+Only then is it moved into the cache, under a name that encodes its sources and target. For CUDA
+sources it is a folder of images, like the images that come with the program. A killed build leaves
+nothing that disturbs the next one.
 """
 
 from __future__ import annotations
@@ -56,43 +56,42 @@ WORKER = f"{__name__.removesuffix('jit.build')}self_test.compile_worker"
 _MAX_NOTE = 1 << 16  # bytes of a verdict, a failure or a digest
 LOCK_LIMIT = 330.0  # seconds to wait for another process that is building the same library
 
-# Compared with what `reason` says, and so translated where they are shown.
+# Callers compare these with `reason`, so they are translated only for display.
 NOT_BUILT = mark("not built yet")
 NOT_TESTED = mark("not tested on this machine yet")
 BUILDING = mark("building")
 
-_handles: dict[str, Any] = {}  # of the libraries in use
-_origins: dict[str, str] = {}  # by library: where the one in use comes from, in words
+_handles: dict[str, Any] = {}  # libraries in use, by name
+_origins: dict[str, str] = {}  # by library in use: its origin, in words
 _reasons: dict[str, str] = {}  # by library: why it is not in use; empty once it is
-_looked: set[str] = set()  # of the libraries that `load_built` has looked for
+_looked: set[str] = set()  # libraries that `load_built` has looked for
 _loading = threading.RLock()
 
 
 def reason(name: str) -> str:
-    """Why the library `name` is not in use, in words; empty if it is.
+    """Return why the library `name` is not in use; "" if it is.
 
-    Shown by `tr`, since NOT_BUILT, NOT_TESTED and BUILDING are in English.
+    Display it with `tr`, because NOT_BUILT, NOT_TESTED and BUILDING are in English.
     """
     return _reasons.get(name, NOT_BUILT)
 
 
 def reasons() -> dict[str, str]:
-    """What `reason` says by now of every library that was asked for, by their names."""
+    """Return the current `reason` of every requested library, by name."""
     return dict(_reasons)
 
 
 def origin(name: str) -> str:
-    """Where the library `name` comes from, in words; empty if it is not in use."""
+    """Return the origin of the library `name`; "" if it is not in use."""
     return _origins.get(name, "") if reason(name) == "" else ""
 
 
 def load(name: str, *, force: bool = False) -> bool:
     """Build `name` if the cache has no build of it, and load it.
 
-    Blocks for as long as the compiler takes.
+    Blocks while the compiler runs.
 
     Args:
-        name: A library.
         force: Ignore a remembered failure.
 
     Returns:
@@ -108,11 +107,10 @@ def load(name: str, *, force: bool = False) -> bool:
 def load_built(name: str, *, tests: bool = False) -> bool:
     """Load `name` if it came with the program or the cache has a build of it.
 
-    Compiles nothing, and waits for no build. It looks once; what is built later, `load` loads.
+    It compiles nothing and waits for no build. It looks only once; `load` loads later builds.
 
     Args:
-        name: A library.
-        tests: Test an image that was never used on this machine first, which takes seconds.
+        tests: First test an image that was never used on this machine, which takes seconds.
 
     Returns:
         Whether the library is now in use; if not, `reason` says why.
@@ -120,7 +118,7 @@ def load_built(name: str, *, tests: bool = False) -> bool:
     if reason(name) == "":
         return True
     if name in _looked or not _loading.acquire(blocking=False):
-        return False  # not built, or being built on another thread
+        return False  # not built, or another thread is building it
     try:
         untried = NOT_TESTED if tests else NOT_BUILT
         if reason(name) not in (NOT_BUILT, untried) or name in _looked:
@@ -134,18 +132,21 @@ def load_built(name: str, *, tests: bool = False) -> bool:
 
 
 def handle(name: str) -> Any:
-    """The loaded library `name`, to call through its C names; KeyError if it is not in use.
+    """Return the loaded library `name`, to call its C functions.
 
-    For the CPU it is a ctypes.CDLL, for GPUs a `PerDevice` of kernels.driver.prebuilt.
+    It is a ctypes.CDLL for the CPU, and a `PerDevice` of kernels.driver.prebuilt for GPUs.
+
+    Raises:
+        KeyError: If it is not in use.
     """
     return _handles[name]
 
 
 def adopt(name: str, library: Any) -> None:
-    """Take what was loaded, as `handle` returns it, as the library `name`.
+    """Use a loaded library, of the type that `handle` returns, as the library `name`.
 
     Raises:
-        BuildError: A library for the CPU has no threads to run on.
+        BuildError: If a library for the CPU has no threads to run on.
     """
     if LIBRARIES[name].cpu:
         use_openmp(library)
@@ -154,14 +155,13 @@ def adopt(name: str, library: Any) -> None:
 
 
 def cache() -> Path:
-    """The folder of built libraries: per user, or under STYLEFORGE_CACHE."""
+    """Return the folder of built libraries: per user, or under STYLEFORGE_CACHE."""
     root = os.environ.get("STYLEFORGE_CACHE")
     base = Path(root) if root else platformdirs.user_cache_path("styleforge", appauthor=False)
     return base.absolute() / "kernels"
 
 
 def _attempt(name: str, *, force: bool, compiles: bool, tests: bool) -> bool:
-    """Load `name` and note why it is not in use, if it is not."""
     try:
         if name not in LIBRARIES:
             raise BuildError(f"no source belongs to a library '{name}'")
@@ -184,7 +184,7 @@ def _attempt(name: str, *, force: bool, compiles: bool, tests: bool) -> bool:
 
 
 def _load(library: Library, force: bool, compiles: bool, tests: bool) -> None:
-    """Take the image or, where there is none that can be used, the build."""
+    """Load the image or, if no image is usable, the build."""
     if os.environ.get("STYLEFORGE_BUILD"):
         return _load_build(library, force, compiles)
     try:
@@ -204,7 +204,7 @@ def _load(library: Library, force: bool, compiles: bool, tests: bool) -> None:
 
 
 class NotTested(BuildError):
-    """There is an image that was never used on this machine."""
+    """Raised for an image that was never used on this machine."""
 
 
 def _load_image(library: Library, force: bool, tests: bool) -> None:
@@ -219,7 +219,7 @@ def _load_image(library: Library, force: bool, tests: bool) -> None:
         try:
             _make_folder(record.parent)
             _note(record, key, verdict)
-        except OSError as error:  # tested again the next time
+        except OSError as error:  # the next load tests it again
             log.info("%s: cannot keep that it was tested: %s", library.name, error)
     if verdict:
         raise BuildError(verdict)
@@ -228,7 +228,6 @@ def _load_image(library: Library, force: bool, tests: bool) -> None:
 
 
 def _test_image(library: Library, image: prebuilt.Image) -> str:
-    """Use the image in a child process; the reason why it must not be used, or an empty text."""
     with tempfile.TemporaryDirectory(prefix=f"{library.name}.test-") as folder:
         arguments = [library.name, folder, "--images", str(prebuilt.IMAGES)]
         try:
@@ -243,7 +242,7 @@ def _load_build(library: Library, force: bool, compiles: bool) -> None:
     key = _key_of_cuda(library, tools) if library.cuda else _key(library, tools)
     folder = cache()
     built = folder / f"{library.name}-{key[:16]}{'' if library.cuda else SUFFIX}"
-    if folder.exists():  # what is built where others can write would not be loaded either
+    if folder.exists():  # a build in a folder that others can write to would not be loaded either
         refuse_writable_by_others(folder)
     fresh = not built.exists()
     if fresh and not compiles:
@@ -257,7 +256,7 @@ def _load_build(library: Library, force: bool, compiles: bool) -> None:
         adopt(library.name, load_built_file(library, built))
         _origins[library.name] = "compiled on this machine"
     except (Damaged, Exposed, prebuilt.NoImage) as error:
-        # The child loaded it once, and since then it was changed, or could have been.
+        # The child loaded it once; since then it was changed, or could have been.
         log.info("%s: %s", library.name, error)
         _remove(built)
         if fresh:
@@ -270,11 +269,11 @@ def _digest_of(built: Path) -> Path:
 
 
 def _check_digest(built: Path) -> None:
-    """Compare a shared library with the digest that was stored when it passed its test.
+    """Compare a shared library with the digest stored when it passed its test.
 
     Raises:
-        Damaged: It is another file.
-        Exposed: Others can write to the digest.
+        Damaged: If it is another file.
+        Exposed: If others can write to the digest.
     """
     noted = _digest_of(built)
     refuse_writable_by_others(noted)
@@ -290,15 +289,14 @@ def _check_digest(built: Path) -> None:
 
 
 def load_built_file(library: Library, built: Path) -> Any:
-    """Load what was compiled on this machine, as `handle` returns it. The caller has checked it.
+    """Load a build of this machine, as `handle` returns it. The caller has checked it.
 
     Args:
-        library: What it was compiled from.
-        built: A shared library or, of CUDA sources, a folder of images.
+        built: A shared library or, for CUDA sources, a folder of images.
 
     Raises:
-        Damaged: It is not what was compiled.
-        BuildError: It cannot be used, for another reason.
+        Damaged: If it differs from the build.
+        BuildError: If it cannot be used for another reason.
     """
     if library.cuda:
         return prebuilt.find(library, built).load()
@@ -317,12 +315,11 @@ def _remove(built: Path) -> None:
 
 
 def _close_to_others(path: Path) -> None:
-    """Take from others the right to write, which a permissive umask gives."""
+    """Remove others' write permission, which a permissive umask grants."""
     path.chmod(path.stat().st_mode & ~(stat.S_IWGRP | stat.S_IWOTH))
 
 
 def _make_folder(folder: Path) -> None:
-    """Make a folder and its parents, in which this user alone can write."""
     for each in reversed((folder, *folder.parents)):
         if not each.exists():
             each.mkdir(mode=0o755, exist_ok=True)
@@ -330,8 +327,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _keep(library: Path, built: Path) -> None:
-    """Move what was compiled to `built`, with its digest, so that a power failure leaves all of it
-    or none."""
+    """Move a build to `built`, with its digest; a power failure leaves all of it or none."""
     inside = sorted(library.rglob("*")) if library.is_dir() else []
     for each in (*inside, library):
         _close_to_others(each)
@@ -372,7 +368,6 @@ def _build_locked(library: Library, tools: Toolchain, key: str, built: Path, for
 
 
 def _build(library: Library, tools: Toolchain, built: Path) -> None:
-    """Compile and test in a child process, then move the library to `built`."""
     temporary = Path(tempfile.mkdtemp(prefix=f"{library.name}.build-", dir=built.parent))
     logfile = built.parent / f"{library.name}.log"
     arguments = [library.name, str(temporary), *map(str, library.sources)]
@@ -389,10 +384,10 @@ def _build(library: Library, tools: Toolchain, built: Path) -> None:
 def _run_worker(
     arguments: list[str], environment: dict[str, str], folder: Path, logfile: Path
 ) -> dict[str, str]:
-    """Run the compile worker, and return what it leaves in `folder`.
+    """Run the compile worker, and return the result it leaves in `folder`.
 
     Raises:
-        CachedFailure: It ended without a result.
+        CachedFailure: If it ends without a result.
     """
     # The child imports the same `kernels` as this process, wherever either was started.
     paths = [str(ROOT), environment.get("PYTHONPATH", "")]
@@ -408,8 +403,7 @@ def _run_worker(
 
 
 def _recall(note: Path, key: str) -> str | None:
-    """Return the reason that was noted for the same key; None if there is no note of it that can
-    be trusted."""
+    """Return the reason noted for this key; None without a note that can be trusted."""
     try:
         refuse_writable_by_others(note)
         told = small_json.load(note, _MAX_NOTE)
@@ -424,7 +418,6 @@ def _note(note: Path, key: str, reason: str) -> None:
 
 
 def _key(library: Library, tools: Toolchain) -> str:
-    """Changes with everything that can change the outcome of a build for the CPU."""
     exact = any(map(is_exact, library.sources))
     parts = [tools.digest, torch.__version__, *compile_flags(exact=exact)]
     digest = hashlib.sha256("\0".join(parts).encode())
@@ -434,7 +427,6 @@ def _key(library: Library, tools: Toolchain) -> str:
 
 
 def _key_of_cuda(library: Library, tools: Toolchain) -> str:
-    """Changes with everything that can change the outcome of a build for the GPUs present."""
     found = cuda_tools()
     capabilities = (f"{major}.{minor}" for major, minor in found.capabilities)
     parts = [tools.digest, torch.__version__, found.release, *map(str, found.toolkit.headers)]

@@ -1,8 +1,8 @@
-"""What compiles CUDA sources on this machine: NVRTC, CUDA's headers, and the GPUs to compile for.
+"""The tools that compile CUDA sources here: NVRTC, CUDA's headers, and the GPUs to compile for.
 
-They are looked for in a CUDA toolkit, then among the wheels that PyTorch brought. A toolkit made of
-wheels may lack a part that another place has, so that headers can come from several places; all are
-of the same major release as NVRTC.
+They come from a CUDA toolkit, or else from the wheels that PyTorch brought. A toolkit made of
+wheels may lack a part that another place has, so headers can come from several places. All have
+NVRTC's major release.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from utils.devices import NO_GPU
 from utils.nvidia_driver import find_driver
 from utils.translation.texts import tr
 
-# What the headers that the sources include need in turn, by the wheel that it is in. NVRTC
-# needs the first alone, a C++ compiler that compiles a description needs all.
+# Headers that the sources' includes need, and the wheel that has each. NVRTC needs only the first;
+# a C++ compiler that compiles a description needs all.
 HEADERS = {
     "cuda_runtime.h": "nvidia-cuda-runtime",
     "crt/host_config.h": "nvidia-cuda-crt",
@@ -39,7 +39,7 @@ _LIBRARIES = "nvrtc64_*_0.dll" if _WINDOWS else "libnvrtc.so*"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where parts of CUDA may be.
+    """A place with parts of CUDA.
 
     Attributes:
         libraries: Folders of shared libraries.
@@ -62,7 +62,7 @@ class Place:
 
     @property
     def release(self) -> str:
-        """The CUDA release of the headers, such as "13.0"; empty where they do not say."""
+        """The CUDA release of the headers, such as "13.0"; "" if they do not state it."""
         for folder in self.headers:
             header = folder / "cuda_runtime_api.h"
             if header.exists():
@@ -75,13 +75,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class CudaTools:
-    """What a CUDA library is compiled with.
+    """The tools and targets for compiling a CUDA library.
 
     Attributes:
-        toolkit: NVRTC and the headers.
         release: The CUDA release of NVRTC, such as "13.0".
         capabilities: The compute capabilities to compile for, in order.
-        defines: Macros for the kernels.
     """
 
     toolkit: Toolkit
@@ -90,18 +88,18 @@ class CudaTools:
     defines: tuple[str, ...]
 
 
-# Those of HEADERS that NVRTC needs, which compiles kernels alone.
+# The part of HEADERS that NVRTC needs, which only compiles kernels.
 FOR_KERNELS = ("cuda_runtime.h",)
 
 
 def cuda_tools(headers: Collection[str] = HEADERS) -> CudaTools:
-    """Find what compiles for the GPUs of this machine.
+    """Find the tools that compile for the GPUs of this machine.
 
     Args:
-        headers: Those of HEADERS that have to be there.
+        headers: The required keys of HEADERS.
 
     Raises:
-        BuildError: There is no GPU, a part is missing, or NVRTC is newer than the driver.
+        BuildError: If there is no GPU, a part is missing, or NVRTC is newer than the driver.
     """
     if not torch.cuda.is_available():
         raise BuildError(NO_GPU)
@@ -122,22 +120,22 @@ def cuda_tools(headers: Collection[str] = HEADERS) -> CudaTools:
 
 
 def cuda_defines() -> tuple[str, ...]:
-    """The macros that CUDA sources are compiled with.
+    """Return the macros for compiling CUDA sources.
 
-    STYLEFORGE_RACECHECK builds what compute-sanitizer's racecheck can follow, see
+    With STYLEFORGE_RACECHECK, compute-sanitizer's racecheck can follow the kernels, see
     tests/sanitizer/launch_all_kernels.py.
     """
     return ("STYLEFORGE_RACECHECK",) if "STYLEFORGE_RACECHECK" in os.environ else ()
 
 
 def find_toolkit(headers: Collection[str] = HEADERS) -> tuple[Toolkit, str]:
-    """NVRTC with its headers, and its CUDA release.
+    """Return NVRTC with its headers, and its CUDA release.
 
     Args:
-        headers: Those of HEADERS that have to be there.
+        headers: The required keys of HEADERS.
 
     Raises:
-        BuildError: A part is missing; the message says how to install it.
+        BuildError: If a part is missing; the message says how to install it.
     """
     found = places()
     place = next((place for place in found if place.nvrtc), None)
@@ -170,10 +168,10 @@ def find_toolkit(headers: Collection[str] = HEADERS) -> tuple[Toolkit, str]:
 
 
 def find_headers() -> tuple[Path, ...]:
-    """Folders of CUDA's headers, enough for what a C++ compiler compiles.
+    """Return the folders of CUDA's headers that a C++ compiler needs.
 
     Raises:
-        BuildError: One is missing; the message says which.
+        BuildError: If one is missing; the message says which.
     """
     found = places()
     release = next((place.release for place in found if place.release), "")
@@ -187,14 +185,14 @@ def find_headers() -> tuple[Path, ...]:
 
 
 def nvcc() -> str | None:
-    """CUDA's compiler program: on the PATH, or in a toolkit."""
+    """Return the path of CUDA's compiler program, from PATH or a toolkit."""
     roots = [Path(root) / "bin" for root in _roots()]
     found = [shutil.which("nvcc"), *(shutil.which("nvcc", path=str(root)) for root in roots)]
     return next(filter(None, found), None)
 
 
 def places() -> list[Place]:
-    """The toolkits of this machine, then the wheels beside PyTorch."""
+    """Return the toolkits of this machine, then the wheels next to PyTorch."""
     found = [
         Place(tuple(_folders(root, _LIBRARY_FOLDERS)), tuple(_folders(root, _INCLUDE_FOLDERS)))
         for root in _roots()
@@ -208,14 +206,13 @@ def places() -> list[Place]:
 
 
 def _roots() -> list[Path]:
-    """The folders of CUDA toolkits, the one that the user named first."""
     named = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH")]
     compiler = shutil.which("nvcc")
     found = [Path(name) for name in named if name]
     if compiler:
         found.append(Path(compiler).resolve().parent.parent)
     if not _WINDOWS:
-        found.append(Path("/usr/local/cuda"))  # where Linux packages put it
+        found.append(Path("/usr/local/cuda"))  # Linux packages install it here
     return list(dict.fromkeys(path for path in found if path.is_dir()))
 
 
@@ -225,7 +222,6 @@ def _folders(root: Path, names: tuple[str, ...]) -> Iterator[Path]:
 
 
 def _headers(found: list[Place], major: str) -> tuple[Path, ...]:
-    """The folders of headers, in the order of the places, that are of a major release."""
     fitting = [place for place in found if place.release.partition(".")[0] == major]
     folders = [
         folder.resolve()
@@ -237,7 +233,7 @@ def _headers(found: list[Place], major: str) -> tuple[Path, ...]:
 
 
 def _wheel(name: str, major: int) -> str:
-    """What PyPI calls a wheel of CUDA; before 13, its C++ headers came with nvcc."""
+    """Return PyPI's name for a CUDA wheel; before 13, its C++ headers came with nvcc."""
     if major >= 13:
         return name
     return f"{name.replace('crt', 'nvcc')}-cu{major}"

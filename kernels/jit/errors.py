@@ -1,22 +1,22 @@
-"""Why a native library cannot be compiled or loaded, as exceptions whose message is the reason."""
+"""Exceptions for native libraries that cannot be compiled or loaded; messages are the reasons."""
 
 from __future__ import annotations
 
 
 class BuildError(RuntimeError):
-    """A native library cannot be compiled or loaded; the message is the reason in words."""
+    """Raised if a native library cannot be compiled or loaded; the message is the reason."""
 
 
 class CachedFailure(BuildError):
-    """A reason that holds until something in the build's key changes, so it is worth keeping."""
+    """Raised for a reason that is valid until the build's key changes, and so is stored."""
 
 
 class Unsupported(BuildError):
-    """A reason that no build changes: the machine cannot run the library, however it is made."""
+    """Raised if the machine cannot run the library, however it is built."""
 
 
 class Damaged(BuildError):
-    """A file of ours is missing, truncated or altered, so that it has to be made again."""
+    """Raised if a file of ours is missing, truncated or altered, so that it must be made again."""
 
 
 class Exposed(BuildError):

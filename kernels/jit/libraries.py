@@ -1,4 +1,4 @@
-"""Which native libraries there are: found by looking at the sources, so that none is listed.
+"""The native libraries, discovered from the sources instead of a list.
 
 | source | library |
 | --- | --- |
@@ -7,9 +7,9 @@
 | `<name>.cu` that includes `include/<interface>.h` | `<interface>` |
 | any other `<name>.cu` | `<name>_cuda` |
 
-A header `include/<interface>.h` declares what the sources of one library share. A library of CUDA
-sources may describe itself to Python in one of them, `<library>_abi.cu`. What is compiled so that
-its results are the same bits everywhere is seen from its includes, too.
+A header `include/<interface>.h` declares the common parts of one library's sources. One of its CUDA
+sources, `<library>_abi.cu`, may describe the library to Python. Includes also show which sources
+must give bit-identical results everywhere.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent.parent  # `kernels/`, where the sources are
+FOLDER = Path(__file__).resolve().parent.parent  # `kernels/`, the folder of the sources
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 _INTERFACE = re.compile(r"include/(\w+)\.h")
@@ -30,9 +30,9 @@ class Library:
     """Sources that compile into one library.
 
     Attributes:
-        name: What it is loaded by.
-        cpu: C++ behind C names. Paths are relative to `kernels/`.
-        cuda: Plain CUDA, kernels alone, and the library's description.
+        name: The name to load it by.
+        cpu: C++ sources with a C interface. Paths are relative to `kernels/`.
+        cuda: Plain CUDA sources of kernels, and the library's description.
     """
 
     name: str
@@ -41,18 +41,18 @@ class Library:
 
     @property
     def sources(self) -> list[Path]:
-        """The files that are compiled."""
+        """The files to compile."""
         return [FOLDER / path for path in self.cpu + self.cuda]
 
     @property
     def abi(self) -> Path | None:
-        """The source that describes the library to Python, in C++; None if there is none."""
+        """The C++ source that describes the library to Python, or None."""
         name = f"{self.name}_abi.cu"
         return FOLDER / name if name in self.cuda else None
 
     @property
     def headers(self) -> list[Path]:
-        """Every file of ours that the sources include, directly or through another, sorted."""
+        """All of our files that the sources include, directly or indirectly, sorted."""
         found: set[Path] = set()
         waiting = list(self.sources)
         while waiting:
@@ -68,9 +68,9 @@ class Library:
     def digest(self) -> str:
         """64 hexadecimal digits that change with everything the library is compiled from.
 
-        The same in every folder and on every system, whatever line ends its files have there.
+        They are the same in every folder and on every system, whatever the line endings.
         """
-        # NVRTC compiles with these in place of what it lacks of the C and C++ libraries.
+        # NVRTC compiles with these in place of C and C++ headers that it lacks.
         shims = sorted((FOLDER / "include" / "nvrtc").glob("*.h")) if self.cuda else []
         digest = hashlib.sha256()
         for path in [*self.sources, *self.headers, *shims]:
@@ -80,16 +80,16 @@ class Library:
 
 
 def discover(folder: Path) -> dict[str, Library]:
-    """Find the libraries whose sources lie in a folder laid out as `kernels/` is.
+    """Find the libraries in a folder with the layout of `kernels/`.
 
     Args:
-        folder: It and its `cpu/` are searched, other folders are not.
+        folder: Only it and its `cpu/` are searched.
 
     Returns:
         The libraries by name, in a fixed order.
 
     Raises:
-        ValueError: Two libraries have one name.
+        ValueError: If two libraries have the same name.
     """
     found = {
         path.stem: Library(path.stem, cpu=(f"cpu/{path.name}",))
@@ -106,15 +106,15 @@ def discover(folder: Path) -> dict[str, Library]:
 
 
 def is_exact(source: Path) -> bool:
-    """Whether every bit of a source's results is to be the same wherever it runs.
+    """Return whether a source's results must be bit-identical everywhere.
 
-    It is if the source itself includes `common/exact.h`: compilers then join no product with a sum.
+    They must be if the source itself includes `common/exact.h`. Compilers then contract no product
+    with a sum.
     """
     return any(name.endswith("common/exact.h") for name in _includes(source))
 
 
 def _relative(path: Path) -> str:
-    """The path below `kernels/`; of a file elsewhere, its name."""
     return path.relative_to(FOLDER).as_posix() if path.is_relative_to(FOLDER) else path.name
 
 

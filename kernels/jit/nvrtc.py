@@ -11,19 +11,19 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 from dataclasses import dataclass
 from pathlib import Path
 
-# What NVRTC lacks of the C and C++ libraries, by the names the sources include it by.
+# C and C++ headers that NVRTC lacks, by the names in the sources' includes.
 SHIMS = {
     "math.h": "nvrtc/math.h",
     "stdint.h": "nvrtc/stdint.h",
     "type_traits": "nvrtc/type_traits.h",
 }
-# The second lets functions without a qualifier, such as those of the shims, run on the GPU.
+# The second lets functions without a qualifier, such as in the shims, run on the GPU.
 OPTIONS = ("--std=c++17", "-default-device")
 
 
 @dataclass(frozen=True, slots=True)
 class Toolkit:
-    """An NVRTC and the headers that belong to it.
+    """NVRTC and its headers.
 
     Attributes:
         library: The shared library libnvrtc.
@@ -38,12 +38,12 @@ class Toolkit:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """What became of a source.
+    """The result of compiling a source.
 
     Attributes:
         image: A cubin, or PTX.
-        kernels: The name in the image of each kernel that was asked for, by its name in C++.
-        log: What the compiler says of a source that it takes, such as what may make it slow.
+        kernels: By C++ name, the name in the image of each requested kernel.
+        log: The compiler's remarks on a valid source, such as performance warnings.
     """
 
     image: bytes
@@ -52,7 +52,7 @@ class Compiled:
 
 
 class CompilationError(RuntimeError):
-    """NVRTC refuses a source; the message is what it says."""
+    """Raised if NVRTC refuses a source; the message is NVRTC's."""
 
 
 def compile_source(
@@ -68,18 +68,16 @@ def compile_source(
     """Compile a source for one architecture.
 
     Args:
-        toolkit: What compiles.
         source: A CUDA source whose includes are relative to its own folder.
-        include: The folder of our headers, with those of SHIMS.
+        include: The folder of our headers and of SHIMS.
         architecture: "sm_90a" for a cubin, "compute_90" for PTX.
-        kernels: The kernels to instantiate, as C++ names them.
-        defines: Names of macros to define.
-        exact: Whether no product is joined with a sum, see kernels.jit.libraries.is_exact.
+        kernels: C++ names of the kernels to instantiate.
+        exact: Whether to contract no product with a sum, see kernels.jit.libraries.is_exact.
 
     Raises:
-        CompilationError: The source does not compile.
+        CompilationError: If the source does not compile.
     """
-    ctypes.CDLL(str(toolkit.builtins))  # libnvrtc looks for it by its name alone
+    ctypes.CDLL(str(toolkit.builtins))  # libnvrtc looks for it only by name
     nvrtc = ctypes.CDLL(str(toolkit.library))
     nvrtc.nvrtcGetErrorString.restype = c_char_p
 
@@ -132,10 +130,10 @@ def compile_source(
 
 
 def version(library: Path) -> str:
-    """The CUDA release of the NVRTC in a shared library, such as "12.6".
+    """Return the CUDA release of an NVRTC library, such as "12.6".
 
     Raises:
-        OSError: It does not load.
+        OSError: If it does not load.
     """
     nvrtc = ctypes.CDLL(str(library))
     nvrtc.nvrtcVersion.argtypes = [POINTER(c_int), POINTER(c_int)]

@@ -1,8 +1,8 @@
-"""The OpenMP that PyTorch brought, on whose threads the CPU kernels run.
+"""Access to PyTorch's OpenMP, whose threads run the CPU kernels.
 
-A process that loads two OpenMP libraries has two pools of threads that compete for the cores. The
-kernels are linked with none; they are handed the function of PyTorch's that starts a parallel
-region.
+A process that loads two OpenMP libraries has two thread pools that compete for the cores. The
+kernels are therefore linked with none. They receive the function of PyTorch's library that starts a
+parallel region.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import torch
 from kernels.jit.errors import BuildError
 from utils.translation.texts import tr
 
-# File names by the entry point that the library has: GNU's OpenMP, and LLVM's with Intel's.
+# File names by the library's entry point: GNU's OpenMP, and LLVM's with Intel's.
 _PATTERNS = {
     "linux": {"GOMP_parallel": "libgomp*.so*", "__kmpc_fork_call": "lib[io]*mp*.so*"},
     "darwin": {"__kmpc_fork_call": "lib[io]*mp*.dylib"},
@@ -27,12 +27,12 @@ _PATTERNS = {
 
 
 def use_openmp(library: ctypes.CDLL) -> None:
-    """Give a library of CPU kernels PyTorch's threads; to be called before any of its functions.
+    """Give PyTorch's threads to a library of CPU kernels, before any of its functions is called.
 
-    One that includes no `cpu/parallel.h` runs nothing in parallel and needs none.
+    A library that does not include `cpu/parallel.h` runs nothing in parallel and needs none.
 
     Raises:
-        BuildError: PyTorch came without an OpenMP library that is known here.
+        BuildError: If PyTorch came without a known OpenMP library.
     """
     if not hasattr(library, "styleforge_use_openmp"):
         return
@@ -47,7 +47,7 @@ def use_openmp(library: ctypes.CDLL) -> None:
 def _entry_point() -> tuple[str, int]:
     folder = Path(torch.__file__).parent / "lib"
     for name, pattern in _PATTERNS.get(sys.platform, {}).items():
-        # The first that the loader takes: the file of the library that is already in the process.
+        # The first that loads is the file of the library that is already in the process.
         for path in sorted(folder.glob(pattern)):
             function = getattr(ctypes.CDLL(str(path)), name, None)
             if function is not None and (address := ctypes.cast(function, c_void_p).value):

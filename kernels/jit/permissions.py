@@ -1,4 +1,4 @@
-"""Refuses to run what other users can change: they could have this one run anything."""
+"""Refuses files that other users can change, because they could make this user run anything."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from kernels.jit.errors import Damaged, Exposed
 from utils.translation.texts import mark, tr
 
-# What is said of the path itself, and of a folder above it.
+# Messages for the path itself, and for a folder above it.
 _ANOTHER_OWNER = (
     mark("{path} is not loaded: it belongs to another user"),
     mark("{path} is not loaded: {folder} belongs to another user"),
@@ -28,15 +28,15 @@ _FOR_GROUP = (
 def refuse_writable_by_others(path: Path) -> None:
     """Check who can write to a file or folder, and to the folders above it.
 
-    Trusted are this user, root, and whoever owns the program itself; a group is, where it is the
-    user's own, as some systems give every user one. On Windows nothing is checked: its access
-    lists keep other users out of a user's folders.
+    It trusts this user, root, the owner of the program, and a group that is the user's own, as some
+    systems give one to every user. On Windows it checks nothing: access lists keep other users out
+    of a user's folders.
 
-    Every link on the way to it is followed: the link's owner and the folders above it count too.
+    It follows every link on the way: the link's owner and the folders above it count too.
 
     Raises:
-        Exposed: Others can write there; the message names what.
-        Damaged: It is missing.
+        Exposed: If others can write there; the message names the place.
+        Damaged: If it is missing.
     """
     if sys.platform == "win32":
         return
@@ -50,9 +50,9 @@ def refuse_writable_by_others(path: Path) -> None:
         if found.st_uid not in _trusted():
             raise Exposed(_refusal(_ANOTHER_OWNER, part, path))
         if stat.S_ISLNK(found.st_mode):
-            continue  # its mode says nothing
+            continue  # its mode means nothing
         if found.st_mode & stat.S_ISVTX:
-            continue  # in such a folder, users change only what is theirs
+            continue  # in such a folder, users can change only their own files
         if found.st_mode & stat.S_IWOTH:
             raise Exposed(_refusal(_FOR_ALL, part, path))
         if found.st_mode & stat.S_IWGRP and not _own_group(found.st_gid):
@@ -60,10 +60,10 @@ def refuse_writable_by_others(path: Path) -> None:
 
 
 def _way(path: Path) -> list[Path]:
-    """Return a path, the folders above it, and the same of each link on the way.
+    """Return a path, the folders above it, and the same for each link on the way.
 
     Raises:
-        OSError: It leads nowhere, or in a circle.
+        OSError: If it leads nowhere, or in a circle.
     """
     os.path.realpath(path, strict=True)
     way: list[Path] = []
@@ -85,7 +85,7 @@ def _trusted() -> set[int]:
 
 
 def _own_group(group: int) -> bool:
-    """Whether the user is the group's only member, or it is root's."""
+    """Return whether the user is the group's only member, or it is root's group."""
     import grp  # not on Windows
     import pwd
 
@@ -94,7 +94,7 @@ def _own_group(group: int) -> bool:
     try:
         name, _, _, members = grp.getgrgid(group)
         user = pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:  # a number without a name
+    except KeyError:  # a group or user without a name
         return False
     return name == user and set(members) <= {user}
 

@@ -1,8 +1,8 @@
-"""Images: libraries that were compiled before, elsewhere, and come with the program as files.
+"""Images: libraries that were compiled elsewhere and come with the program as files.
 
-`tools/prebuild` makes them and a manifest with the sha256 of each. An image is listed with the
-digest of the sources it was made of, so that an edited checkout never runs old code. What the
-manifest does not know, or what others can write to, is not loaded.
+`tools/prebuild` makes them, and a manifest with the sha256 of each. An image's name or list has the
+digest of its sources, so that an edited checkout never runs old code. A file that is not in the
+manifest, or that others can write to, is not loaded.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from utils.translation.texts import tr
 IMAGES = FOLDER / "images"
 MANIFEST = "manifest.json"
 SUFFIXES = {"linux": ".so", "windows": ".dll", "macos": ".dylib"}
-DIGITS = 16  # of a digest, in the name of an image
+DIGITS = 16  # digits of the digest in an image's name
 
 _SYSTEMS = {"linux": "linux", "win32": "windows", "darwin": "macos"}
 _MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
 
 
 class NoImage(BuildError):
-    """There is no image for this machine, which is no fault; the message says why."""
+    """Raised if this machine has no image, which is not a fault; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """What can be used in place of a build.
+    """An image that can replace a build.
 
     Attributes:
-        name: Of the file, or of the list of files.
-        made_for: What it was made for, such as "linux-x86_64_v3" or "sm_90a".
+        name: The name of the file, or of the list of files.
+        made_for: Its target, such as "linux-x86_64_v3" or "sm_90a".
         identity: Changes with everything that decides whether it works on this machine.
-        load: Loads it and returns what `build.handle` does; raises BuildError where it cannot.
+        load: Loads it and returns the same as `build.handle`; raises BuildError if it cannot.
     """
 
     name: str
@@ -62,25 +62,23 @@ ANY = ""  # in place of the name of a library
 
 
 def on_find(name: str, finder: Finder) -> None:
-    """Have the image of the library `name`, of CUDA sources, found by `finder`.
+    """Register `finder` to find the image of the CUDA library `name`.
 
-    With ANY for a name, those of every library that does not describe itself. It raises NoImage or
-    BuildError as `find` does, Unsupported where no build would do either.
+    With ANY as the name, it finds the images of all libraries that do not describe themselves. It
+    raises NoImage or BuildError like `find`, and Unsupported if a build would not work either.
     """
     _finders[name] = finder
 
 
 def find(library: Library, folder: Path | None = None) -> Image:
-    """The best image of a library for this machine, checked against the manifest.
+    """Return the best image of a library for this machine, checked against the manifest.
 
     Args:
-        library: Any.
-        folder: Where images are; those of this package by default.
+        folder: The folder of images; defaults to this package's.
 
     Raises:
-        NoImage: None was made for this machine, or the sources were edited since.
-        BuildError: There is one, and it must not be loaded: it is damaged, or others can write to
-            it.
+        NoImage: If none was made for this machine, or the sources were edited since.
+        BuildError: If it must not be loaded, because it is damaged or others can write to it.
     """
     folder = IMAGES if folder is None else folder
     name = library.name if library.cpu or library.abi else ANY
@@ -91,15 +89,13 @@ def find(library: Library, folder: Path | None = None) -> Image:
 
 
 def checked(folder: Path, name: str, made: Mapping[str, str]) -> bytes:
-    """The content of a file that the manifest lists.
+    """Return the content of a file that the manifest lists.
 
     Args:
-        folder: Of images.
-        name: Of the file.
         made: The sha256 of each file.
 
     Raises:
-        BuildError: It is missing or not the file that was made, or others can write to it.
+        BuildError: If it is missing or another file, or others can write to it.
     """
     refuse_writable_by_others(folder / name)
     try:
@@ -116,9 +112,9 @@ def checked(folder: Path, name: str, made: Mapping[str, str]) -> bytes:
 
 
 def targets() -> tuple[str, ...]:
-    """What this machine runs, best first, such as ("linux-x86_64_v3", "linux-x86_64_v2").
+    """Return this machine's targets, best first, such as ("linux-x86_64_v3", "linux-x86_64_v2").
 
-    The levels are those of the x86-64 psABI; v3 has AVX2 and FMA. Empty on other machines.
+    The levels come from the x86-64 psABI; v3 has AVX2 and FMA. Empty on unknown machines.
     """
     system = _SYSTEMS.get(sys.platform)
     machine = _MACHINES.get(platform.machine().lower())
@@ -131,7 +127,7 @@ def targets() -> tuple[str, ...]:
 
 
 def image_name(library: Library, target: str) -> str:
-    """The file of a CPU library for a target, "x-0123456789abcdef-linux-x86_64_v3.so"."""
+    """Return a CPU library's file for a target, "x-0123456789abcdef-linux-x86_64_v3.so"."""
     suffix = SUFFIXES[target.partition("-")[0]]
     return f"{library.name}-{library.digest[:DIGITS]}-{target}{suffix}"
 

@@ -1,4 +1,4 @@
-"""Runs a command with a time limit, and ends it with everything it started."""
+"""Runs a command with a time limit, and ends it with all its descendants."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kernels.jit.errors import BuildError, CachedFailure
 
-TIME_LIMIT = 300.0  # seconds for one build; the images of the network took 63 on two cores
+TIME_LIMIT = 300.0  # seconds for one build; the network's images took 63 on two cores
 
 _children: set[subprocess.Popen[bytes]] = set()
 _stopped = threading.Event()
@@ -23,17 +23,16 @@ def run(command: Sequence[str], environment: Mapping[str, str], folder: Path, lo
     """Run a command to its end or to TIME_LIMIT.
 
     Args:
-        command: The program and its arguments.
         environment: All of its environment variables.
-        folder: Where it runs.
-        logfile: What it prints is written here.
+        folder: Its working directory.
+        logfile: Receives its output.
 
     Returns:
         Its exit code.
 
     Raises:
-        CachedFailure: It took longer than TIME_LIMIT.
-        BuildError: `stop` was called.
+        CachedFailure: If it takes longer than TIME_LIMIT.
+        BuildError: If `stop` was called.
     """
     with logfile.open("wb") as output:
         child = subprocess.Popen(
@@ -43,7 +42,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], folder: Path, lo
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            start_new_session=True,  # so that the compiler can be ended with its parent
+            start_new_session=True,  # so that the compiler ends with its parent
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
         _children.add(child)
@@ -62,14 +61,13 @@ def run(command: Sequence[str], environment: Mapping[str, str], folder: Path, lo
 
 
 def stop() -> None:
-    """End running builds and allow no others: the program is closing."""
+    """End running builds and allow no others, because the program is closing."""
     _stopped.set()
     for child in tuple(_children):
         _kill(child)
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:
-    """End `child` and everything it started."""
     if child.poll() is None:
         if sys.platform == "win32":
             subprocess.run(
@@ -81,12 +79,12 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
 
 
 def _kill_group(child: subprocess.Popen[bytes]) -> None:
-    # Asked first: what ends politely removes its temporary files.
+    # SIGTERM first: a process that exits on it removes its temporary files.
     try:
         os.killpg(child.pid, signal.SIGTERM)
         deadline = time.monotonic() + 5
         while time.monotonic() < deadline:
-            child.poll()  # or what has ended stays in the group
+            child.poll()  # otherwise an ended process stays in the group
             os.killpg(child.pid, 0)
             time.sleep(0.01)
         os.killpg(child.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""The C++ compiler of this machine: its commands and flags, and what identifies it."""
+"""The C++ compiler of this machine: its commands, its flags, and its identity."""
 
 from __future__ import annotations
 
@@ -32,10 +32,9 @@ _NO_COMPILER = {
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """What compiles a library for the CPU, and descriptions of CUDA libraries.
+    """The compiler of CPU libraries and of CUDA libraries' descriptions.
 
     Attributes:
-        compiler: The path of the C++ compiler.
         digest: Covers everything about the compiler, and this CPU, that changes the code.
     """
 
@@ -47,7 +46,7 @@ def toolchain() -> Toolchain:
     """Find the C++ compiler.
 
     Raises:
-        BuildError: It is missing, or does not run.
+        BuildError: If it is missing or does not run.
     """
     wanted = os.environ.get("CXX") or ("cl" if sys.platform == "win32" else "c++")
     compiler = shutil.which(wanted)
@@ -57,11 +56,9 @@ def toolchain() -> Toolchain:
 
 
 def cpu_command(compiler: str, source: str, library: str) -> list[str]:
-    """The command that compiles a CPU library for this processor.
+    """Return the command that compiles a CPU library for this processor.
 
     Args:
-        compiler: The path of the C++ compiler.
-        source: The file to compile.
         library: The file to write.
     """
     flags = compile_flags(exact=is_exact(Path(source)))
@@ -73,14 +70,13 @@ def cpu_command(compiler: str, source: str, library: str) -> list[str]:
 def description_command(
     compiler: str, source: str, library: str, headers: Iterable[Path], function: str
 ) -> list[str]:
-    """The command that compiles what describes a CUDA library, which runs without a GPU.
+    """Return the command that compiles a CUDA library's description, which runs without a GPU.
 
     Args:
-        compiler: The path of the C++ compiler.
-        source: The file to compile, CUDA's name for plain C++.
+        source: The file to compile; plain C++ despite its CUDA name.
         library: The file to write.
         headers: Folders of CUDA's headers.
-        function: The C name of what returns the description.
+        function: The C name of the function that returns the description.
     """
     folders = [f"-I{folder}" for folder in headers]
     if sys.platform == "win32":
@@ -91,17 +87,17 @@ def description_command(
 
 
 def compile_flags(*, exact: bool = False) -> list[str]:
-    """Flags for the C++ compiler of this platform. No fast-math: results must not depend on it.
+    """Return flags for the C++ compiler, without fast-math, on which results must not depend.
 
-    CPU libraries are plain C to the outside: they need neither PyTorch nor a C++ runtime.
+    CPU libraries have a plain C interface and need neither PyTorch nor a C++ runtime.
 
     Args:
-        exact: Whether no product is joined with a sum, see kernels.jit.libraries.is_exact.
+        exact: Whether to contract no product with a sum, see kernels.jit.libraries.is_exact.
     """
     if sys.platform == "win32":
         arch = {"AVX512": ["/arch:AVX512"], "AVX2": ["/arch:AVX2"]}
         level = arch.get(torch.backends.cpu.get_cpu_capability(), [])
-        contraction = [] if exact else ["/fp:contract"]  # exact.h has MSVC join nothing
+        contraction = [] if exact else ["/fp:contract"]  # exact.h turns contraction off in MSVC
         return ["/nologo", "/std:c++17", "/O2", *contraction, *level]
     return [
         "-std=c++17",
@@ -118,7 +114,7 @@ def compile_flags(*, exact: bool = False) -> list[str]:
 
 
 def first_error(output: str) -> str:
-    """The first line of a compiler's output that says what is wrong, without its place."""
+    """Return the first error message in a compiler's output, without its location."""
     found = re.search(r"^.*?\b(?:fatal )?error\b(?: C\d+)?:?\s*(.+)$", output, re.MULTILINE)
     lines = [line for line in output.strip().splitlines() if line.strip()]
     line = found[1] if found else (lines[-1] if lines else "no output")
@@ -126,14 +122,14 @@ def first_error(output: str) -> str:
 
 
 def load_error(error: OSError) -> str:
-    """What the loader of this system says of a built library, as a sentence."""
+    """Return the message for a built library that the system's loader refuses."""
     return tr("the built library does not load: {error}", error=error)
 
 
 def _fingerprint(compiler: str) -> str:
-    """Identifies the compiler and, through the macros it defines for this CPU, the CPU."""
+    """Return a hash of the compiler and, through its predefined macros, of the CPU."""
     if sys.platform == "win32":
-        command = [compiler]  # prints its version and complains that there is nothing to do
+        command = [compiler]  # prints its version and complains about missing input
     else:
         command = [compiler, _architecture(), "-dM", "-E", "-x", "c++", os.devnull]
     try:

@@ -1,8 +1,8 @@
-"""What the network's library says of itself, and the ctypes mirror of its structs.
+"""The description of the network's library, and ctypes mirrors of its structs.
 
-Tile shapes, thread counts, shared memory and the numbering of layers, dtypes and precisions are
-stated in the C++ headers; `parse` reads them as network_abi.cu tells them. It refuses a library
-whose structs differ from the classes here.
+The C++ headers define tile shapes, thread counts, shared memory and the numbering of layers, dtypes
+and precisions. `parse` reads them from network_abi.cu and refuses a library whose structs differ
+from the classes here.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class EdgeConvParams(Structure):
     ]
 
 
-# By the library's name for a struct.
+# Keyed by the library's name for a struct.
 STRUCTURES: dict[str, type[Structure]] = {
     "common.NormParams": NormParams,
     "common.StatisticsParams": StatisticsParams,
@@ -138,11 +138,11 @@ STRUCTURES: dict[str, type[Structure]] = {
 
 @dataclass(frozen=True, slots=True)
 class ProductAxes:
-    """The axes of weights as a matrix, outermost first, each with the size it is padded to.
+    """The axes of weights as a matrix, outermost first, each with its padded size.
 
     Attributes:
-        rows: The axes that the rows of the matrix product run over.
-        depth: Those that its depth runs over.
+        rows: The axes that form the rows of the matrix product.
+        depth: The axes that form its depth.
     """
 
     rows: Mapping[str, int]
@@ -150,7 +150,7 @@ class ProductAxes:
 
     @classmethod
     def parse(cls, text: str) -> ProductAxes:
-        """Read "axis:size ... | axis:size ...", as the headers state it: rows | depth."""
+        """Read "axis:size ... | axis:size ...", the headers' notation for rows | depth."""
         rows, depth = (
             {axis: int(size) for axis, _, size in (part.partition(":") for part in side.split())}
             for side in text.split("|")
@@ -165,14 +165,14 @@ class Sm80Conv:
     kind: int
     tile_h: int
     tile_w: int
-    block_k: int  # input channels of a step
+    block_k: int  # input channels per step
     taps: int
     phases: int  # 4 after upsampling
     threads: int
-    blocks: int  # on a multiprocessor, where its shared memory allows
+    blocks: int  # per multiprocessor, if its shared memory allows
     shared_bytes: int
-    occupied_bytes: int  # of the multiprocessor's, with what CUDA keeps
-    kernels: Mapping[str, Mapping[str, str]]  # in C++, by precision and variant, see `variant`
+    occupied_bytes: int  # in the multiprocessor, with the part that CUDA reserves
+    kernels: Mapping[str, Mapping[str, str]]  # C++ names, by precision and variant, see `variant`
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +181,9 @@ class Sm80Edge:
 
     tile_h: int
     tile_w: int
-    depth: int  # of the matrix product, padded
-    rows: int  # of the product, padded
-    weight_order: ProductAxes  # of the weights in memory
+    depth: int  # padded depth of the matrix product
+    rows: int  # padded rows of the product
+    weight_order: ProductAxes  # order of the weights in memory
     threads: int
     blocks: int
     shared_bytes: int
@@ -193,7 +193,7 @@ class Sm80Edge:
 
 @dataclass(frozen=True, slots=True)
 class Sm80Network:
-    """The layers of one network of network_sm80.cu; shared memory in bytes, of a block."""
+    """The layers of one network in network_sm80.cu; shared memory in bytes per block."""
 
     number: int
     widths: tuple[int, ...]  # channels at full, half and quarter size
@@ -206,17 +206,17 @@ class Sm80Network:
     )
     last_small: Sm80Edge
     required_shared_bytes: int
-    required_shared_bytes_small: int  # by the layers that need less; the same where none does
+    required_shared_bytes_small: int  # with the small layers; the same if none needs less
 
 
 @dataclass(frozen=True, slots=True)
 class TunedLayers:
-    """Layers of a network, some of which were chosen for one GPU; see tuned.py.
+    """The layers of a network, some of them chosen for one GPU; see tuned.py.
 
     Attributes:
         network: Its name.
-        small: Whether they are those that need less shared memory.
-        pixels: Of the pictures that they were chosen for.
+        small: Whether they are the layers that need less shared memory.
+        pixels: Pixels of the pictures that they were chosen for.
         layers: All layers of the network, in place of the library's.
     """
 
@@ -228,26 +228,25 @@ class TunedLayers:
 
 @dataclass(frozen=True, slots=True)
 class Sm80:
-    """Everything network_sm80.cu says of itself, or network_sm75.cu, or a source for FP32."""
+    """The description of network_sm80.cu, network_sm75.cu, or a source for FP32."""
 
     source: str  # relative to `kernels/`
-    target: str  # the least architecture, as CUDA calls it
-    until: str  # the first that has other kernels in their place; empty for none
+    target: str  # minimum architecture, in CUDA's notation
+    until: str  # first architecture with other kernels instead; empty if none
     precisions: Mapping[str, int]  # their numbers; "tf32" and "fp32" are FP32 in memory
-    operand_copies: int  # 2 where an operand is the sum of two
-    channel_order: tuple[int, ...]  # of sixteen input channels in the depth of a product
+    operand_copies: int  # 2 if an operand is the sum of two
+    channel_order: tuple[int, ...]  # order of sixteen input channels in the depth of a product
     weight_order: tuple[str, ...]  # axes of a 3x3 layer's weights, outermost first
-    max_groups: int  # of blocks, whose statistics the next layer merges
-    networks: Mapping[str, Sm80Network]  # by the names of kernels/network/shapes.py
+    max_groups: int  # groups of blocks whose statistics the next layer merges
+    networks: Mapping[str, Sm80Network]  # keyed by the names in kernels/network/shapes.py
     tuned: tuple[TunedLayers, ...] = ()  # for this GPU
 
     def layers(self, network: str, shape: tuple[int, int, int], *, small: bool) -> Sm80Network:
-        """The layers that run pictures of a size: tuned ones for the size that is nearest.
+        """Return the layers for pictures of a size: tuned ones for the nearest size, if any.
 
         Args:
-            network: Its name.
             shape: N, H, W of the pictures.
-            small: Whether to run the layers that need less shared memory.
+            small: Whether to use the layers that need less shared memory.
         """
         found = [row for row in self.tuned if (row.network, row.small) == (network, small)]
         if not found:
@@ -258,15 +257,15 @@ class Sm80:
 
 @dataclass(frozen=True, slots=True)
 class Sm80Int8:
-    """Everything network_sm80_int8.cu says of itself: 3x3 layers of the full network.
+    """The description of network_sm80_int8.cu: 3x3 layers of the full network.
 
-    Weights lie in memory as bytes; behind them, in FP32, what the sums of each output of each phase
-    are multiplied by, and the reciprocal range of each input.
+    Weights are stored as bytes. FP32 factors for the sums of each output of each phase follow, and
+    then the reciprocal range of each input.
     """
 
     source: str
     target: str
-    precisions: Mapping[str, int]  # as those of Sm80, as the next two
+    precisions: Mapping[str, int]  # as in Sm80, like the next two
     channel_order: tuple[int, ...]
     weight_order: tuple[str, ...]
     convs: Mapping[str, Sm80Conv]
@@ -280,22 +279,22 @@ class Sm90Conv:
     kind: int
     tile_long: int  # pixels; the short side has 8
     block_k: int
-    groups: int  # warpgroups that have weights of their own
+    groups: int  # warpgroups with their own weights
     passes: int
     taps: int
     threads: int
     shared_bytes: int
-    kernels: Mapping[str, str]  # in C++, by variant, see `variant`
+    kernels: Mapping[str, str]  # C++ names, by variant, see `variant`
 
 
 @dataclass(frozen=True, slots=True)
 class Sm90Residual:
-    """All layers of the residual blocks in one launch, with tiles of the layer "same"."""
+    """All layers of the residual blocks in one launch, with the tiles of layer "same"."""
 
     threads: int
     shared_bytes: int
-    sums_bytes: int  # of the memory in which the blocks exchange a layer's statistics
-    kernels: Mapping[str, str]  # the one, as "all"
+    sums_bytes: int  # bytes through which the blocks exchange a layer's statistics
+    kernels: Mapping[str, str]  # one kernel, "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,31 +314,31 @@ class Sm90Precision:
 
     number: int
     operand: str  # dtype that the tensor cores multiply
-    operand_copies: int  # 2 where an operand is the sum of two
+    operand_copies: int  # 2 if an operand is the sum of two
     convs: Mapping[str, Sm90Conv]
     first: Sm90Strip
     last: Sm90Strip
-    residual: Sm90Residual | None = None  # where the precision has such a kernel
+    residual: Sm90Residual | None = None  # None if the precision has no such kernel
 
 
 @dataclass(frozen=True, slots=True)
 class Sm90:
-    """Everything network_sm90.cu says of itself."""
+    """The description of network_sm90.cu."""
 
     source: str
     target: str
     precisions: Mapping[str, Sm90Precision]
     weight_order: tuple[str, ...]  # axes of a 3x3 layer's weights, outermost first
-    strip_weight_order: tuple[str, ...]  # and those of the first and the last layer's
+    strip_weight_order: tuple[str, ...]  # axes of the first and last layer's weights
     weight_rows: int  # rows of a product
-    weight_depth: int  # of the first and the last layer's, padded
+    weight_depth: int  # padded depth in the first and last layer
     kernel_rows: int
     max_groups: int
 
 
 @dataclass(frozen=True, slots=True)
 class Abi:
-    """What a library describes, by source."""
+    """The description of a library, by source."""
 
     sm75: Sm80
     sm80: Sm80
@@ -350,11 +349,15 @@ class Abi:
 
     @property
     def of_mma_sync(self) -> tuple[Sm80, ...]:
-        """The sources for GPUs from 8.0 on whose layers are those of network_sm80.cu."""
+        """The sources for GPUs from 8.0 on with the layers of network_sm80.cu."""
         return self.sm80, self.sm80_tf32, self.sm80_fp32
 
     def sm80_in(self, precision: str) -> Sm80:
-        """The one of `of_mma_sync` that has a precision; KeyError if none has."""
+        """Return the source in `of_mma_sync` that has a precision.
+
+        Raises:
+            KeyError: If none has it.
+        """
         for source in self.of_mma_sync:
             if precision in source.precisions:
                 return source
@@ -365,13 +368,10 @@ def parse(told: Mapping[str, Any]) -> Abi:
     """Read the description of the network's library.
 
     Args:
-        told: What network_abi.cu returns, see kernels/driver/compiling.py.
-
-    Returns:
-        The numbers its C++ headers state.
+        told: The result of network_abi.cu, see kernels/driver/compiling.py.
 
     Raises:
-        BuildError: A struct has another layout than its mirror here; the message names it.
+        BuildError: If a struct's layout differs from its mirror here; the message names it.
     """
     structs = {
         f"{namespace}.{name}": layout
@@ -383,10 +383,10 @@ def parse(told: Mapping[str, Any]) -> Abi:
 
 
 def traits(told: Mapping[str, Any]) -> Abi:
-    """Read the layers of a description, without its structs, which only a launch needs.
+    """Read the layers of a description without its structs, which only a launch needs.
 
     Args:
-        told: Has the sources as `parse` takes them.
+        told: Has the sources, as in `parse`.
     """
     return Abi(
         _sm80(told["sm75"]),
@@ -399,7 +399,7 @@ def traits(told: Mapping[str, Any]) -> Abi:
 
 
 def variant(*, residual: bool, activated: bool) -> str:
-    """The kernel of a 3x3 layer that adds a residual, or stores what it activated, or both."""
+    """Return the name of a 3x3 kernel that adds a residual, stores its activated input, or both."""
     given = (("residual", residual), ("activated", activated))
     return " ".join(name for name, is_given in given if is_given) or "plain"
 

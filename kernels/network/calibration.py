@@ -1,7 +1,7 @@
-"""Finds how large the numbers get that a network multiplies, on pictures it makes itself.
+"""Finds the ranges of the values that a network multiplies, on pictures it makes itself.
 
-Eight bits have no exponent: the range of each input channel of a layer is found before, once for a
-set of weights.
+Eight bits have no exponent, so the range of each input channel of a layer is found beforehand, once
+for a set of weights.
 """
 
 from __future__ import annotations
@@ -16,23 +16,20 @@ from torch import Tensor
 from kernels.network.shapes import Dimensions
 
 SIDE = 256  # of the pictures, in pixels
-LEAST = 0.02  # of the largest range of a layer, for a channel that no picture reaches
+LEAST = 0.02  # share of a layer's largest range, for a channel that no picture reaches
 
 
 def ranges(
     weights: Mapping[str, Tensor], network: Dimensions, device: torch.device
 ) -> dict[str, Tensor]:
-    """The ranges of what every 3x3 convolution of a network multiplies.
+    """Return the input ranges of every 3x3 convolution of a network.
 
     Args:
         weights: A published state dict, on any device.
-        network: Its dimensions.
-        device: Where to compute.
 
     Returns:
-        By the name of the convolution, such as "res1.conv1", [Cin] of FP32 on `device`: values of
-        that channel are taken as at most so large, in both directions. All are NaN where the
-        network's values are not finite.
+        By convolution name, such as "res1.conv1": [Cin] FP32 on `device`, the largest absolute
+        value assumed for each channel. All are NaN if a value of the network is not finite.
     """
     found: dict[str, Tensor] = {}
     exact = {name: value.detach().to(device, torch.float32) for name, value in weights.items()}
@@ -44,13 +41,13 @@ def ranges(
 
 @cache
 def pictures() -> Tensor:
-    """What the ranges are found on, [N, 3, SIDE, SIDE] of FP32, 0-255, the same everywhere.
+    """Return the calibration pictures, [N, 3, SIDE, SIDE] FP32, 0-255, the same everywhere.
 
-    They are made once, and not to be changed.
+    They are cached: do not modify them.
 
-    Noise of several scales in color and in gray, as photographs have, with edges and areas that
-    are black or white. The last two are one color with little in front of it: where almost nothing
-    varies, a norm enlarges what does, and some channels reach several times as far.
+    They show noise of several scales in color and in gray, like photographs, with edges and with
+    black and white areas. The last two have one color with little in front of it: if almost nothing
+    varies, a norm amplifies the rest, and some channels reach several times as far.
     """
     made = torch.Generator().manual_seed(8)
 
@@ -66,14 +63,14 @@ def pictures() -> Tensor:
     for falloff in (0.5, 1.0, 1.5):
         gray, color = noise(1, falloff), noise(3, falloff)
         found.append(118 + 55 * (gray + 0.5 * color))
-        # The same in front of another: the border is an edge.
+        # The same in front of another picture, so that the border is an edge.
         behind = 118 + 90 * noise(3, 1.8)
         found.append(torch.where(noise(1, 1.2) > 0.3, found[-1], behind))
     return torch.cat([*found, *_flat()]).clamp(0, 255)
 
 
 def _flat() -> list[Tensor]:
-    """An evening sky with a moon over a dark skyline, and paper with a few lines on it."""
+    """Draw an evening sky with a moon over a dark skyline, and paper with a few lines."""
     y, x = torch.meshgrid(*[torch.arange(float(SIDE))] * 2, indexing="ij")
 
     def color(*channels: float) -> Tensor:
@@ -88,8 +85,6 @@ def _flat() -> list[Tensor]:
 
 
 def _run(weights: Mapping[str, Tensor], blocks: int, x: Tensor, found: dict[str, Tensor]) -> None:
-    """The network up to what its last 3x3 convolution multiplies."""
-
     def conv(x: Tensor, name: str, stride: int = 1, enlarge: bool = False) -> Tensor:
         weight = weights[f"{name}.conv2d.weight"]
         if weight.shape[-1] == 3:

@@ -1,4 +1,4 @@
-"""Which backend runs the whole network on a CUDA device, and why another does not."""
+"""Selects the backend that runs the whole network on a CUDA device, and explains refusals."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from kernels.ops.registry import NETWORK
 from utils.translation.texts import mark, tr
 
 HOPPER = (9, 0)  # network_sm90.cu uses instructions that only this compute capability has
-AMPERE, TURING = (8, 0), (7, 5)  # the least for network_sm80.cu and for network_sm75.cu
+AMPERE, TURING = (8, 0), (7, 5)  # minimum for network_sm80.cu and for network_sm75.cu
 
 
-# From (weights, network, shape, dtype, device, library) and whether FP32 may be multiplied as TF32,
-# as `plan_for` describes them.
+# From (weights, network, shape, dtype, device, library) and whether FP32 may be multiplied as TF32;
+# see `plan_for`.
 PlanFactory = Callable[
     [
         Mapping[str, Tensor],
@@ -47,13 +47,13 @@ class Backend:
     """A way to run the network: its CUDA sources, their target, and the plan that launches it.
 
     Attributes:
-        name: What `plan_for` knows it by.
+        name: The name for `plan_for`.
         sources: Its CUDA sources, relative to `kernels/`.
-        target: The least architecture as CUDA calls it; with "a", the only one, which is compiled
-            for with its own instructions. The sources state the same.
-        dtypes: Of weights and activations.
-        reason: Why a GPU cannot run a network in a dtype with it, in words; empty if it can.
-            Without an Abi, nothing is built yet and shared memory is not considered.
+        target: The minimum architecture in CUDA's notation. With "a", it is the only one, and the
+            source uses its own instructions. The sources state the same.
+        dtypes: Dtypes of weights and activations.
+        reason: Returns why a GPU cannot run a network in a dtype with it; "" if it can. Without an
+            Abi, nothing is built yet and it ignores shared memory.
         plan: Makes its plan.
     """
 
@@ -170,10 +170,10 @@ def _sm75_plan(
     return Sm80Plan(weights, network, shape, dtype, device, library, layers=layers)
 
 
-# Those of network_sm80.cu; its FP32 apart, as TF32 and in full.
+# The layers of network_sm80.cu; FP32 is in separate sources, as TF32 and in full precision.
 MMA_SYNC = "network_sm80.cu", "network_sm80_tf32.cu", "network_sm80_fp32.cu"
 
-# The fastest first, the least demanding last.
+# Fastest first, least demanding last.
 BACKENDS = (
     Backend(
         "sm90",
@@ -202,7 +202,7 @@ BACKENDS = (
     Backend("sm75", ("network_sm75.cu",), "75", (torch.float16,), _why_not_sm75, _sm75_plan),
 )
 
-# Those that multiply integers of eight bits, in place of BACKENDS where INT8 is asked for.
+# Backends that multiply 8-bit integers, in place of BACKENDS if the caller wants INT8.
 OF_INT8 = tuple(
     Backend(
         f"sm80-int8{name}",
@@ -224,14 +224,12 @@ def available(
     *,
     int8: bool = False,
 ) -> tuple[Backend, ...]:
-    """The backends that can run a network in `dtype` on a CUDA device, the fastest first.
+    """Return the backends that can run a network in `dtype` on a CUDA device, fastest first.
 
     Args:
-        network: Its dimensions.
-        device: A CUDA device.
-        dtype: Of weights and activations.
-        library: The network on that GPU; without it, shared memory is not considered.
-        int8: Whether products are of integers of eight bits; `dtype` is FP16 then.
+        dtype: Dtype of weights and activations.
+        library: The network on that GPU; if None, shared memory is ignored.
+        int8: Whether products are 8-bit integers; `dtype` is FP16 then.
     """
     gpu, rows = Gpu.of(device), OF_INT8 if int8 else BACKENDS
     return tuple(row for row in rows if not _why_not(row, gpu, network, dtype, library))
@@ -240,7 +238,7 @@ def available(
 def _why_not(
     row: Backend, gpu: Gpu, network: Dimensions, dtype: torch.dtype, library: Network | None
 ) -> str:
-    """The reason of a backend; or that the library, where there is one, was made without it."""
+    """Return the backend's own reason, or that a library was built without it."""
     reason = row.reason(gpu, network, dtype, None if library is None else library.abi)
     if reason or library is None:
         return reason
@@ -251,35 +249,36 @@ def _why_not(
 
 
 def told_reason(gpu: Gpu, reasons: Mapping[str, str]) -> str:
-    """Of the reasons of all backends, by name, the one that is told of a GPU.
+    """Return the reason to report for a GPU, given all backends' reasons by name.
 
-    That of the least demanding backend which is made for GPUs like it.
+    It comes from the least demanding backend made for GPUs like it.
     """
     return reasons["sm80-small" if gpu.capability >= AMPERE else "sm75"]
 
 
 def loaded(device: torch.device) -> Network:
-    """The network's library that is in use, on a CUDA device; KeyError if none is.
+    """Return the network's library in use on a CUDA device.
 
     Raises:
-        BuildError: No image is for that GPU.
+        KeyError: If none is in use.
+        BuildError: If no image is for that GPU.
     """
     return build.handle(NETWORK).on(device)
 
 
 def shipped(device: torch.device) -> Network:
-    """The same without layers that were tuned for the GPU, see tuned.py.
+    """Return the same library without layers tuned for the GPU, see tuned.py.
 
     Raises:
-        BuildError: No image is for that GPU.
+        BuildError: If no image is for that GPU.
     """
     return build.handle(NETWORK).made_by(Network).on(device)
 
 
 def tuning(device: torch.device) -> str:
-    """Which layers were tuned for a GPU, or why such layers are not used, in words.
+    """Return which layers were tuned for a GPU, or why tuned layers are not used.
 
-    Empty where nothing is stored of the GPU, or the network's library is not in use there.
+    It is empty if nothing is stored for the GPU, or the network's library is not in use there.
     """
     if device.type != "cuda" or build.reason(NETWORK):
         return ""
@@ -292,13 +291,11 @@ def tuning(device: torch.device) -> str:
 def unavailable_reason(
     network: Dimensions, device: torch.device, dtype: torch.dtype, *, int8: bool = False
 ) -> str:
-    """Why a network's native kernels do not run there, in words; empty if they do. Builds nothing.
+    """Return why a network's native kernels do not run there; "" if they do. Builds nothing.
 
     Args:
-        network: Its dimensions.
-        device: Where it is to run.
-        dtype: Of weights and activations.
-        int8: Whether products are of integers of eight bits; `dtype` is FP16 then.
+        dtype: Dtype of weights and activations.
+        int8: Whether products are 8-bit integers; `dtype` is FP16 then.
     """
     return unsupported(network, device, dtype, int8=int8) or tr(build.reason(NETWORK))
 
@@ -306,7 +303,7 @@ def unavailable_reason(
 def unsupported(
     network: Dimensions, device: torch.device, dtype: torch.dtype, *, int8: bool = False
 ) -> str:
-    """Why they cannot run there, built or not, in words; empty if they can."""
+    """Return why they cannot run there, built or not; "" if they can."""
     if device.type != "cuda":
         return tr("no native network for the {device}", device=device.type.upper())
     gpu, library = Gpu.of(device), None
@@ -339,18 +336,16 @@ def plan_for(
 
     Args:
         weights: A published state dict, on any device.
-        network: Its dimensions.
         shape: N, H, W of the pictures.
-        dtype: Of activations in memory.
-        device: A CUDA device.
-        library: The network on that GPU; the loaded one by default.
+        dtype: Dtype of activations in memory.
+        library: The network on that GPU; defaults to the loaded one.
         tf32: Whether FP32 may be multiplied with the ten bits of TF32.
-        int8: Whether products are of integers of eight bits; `dtype` is FP16 then.
+        int8: Whether products are 8-bit integers; `dtype` is FP16 then.
         backend: The name of a row of BACKENDS, or of OF_INT8, to use instead of the fastest.
 
     Raises:
-        ValueError: No backend, or not the one that was named, runs there.
-        BuildError: The library does not match this program.
+        ValueError: If no backend, or not the named one, runs there.
+        BuildError: If the library does not match this program.
     """
     library = library or loaded(device)
     for row in available(network, device, dtype, library, int8=int8):

@@ -1,7 +1,7 @@
 """The network's own layers for another network: its encoder, a residual block, its last layer.
 
-The any-style network begins, goes on and ends with layers of these shapes; what is between them is
-computed by others, who read and write the buffers here.
+The any-style network starts, continues and ends with layers of these shapes. Other code computes
+the layers in between, and reads and writes the buffers here.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from kernels.network.sm80 import Sm80Plan
 from kernels.network.sm90 import Sm90Plan
 from kernels.ops.transformer.statistics import fused_channel_moments_out
 
-MULTIPLE = 8  # of the sides of the padded picture
+MULTIPLE = 8  # the padded picture's sides are multiples of it
 STEM, RESIDUAL, LAST = "stem", "residual", "last"  # groups of layers
-# Norms whose scale and shift are set apart from the weights, by their names in the state dict.
+# Norms whose scale and shift are set separately from the weights, by name in the state dict.
 STYLED = "joined", "res1.in1", "res1.in2", "in5"
 
 
 class Ends(NetworkPlan):
-    """The layers between which another network computes. Each leaves its result before its norm.
+    """The layers around another network's computation. Each writes its result before its norm.
 
-    Its weights are a published state dict of a network with one residual block, "deconv3" being the
-    last layer, without the norms in STYLED; "joined" is that of the residual block's input. The
-    norms after "conv3" and "res1.conv2" are left to others.
+    The weights are a published state dict of a network with one residual block, without the norms
+    in STYLED. "deconv3" is the last layer, "joined" the norm of the residual block's input. Callers
+    apply the norms after "conv3" and "res1.conv2".
 
     Attributes:
         half: [N, H/2, W/2, C], after the second layer.
         quarter: [N, H/4, W/4, C], after the third.
-        joined: [N, H/4, W/4, C], of which the residual block takes the norm and the ReLU.
-        activated: The same after these, written by the residual block.
-        added: [N, H/4, W/4, C], after the residual block's second layer: what is added to that.
-        large: [N, H, W, C], of which the last layer takes the norm and the ReLU.
+        joined: [N, H/4, W/4, C]; the residual block applies its norm and ReLU.
+        activated: `joined` after norm and ReLU, written by the residual block.
+        added: [N, H/4, W/4, C], after the residual block's second layer; a term for `activated`.
+        large: [N, H, W, C]; the last layer applies its norm and ReLU.
     """
 
     half: Tensor
@@ -53,40 +53,44 @@ class Ends(NetworkPlan):
 
     @property
     def values(self) -> tuple[Tensor, Tensor]:
-        """Where pictures are read and written that are no bytes: [N, H, W, 3] of the dtype."""
+        """Input and output pictures as numbers, not bytes: [N, H, W, 3] of the plan's dtype."""
         return self._x, self._y
 
     def set_styles(self, weights: Mapping[str, Tensor]) -> None:
         """Set the scales and shifts of the norms in STYLED.
 
         Args:
-            weights: Under "in5.weight", "in5.bias" and so on, [C] of any floating dtype.
+            weights: Keys "in5.weight", "in5.bias" and so on; [C] of any floating dtype.
         """
         for refill in self._restyle:
             refill(weights)
 
     def submit(self, group: str, in_bytes: bool) -> None:
-        """Launch the layers of a group on the current stream; with `in_bytes`, frames are read and
-        pictures written as bytes."""
+        """Launch a group's layers on the current stream.
+
+        Args:
+            group: STEM, RESIDUAL or LAST.
+            in_bytes: Whether to read frames and write pictures as bytes.
+        """
         stream = c_void_p(torch.cuda.current_stream().cuda_stream)
         for layer in self._within(group):
             for step in self._layers[layer]:
                 step(stream, in_bytes)
 
     def moments(self, norm: str) -> Tensor:
-        """The moments that a layer leaves of what it writes, for a norm that is left to others.
+        """Return the moments of a layer's output, for a norm that the caller applies.
 
         Args:
-            norm: "in2" of `half`, "in3" of `quarter`, "res1.in2" of `added`.
+            norm: "in2" for `half`, "in3" for `quarter`, "res1.in2" for `added`.
 
         Returns:
-            [N, G, C, 4], of each group of blocks the count, the mean, the sum of squared deviations
-            and a value without a meaning; in memory that every frame writes anew.
+            [N, G, C, 4]: per group of blocks the count, the mean, the sum of squared deviations and
+            an unused value. Every frame overwrites this memory.
         """
         return self._moments[norm]
 
     def measure(self, norm: str, x: Tensor) -> None:
-        """Tell a layer the statistics of what it takes the norm of.
+        """Compute the statistics with which a layer normalizes its input.
 
         Args:
             norm: "joined" or "in5".
@@ -123,8 +127,10 @@ class Ends(NetworkPlan):
         self._last("in5", self.large, size)
 
     def _measure_before(self, norm: str, channels: int) -> None:
-        """Have a norm whose statistics `measure` writes, as those of one value: its variance is the
-        sum of squared deviations then, so that a frame computes nothing more."""
+        """Set up a norm whose statistics `measure` writes as if of one value.
+
+        Its variance is then the sum of squared deviations, and a frame computes nothing more.
+        """
         self._measured[norm] = merged = self._keep(
             torch.zeros(self.samples, 1, channels, 4, device=self.device)
         )
@@ -145,11 +151,11 @@ class Ends(NetworkPlan):
 
 
 class Sm90Ends(Ends, Sm90Plan):
-    """The layers for Hopper; the arguments are those of Sm90Plan."""
+    """The layers for Hopper; see Sm90Plan for the arguments."""
 
 
 class Sm80Ends(Ends, Sm80Plan):
-    """The layers for other GPUs; the arguments are those of Sm80Plan."""
+    """The layers for other GPUs; see Sm80Plan for the arguments."""
 
 
 def ends_for(
@@ -163,16 +169,15 @@ def ends_for(
     """Make the fastest layers for a GPU.
 
     Args:
-        weights: As Ends takes them, on any device.
-        network: Its dimensions, of a network that has kernels, see kernels.network.shapes.
+        weights: See Ends; on any device.
+        network: Dimensions of a network that has kernels, see kernels.network.shapes.
         shape: N, H, W of the pictures.
-        dtype: Of activations in memory, torch.float16 or torch.bfloat16.
-        device: A CUDA device.
-        library: The network on that GPU; the loaded one by default.
+        dtype: Dtype of activations in memory, torch.float16 or torch.bfloat16.
+        library: The network on that GPU; defaults to the loaded one.
 
     Raises:
-        ValueError: No backend runs there.
-        BuildError: The library does not match this program.
+        ValueError: If no backend runs there.
+        BuildError: If the library does not match this program.
     """
     library = library or dispatch.loaded(device)
     given = weights, network, shape, dtype, device, library

@@ -1,4 +1,4 @@
-"""What decides how a GPU runs the network: its capability, shared memory and multiprocessors."""
+"""The GPU properties that decide how the network runs."""
 
 from __future__ import annotations
 
@@ -26,9 +26,8 @@ class Gpu:
 
     Attributes:
         capability: Its compute capability, such as (9, 0).
-        shared_bytes: The most shared memory that a block can have, in bytes.
-        shared_bytes_of_multiprocessor: What the blocks of a multiprocessor have together.
-        multiprocessors: How many it has.
+        shared_bytes: The maximum shared memory of a block, in bytes.
+        shared_bytes_of_multiprocessor: The shared memory of all blocks of a multiprocessor.
     """
 
     capability: tuple[int, int]
@@ -38,7 +37,7 @@ class Gpu:
 
     @classmethod
     def of(cls, device: torch.device) -> Gpu:
-        """The GPU that `device` names, or the one that it stands for, see `standing_for`."""
+        """Return the GPU that `device` names, or its replacement, see `standing_for`."""
         if (other := _other.get()) is not None:
             return other
         indexed = str(device) != device.type
@@ -47,8 +46,8 @@ class Gpu:
 
 @cache
 def _gpu(index: int) -> Gpu:
-    """The GPU that PyTorch calls cuda:`index`, which is wanted for every frame."""
-    cuda: Any = torch.cuda  # PyTorch gives no type to what this returns
+    """Return the GPU cuda:`index`; cached, because every frame needs it."""
+    cuda: Any = torch.cuda  # PyTorch has no type for the result
     found: _Properties = cuda.get_device_properties(index)
     return Gpu(
         (found.major, found.minor),
@@ -63,12 +62,9 @@ _other: ContextVar[Gpu | None] = ContextVar("the GPU that plans are made for", d
 
 @contextmanager
 def standing_for(gpu: Gpu) -> Generator[None]:
-    """Have plans made within the block for another GPU than the one that will run them.
+    """Make plans within the block for another GPU than the one that will run them.
 
-    That one is measured in place of the other, see tools/time_model/.
-
-    Args:
-        gpu: The other GPU.
+    The present GPU is thus measured in place of the other, see tools/time_model/.
     """
     token = _other.set(gpu)
     try:

@@ -1,4 +1,4 @@
-"""The network for pictures of one size as CUDA graphs: its buffers, and how it is replayed."""
+"""The network for pictures of one size as CUDA graphs: its buffers and its replay."""
 
 from __future__ import annotations
 
@@ -18,20 +18,19 @@ StageCallback = Callable[[str], None]
 class GraphPlan(ABC):
     """The network for pictures [N, 3, H, W] of one size, dtype and device.
 
-    It replays one CUDA graph; or one for each group of layers, or for each layer, where those are
-    timed. For one thread, in inference mode.
+    It replays one CUDA graph, or one per group of layers or per layer if these are timed. It is for
+    one thread, in inference mode.
 
     Args:
         shape: N, H, W of the pictures.
-        dtype: Of activations in memory.
-        device: A CUDA device.
+        dtype: Dtype of activations in memory.
     """
 
-    # As bytes: write frames here, `replay`, and read pictures there.
+    # As bytes: write `frames`, call `replay`, and read `pictures`.
     frames: Tensor  # [N, H, W, 3] uint8
     pictures: Tensor  # [N, H, W, 3] uint8, rounded
-    # Of the pictures before they were rounded: the least and the largest value, as integers in
-    # the order of floats, and whether any value was not finite.
+    # Per picture before rounding: the least and the largest value, as integers in the order of
+    # floats, and whether any value was not finite.
     ranges: Tensor  # [N, 3] int32
 
     def __init__(
@@ -51,7 +50,7 @@ class GraphPlan(ABC):
     @property
     @abstractmethod
     def layers(self) -> tuple[str, ...]:
-        """The layers in order, below their groups: "encoder/conv1"."""
+        """The layers in order, with their groups: "encoder/conv1"."""
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
@@ -60,29 +59,30 @@ class GraphPlan(ABC):
 
     @abstractmethod
     def set_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Replace the weights with those of another network of the same shape."""
+        """Replace the weights by another network's of the same shape."""
 
     def time_layers(self, on: bool) -> None:
-        """Choose what `mark` is called after: each layer, which then do not overlap, or each group
-        of layers, as at first."""
+        """Choose whether `mark` is called after each layer or, by default, after each group.
+
+        Layers that are timed one by one do not overlap.
+        """
         if on != self._by_layer:
             self._by_layer = on
             self._free_parts()
 
     def _free_parts(self) -> None:
-        """Free the graphs of the parts of the network."""
         self._graphs = {key: graph for key, graph in self._graphs.items() if not key[0]}
 
     def _within(self, part: str) -> tuple[str, ...]:
-        """The layers of a part: those of a group, one layer, or all of them for ""."""
+        """Return the layers of a part: a group, one layer, or "" for all."""
         return tuple(layer for layer in self.layers if part in ("", layer, group_of(layer)))
 
     @abstractmethod
     def _prepared(self, part: str, in_bytes: bool) -> Callable[[], object]:
-        """What submits a part of the network (see `_within`) to the current stream.
+        """Return a function that submits a part (see `_within`) to the current stream.
 
-        From `frames` to `pictures` and `ranges` with `in_bytes`, else from `_x` to `_y`. It is
-        called twice: once to load and choose kernels, and once to be captured.
+        It goes from `frames` to `pictures` and `ranges` with `in_bytes`, otherwise from `_x` to
+        `_y`. It is called twice: first to load and choose kernels, then in a capture.
         """
 
     def __call__(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
@@ -90,7 +90,7 @@ class GraphPlan(ABC):
 
         Args:
             x: [N, 3, H, W], values 0-255.
-            mark: Called with the name of each group of layers after it, or of each layer, as in
+            mark: Called with the name of each group of layers, or of each layer, after it, as in
                 TransformerNetBaseline.forward.
 
         Returns:
@@ -107,12 +107,14 @@ class GraphPlan(ABC):
             self._replay(True, mark)
 
     def submission(self) -> Callable[[], object]:
-        """What submits to the current stream what `replay` launches as a graph, to be captured as a
-        part of a larger one; as with `_prepared`, not by its first call."""
+        """Return a function that submits `replay`'s work to the current stream.
+
+        A larger graph can capture it. As with `_prepared`, its first call must not be captured.
+        """
         return self._prepared("", True)
 
     def graph(self) -> torch.cuda.CUDAGraph:
-        """The CUDA graph that `replay` launches."""
+        """Return the CUDA graph that `replay` launches."""
         return self._graph("", True)
 
     def _replay(self, in_bytes: bool, mark: StageCallback | None) -> None:
@@ -126,12 +128,11 @@ class GraphPlan(ABC):
             mark(name)
 
     def _graph(self, part: str, in_bytes: bool) -> torch.cuda.CUDAGraph:
-        """Of a part of the network (see `_within`); captured when first asked for."""
         graph = self._graphs.get((part, in_bytes))
         if graph is not None:
             return graph
         submit = self._prepared(part, in_bytes)
-        submit()  # loads the kernels, which cannot happen while a graph is captured
+        submit()  # loads the kernels, which is impossible during a capture
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, capture_error_mode="thread_local"):
@@ -145,10 +146,10 @@ class PlannedNetwork(Protocol):
     """A network that runs as plans on some devices."""
 
     def plan(self, shape: tuple[int, int, int], device: torch.device) -> GraphPlan | None:
-        """Get the plan for N, H and W of the input on a device; None where it has none."""
+        """Return the plan for the input's N, H and W on a device; None if it has none."""
         ...
 
 
 def group_of(layer: str) -> str:
-    """The group that a layer is in: "encoder" of "encoder/conv1"."""
+    """Return the group of a layer: "encoder" for "encoder/conv1"."""
     return layer.partition("/")[0]

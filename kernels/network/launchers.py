@@ -1,6 +1,6 @@
-"""The network's launchers over the CUDA driver: which kernel of a layer, and how many blocks.
+"""The network's launchers over the CUDA driver: they select the kernel of a layer.
 
-tests/kernels/network/test_launchers.py holds every launch to what is stored beside it.
+tests/kernels/network/test_launchers.py compares every launch with a stored record.
 """
 
 from __future__ import annotations
@@ -25,25 +25,21 @@ _Layer = abi.Sm80Conv | abi.Sm80Edge | abi.Sm90Conv | abi.Sm90Residual | abi.Sm9
 
 
 class Network:
-    """The network's layers on one GPU, which plans launch.
+    """The network's layers on one GPU, for plans to launch.
 
-    A launcher returns an error as a number, a CUresult, 0 for success. `precision`, `kind` and
-    `network` are the numbers of the description; with `in_bytes`, frames are read or
-    pictures written as uint8; `blocks` are those for each of the samples.
+    A launcher returns a CUresult, 0 for success. `precision`, `kind` and `network` are the numbers
+    of the description. With `in_bytes`, kernels read frames or write pictures as uint8. `blocks` is
+    the number per sample.
 
     Attributes:
-        abi: What the library says of itself.
-        tuning: Which layers were tuned for the GPU, or why such layers are not used, in words.
+        abi: The library's description.
+        tuning: Which layers were tuned for the GPU, or why tuned layers are not used.
 
     Args:
-        images: The list of the folder.
-        folder: Where the images are.
-        capability: Of the GPU.
         device: The driver's number of the GPU.
-        driver: What loads and launches.
 
     Raises:
-        BuildError: No image runs on the GPU, or the library does not match this program.
+        BuildError: If no image runs on the GPU, or the library does not match this program.
     """
 
     def __init__(
@@ -58,11 +54,11 @@ class Network:
         self._sources = {name: source for source, of in images.kernels.items() for name in of}
         self.tuning = ""
         self._kernels: dict[str, Kernel] = {}
-        # By precision, kind and which pointers are null: finding a name takes as long as a launch.
+        # By precision, kind and null pointers: finding a name takes as long as a launch.
         self._sm90_kernels: dict[tuple[int, int, bool, bool], Kernel] = {}
         self.abi = told = abi.parse(images.description)
         self._sm90 = told.sm90
-        # By number: what has a precision, and its name there.
+        # By number: the description that has a precision, and the precision's name there.
         whole = {
             number: (sm80, name)
             for sm80 in (told.sm75, *told.of_mma_sync)
@@ -94,14 +90,14 @@ class Network:
 
     @property
     def sources(self) -> frozenset[str]:
-        """The sources of which an image runs on the GPU."""
+        """The sources that have an image for the GPU."""
         return self._library.sources
 
     def load(self, source: str) -> None:
-        """Load the image of a source, as the first launch of a kernel of it would."""
+        """Load the image of a source, like the first launch of one of its kernels."""
         self._library.load(source)
 
-    # sm80, with sm75, and sm90: as many persistent blocks as the plan says
+    # sm80 (with sm75) and sm90: the plan gives the number of persistent blocks
 
     def styleforge_sm80_conv(
         self,
@@ -112,18 +108,18 @@ class Network:
         samples: int,
         stream: c_void_p,
     ) -> int:
-        """A 3x3 layer."""
+        """Launch a 3x3 layer."""
         conv = self._sm80_convs.get((precision, kind))
         if conv is None:
             return INVALID_VALUE
-        # What it activates, a layer of sm80 stores without a kernel of its own.
+        # A layer of sm80 stores its activated input without a separate kernel.
         variant = abi.variant(residual=bool(params.residual), activated=False)
         sm80, precision_name = self._sm80_precisions[precision]
         name = conv.kernels[precision_name].get(variant)
         return self._launch(sm80.source, name, conv, (blocks, 1, samples), stream, params)
 
     def styleforge_sm80_first(self, network: int, small: int, precision: int, *rest: Any) -> int:
-        """The first layer, with `small` the one that needs less shared memory.
+        """Launch the first layer; `small` selects the one that needs less shared memory.
 
         in_bytes, params, blocks, samples and stream follow.
         """
@@ -133,7 +129,7 @@ class Network:
         return self._sm80_edge(row.first_small if small else row.first, precision, *rest)
 
     def styleforge_sm80_last(self, network: int, small: int, precision: int, *rest: Any) -> int:
-        """The last layer, called as the first."""
+        """Launch the last layer; the arguments are the same."""
         row = self._networks.get((precision, network))
         if row is None:
             return INVALID_VALUE
@@ -162,7 +158,7 @@ class Network:
         samples: int,
         stream: c_void_p,
     ) -> int:
-        """A 3x3 layer: persistent blocks."""
+        """Launch a 3x3 layer with persistent blocks."""
         key = precision, kind, params.residual is None, params.activated is None
         kernel = self._sm90_kernels.get(key)
         if kernel is None:
@@ -184,7 +180,7 @@ class Network:
         samples: int,
         stream: c_void_p,
     ) -> int:
-        """All layers of the residual blocks: a block for each tile, which all run at once."""
+        """Launch all layers of the residual blocks: a block per tile, all running at once."""
         row = self._precisions.get(precision)
         if row is None or row.residual is None:
             return INVALID_VALUE
@@ -192,12 +188,12 @@ class Network:
         return self._launch(self._sm90.source, name, row.residual, grid, stream, params)
 
     def styleforge_sm90_first(self, precision: int, in_bytes: int, *rest: Any) -> int:
-        """The first layer: params, blocks, samples and stream follow."""
+        """Launch the first layer; params, blocks, samples and stream follow."""
         row = self._precisions.get(precision)
         return INVALID_VALUE if row is None else self._strips(row.first, in_bytes, *rest)
 
     def styleforge_sm90_last(self, precision: int, in_bytes: int, *rest: Any) -> int:
-        """The last layer, called as the first."""
+        """Launch the last layer; the arguments are the same."""
         row = self._precisions.get(precision)
         return INVALID_VALUE if row is None else self._strips(row.last, in_bytes, *rest)
 
@@ -234,8 +230,9 @@ class Network:
     ) -> Kernel:
         kernel = self._kernels.get(name)
         if kernel is None:
-            # Those for sm_75 have no instruction that waits for the kernel ahead. Blocks that wait
-            # for one another were only seen to run beside those of another stream without overlap.
+            # Kernels for sm_75 have no instruction that waits for the previous kernel. Blocks that
+            # wait for one another were only seen to run next to another stream's blocks without
+            # overlap.
             cooperative = isinstance(layer, abi.Sm90Residual)
             overlap = source != self.abi.sm75.source and not cooperative
             kernel = self._kernels[name] = self._library.kernel(
@@ -253,15 +250,15 @@ class Network:
 def tuned_network(
     images: ImageList, folder: Path, capability: tuple[int, int], device: int, driver: Driver
 ) -> Network:
-    """The network with the layers that were tuned for a GPU, where there are such.
+    """Return the network with the layers tuned for a GPU, if there are any.
 
-    The arguments and the errors are those of Network.
+    Arguments and errors are the same as in Network.
     """
     joined, said = tuned.for_card(images, torch.cuda.get_device_name(device), capability)
     try:
         network = Network(joined, folder, capability, device, driver)
         for source in network.sources - images.kernels.keys():
-            network.load(source)  # what cannot be loaded is told here, not by the first launch
+            network.load(source)  # report a broken image here, not at the first launch
     except BuildError as error:
         if joined is images:
             raise

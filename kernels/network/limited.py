@@ -1,6 +1,6 @@
-"""A description whose blocks leave as little room as on a GPU that has less shared memory.
+"""A description whose blocks leave as little room as on a GPU with less shared memory.
 
-With it, a GPU is measured in place of such a one; see `standing_for` in gpu.py.
+With it, a GPU is measured in place of such a GPU; see `standing_for` in gpu.py.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from typing import Any, cast
 
 
 def padded(described: Mapping[str, Any], limit: int, whole: int) -> dict[str, Any]:
-    """A description in which the general path's blocks take more shared memory than they need.
+    """Return a description whose general path takes more shared memory than it needs.
 
     Args:
-        described: What the library says of itself.
         limit: Shared memory in bytes; no more blocks share a multiprocessor than fit into it.
-        whole: What the multiprocessor has, in bytes.
+        whole: Shared memory of the multiprocessor, in bytes.
     """
     general = {name: _padded(described[name], limit, whole) for name in ("sm80", "sm80_int8")}
     return {**described, **general}
@@ -32,7 +31,7 @@ def _padded(told: Mapping[str, Any], limit: int, whole: int) -> dict[str, Any]:
 
 
 def padding(layer: Mapping[str, Any], limit: int, whole: int) -> dict[str, int]:
-    """The entries of a layer's description that `padded` changes; none if it is no layer."""
+    """Return the entries of a layer that `padded` changes; none if it is not a layer."""
     if "occupied_bytes" not in layer:
         return {}
     at_once = max(1, limit // layer["occupied_bytes"])

@@ -1,7 +1,7 @@
 """Runs the whole image transformation network on a CUDA device as fused convolutions.
 
-A plan is made once for a size: it owns every buffer and holds the weights in the order the kernels
-read them. docs/performance.md tells what that gains.
+A plan is made once for a size. It owns every buffer, with the weights in the order that the kernels
+read. docs/performance.md shows the gain.
 """
 
 from __future__ import annotations
@@ -17,19 +17,17 @@ from kernels.network.graph_plan import GraphPlan
 from kernels.network.shapes import Dimensions
 
 EPS = 1e-5
-# Launches a layer on a stream; True where frames and pictures are bytes.
+# Launches a layer on a stream; True if frames and pictures are bytes.
 Step = Callable[[c_void_p, bool], None]
 
 
 class NetworkPlan(GraphPlan):
-    """The network for pictures [N, 3, H, W] of one size, dtype and device, as its own kernels.
+    """The network for pictures [N, 3, H, W] of one size, dtype and device, on its own kernels.
 
     Args:
         weights: A published state dict, on any device.
-        network: Its dimensions.
         shape: N, H, W of the pictures.
-        dtype: Of activations in memory.
-        device: A CUDA device.
+        dtype: Dtype of activations in memory.
     """
 
     def __init__(
@@ -41,7 +39,7 @@ class NetworkPlan(GraphPlan):
         device: torch.device,
     ) -> None:
         super().__init__(shape, dtype, device)
-        self._kept: list[Tensor] = []  # kernels hold addresses, so the plan holds the tensors
+        self._kept: list[Tensor] = []  # kernels have only addresses, so the plan owns the tensors
         self._refill: list[Callable[[Mapping[str, Tensor]], None]] = []
         self._layers: dict[str, list[Step]] = {}
         with torch.cuda.device(device):
@@ -49,17 +47,17 @@ class NetworkPlan(GraphPlan):
             self.set_weights(weights)
 
     def set_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Replace the weights with those of another network of the same shape."""
+        """Replace the weights by another network's of the same shape."""
         for refill in self._refill:
             refill(weights)
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """The layers in order, below their groups: "encoder/conv1"."""
+        """The layers in order, with their groups: "encoder/conv1"."""
         return tuple(self._layers)
 
     def steps(self) -> list[Step]:
-        """The launches of the network, layer by layer."""
+        """Return the launches of the network, layer by layer."""
         return [step for steps in self._layers.values() for step in steps]
 
     # Layout
@@ -91,15 +89,15 @@ class NetworkPlan(GraphPlan):
         blocks: int,
         norm: str,  # of x
         x: Tensor,  # [N, H, W, C], as all others
-        inside: Tensor,  # for what the first layer of a block makes
-        outside: Tensor,  # and the second: at last what the last block does
+        inside: Tensor,  # output of a block's first layer
+        outside: Tensor,  # output of its second layer, at last of the last block
         sums: Sequence[Tensor],  # for the blocks' inputs
     ) -> Tensor:
-        """The residual blocks; returns what is to be added to the last one's result."""
+        """Lay out the residual blocks, and return the term to add to the last one's result."""
         residual = None
         for number in range(1, blocks + 1):
             keep, name = sums[number % 2], f"res{number}"
-            # The first block's input has passed a ReLU; the later ones are sums, without.
+            # The first block's input has passed a ReLU; later inputs are sums without one.
             self._layer(f"{name}.conv1", norm, x, inside, residual=residual, activated=keep)
             self._layer(f"{name}.conv2", f"{name}.in1", inside, outside)
             x, norm, residual = outside, f"{name}.in2", keep
@@ -108,13 +106,13 @@ class NetworkPlan(GraphPlan):
 
     @abstractmethod
     def _first(self, y: Tensor, size: tuple[int, int], padded: tuple[int, int]) -> None:
-        """The first layer, from the frame; its norm is in1."""
+        """Lay out the first layer, from the frame; its norm is in1."""
 
     @abstractmethod
     def _layer(
         self,
         conv: str,
-        norm: str,  # of x; ReLU follows where there is no residual
+        norm: str,  # of x; ReLU follows if there is no residual
         x: Tensor,  # [N, H, W, Cin]
         y: Tensor,  # [N, H', W', Cout]
         *,
@@ -122,13 +120,13 @@ class NetworkPlan(GraphPlan):
         residual: Tensor | None = None,
         activated: Tensor | None = None,
     ) -> None:
-        """A convolution of 3x3."""
+        """Lay out a 3x3 convolution."""
 
     @abstractmethod
     def _last(self, norm: str, x: Tensor, size: tuple[int, int]) -> None:
-        """The last layer, to the picture."""
+        """Lay out the last layer, to the picture."""
 
-    # Helpers. The closures they return hold no reference to the plan, so that dropping a plan frees
+    # Helpers. The closures they return have no reference to the plan, so that dropping a plan frees
     # its memory at once rather than at the next garbage collection.
 
     def _begin(self, group: str) -> None:
@@ -149,14 +147,12 @@ class NetworkPlan(GraphPlan):
         shape: tuple[int, ...],
         dtype: torch.dtype = torch.float32,
     ) -> Tensor:
-        """A buffer that holds `pack(weights[name])`, refilled whenever weights are set."""
+        """Return a buffer with `pack(weights[name])`, refilled whenever weights are set."""
         to = self._keep(torch.zeros(shape, dtype=dtype, device=self.device))
         self._fill(to, name, pack)
         return to
 
     def _fill(self, to: Tensor, name: str, pack: Callable[[Tensor], Tensor]) -> None:
-        """Have `to` hold `pack(weights[name])` whenever weights are set."""
-
         def refill(weights: Mapping[str, Tensor]) -> None:
             to.copy_(pack(weights[name].detach().to(to.device)).view_as(to))
 
@@ -183,7 +179,7 @@ class NetworkPlan(GraphPlan):
 
 
 def precision_of(dtype: torch.dtype, tf32: bool) -> str:
-    """The name of the precision that multiplies a dtype, as the libraries name theirs.
+    """Return the libraries' name for the precision that multiplies a dtype.
 
     Args:
         dtype: torch.float16, torch.bfloat16 or torch.float32.
@@ -197,11 +193,11 @@ def precision_of(dtype: torch.dtype, tf32: bool) -> str:
 
 
 def role_of(conv: str) -> str:
-    """What a 3x3 convolution does, as the libraries name their layers."""
+    """Return the libraries' name for the role of a 3x3 convolution."""
     roles = {"conv2": "down1", "conv3": "down2", "deconv1": "up1", "deconv2": "up2"}
     return roles.get(conv, "same")
 
 
 def norm_after(conv: str) -> str:
-    """The name of the norm that follows a convolution."""
+    """Return the name of the norm that follows a convolution."""
     return {"deconv1": "in4", "deconv2": "in5"}.get(conv, conv.replace("conv", "in"))

@@ -1,4 +1,4 @@
-"""The dimensions of a network, and of those networks that have kernels of their own."""
+"""The dimensions of networks, and the networks that have their own kernels."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Protocol
 
 
 class Dimensions(Protocol):
-    """What decides which kernels run a network, and how often.
+    """The sizes that decide which kernels run a network, and how often.
 
     Attributes:
-        num_residual_blocks: Of the network.
+        num_residual_blocks: The number of residual blocks.
         widths: Channels at full, half and quarter size.
         end_kernel: Side of the first and the last layer's kernel.
     """
@@ -27,7 +27,7 @@ class Dimensions(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NetworkShape:
-    """Dimensions, see above."""
+    """Plain values for Dimensions."""
 
     widths: tuple[int, int, int]
     end_kernel: int
@@ -36,12 +36,12 @@ class NetworkShape:
 
 FULL, LITE = NetworkShape((32, 64, 128), 9), NetworkShape((16, 32, 48), 5)
 
-# By the names that the library knows them by.
+# Keyed by the library's names.
 WITH_KERNELS = {"full": FULL, "lite": LITE}
 
 
 def name_of(network: Dimensions) -> str:
-    """The name of the kernels that run a network, with any number of blocks; "" if none do."""
+    """Return the name of the kernels for a network with any number of blocks; "" if none."""
     for name, shape in WITH_KERNELS.items():
         if (network.widths, network.end_kernel) == (shape.widths, shape.end_kernel):
             return name

@@ -1,6 +1,6 @@
-"""The plan for any GPU of compute capability 8.0 or more, and in FP16 for 7.5.
+"""The plan for any GPU of compute capability 8.0 or more, and for 7.5 in FP16.
 
-Their layers are those of network_sm80.cu, in FP32 of its sources, and of network_sm75.cu.
+Its layers come from network_sm80.cu, its separate FP32 sources, and network_sm75.cu.
 """
 
 from __future__ import annotations
@@ -21,27 +21,24 @@ from kernels.weight_transforms import as_matrix, phase_weight
 
 DTYPES = torch.float16, torch.bfloat16, torch.float32  # of activations
 
-# A tile of 16x16 of a layer that keeps its size takes as long as this many of 8x16; on an H200, 27
-# and 18 us.
+# In a layer that keeps its size, a 16x16 tile takes as long as this many 8x16 tiles: 27 and 18 us
+# on an H200.
 COST_OF_WIDE_TILE = 1.5
-# What the layers that need less shared memory are made for: a multiprocessor of compute capability
-# 8.6, 8.9 or 12.0.
+# The small layers fit a multiprocessor of compute capability 8.6, 8.9 or 12.0.
 SMALL_SHARED_BYTES = 100 * 1024
 
 
 class Sm80Plan(NetworkPlan):
-    """The network in FP16, BF16 or FP32, as blocks of threads that take tiles turn by turn.
+    """The network in FP16, BF16 or FP32, run by thread blocks that take tiles one after another.
 
     Args:
-        weights: This and the next four arguments are those of NetworkPlan.
-        network: Its dimensions, of one that has kernels.
+        weights: See NetworkPlan, as for the next four arguments.
+        network: Dimensions of a network that has kernels.
         shape: N, H, W of the pictures.
         dtype: One of DTYPES.
-        device: A CUDA device.
-        library: The network on that GPU.
         small: Whether to run the layers that need less shared memory.
         tf32: Whether FP32 may be multiplied with the ten bits of TF32.
-        layers: What the library says of the layers; by default, of those of sm80.
+        layers: The description of the layers; defaults to sm80's.
     """
 
     def __init__(
@@ -65,7 +62,7 @@ class Sm80Plan(NetworkPlan):
         self._gpu = Gpu.of(device)
         self._small = small
         self._norms: dict[str, abi.NormParams] = {}
-        self._moments: dict[str, Tensor] = {}  # by norm, what its layer leaves
+        self._moments: dict[str, Tensor] = {}  # by norm, the moments of its layer
         super().__init__(weights, network, shape, dtype, device)
 
     def _first(self, y: Tensor, size: tuple[int, int], padded: tuple[int, int]) -> None:
@@ -149,12 +146,10 @@ class Sm80Plan(NetworkPlan):
         return self._filled(f"{conv}.conv2d.weight", packed, shape, self._operand)
 
     def _kernel_of(self, role: str, size: tuple[int, int]) -> tuple[Sm80Conv, int]:
-        """The 3x3 layer that runs, and the number of its precision."""
         name = conv_name(self._traits, role, size, self._gpu, self.samples, small=self._small)
         return self._traits.convs[name], self._code
 
     def _conv_weight(self, conv: str, traits: Sm80Conv, into: int, out: int) -> Tensor:
-        """The weights of a 3x3 layer as its kernel reads them."""
         pack = partial(layer_weight, conv=traits, sm80=self._sm80, operand=self._operand)
         elements = self._sm80.operand_copies * traits.phases * traits.taps * into * out
         return self._filled(f"{conv}.conv2d.weight", pack, (elements,), self._operand)
@@ -190,13 +185,11 @@ def conv_name(
     *,
     small: bool,
 ) -> str:
-    """Which 3x3 layer of the library runs, by its name there.
+    """Return the library's name of the 3x3 layer to run.
 
     Args:
-        layers: What the library says of the network's layers.
-        role: What the layer does, see `role_of`.
+        role: The role of the layer, see `role_of`.
         size: Height and width of its input, in pixels.
-        gpu: Where it runs.
         samples: Pictures at once.
         small: Whether to run the layers that need less shared memory.
     """
@@ -217,14 +210,11 @@ def conv_name(
 def blocks_of(
     layer: Sm80Conv | Sm80Edge, tiles: int, gpu: Gpu, samples: int = 1, *, small: bool
 ) -> int:
-    """The blocks of a layer for each sample: all that the GPU runs at once, evenly loaded.
+    """Return a layer's blocks per sample: all that the GPU runs at once, evenly loaded.
 
     Args:
-        layer: What the library says of it.
-        tiles: Of a sample.
-        gpu: Where it runs.
         samples: Pictures at once.
-        small: Whether to use no more shared memory than a GPU that needs the smaller layers has.
+        small: Whether to limit shared memory to SMALL_SHARED_BYTES per multiprocessor.
     """
     available = gpu.shared_bytes_of_multiprocessor
     if small:
@@ -244,12 +234,10 @@ def layer_weight(weight: Tensor, conv: Sm80Conv, sm80: Sm80, operand: torch.dtyp
 
     Args:
         weight: [Cout, Cin, 3, 3].
-        conv: The layer.
-        sm80: What the library says of the precision.
-        operand: The dtype that is multiplied.
+        operand: The dtype of the multiplication.
 
     Returns:
-        The axes of `sm80.weight_order` (block, tap, copy, phase, out and channel), dense.
+        The axes of `sm80.weight_order` (block, tap, copy, phase, out and channel), contiguous.
     """
     if conv.phases > 1:
         weight = phase_weight(weight)
@@ -260,12 +248,10 @@ def in_steps(copies: Tensor, conv: Sm80Conv, sm80: Sm80 | Sm80Int8) -> Tensor:
     """Order operands by the steps of a 3x3 layer that read them.
 
     Args:
-        copies: [copies, phases * Cout, Cin, kh, kw], the input channels as operands have them.
-        conv: The layer.
-        sm80: What the library says of the precision.
+        copies: [copies, phases * Cout, Cin, kh, kw], with input channels in the operands' order.
 
     Returns:
-        The axes of `sm80.weight_order`, dense.
+        The axes of `sm80.weight_order`, contiguous.
     """
     count, out, channels = copies.shape[:3]
     blocks = channels // conv.block_k
@@ -279,7 +265,7 @@ def first_weight(weight: Tensor, layer: Sm80Edge, sm80: Sm80, operand: torch.dty
     """Reorder the weights of the first layer, [C, 3, k, k], as its kernel reads them.
 
     Returns:
-        [sm80.operand_copies, layer.rows, layer.depth], of the dtype that is multiplied.
+        [sm80.operand_copies, layer.rows, layer.depth] of dtype `operand`.
     """
     matrix = _edge_weight(weight, ("out", "color", "row", "column"), layer)
     return _copies(matrix, sm80, operand)
@@ -289,7 +275,7 @@ def last_weight(weight: Tensor, layer: Sm80Edge, sm80: Sm80, operand: torch.dtyp
     """Reorder the weights of the last layer, [3, C, k, k], as its kernel reads them.
 
     Returns:
-        [sm80.operand_copies, layer.rows, layer.depth], of the dtype that is multiplied.
+        [sm80.operand_copies, layer.rows, layer.depth] of dtype `operand`.
     """
     weight = in_operands(weight, sm80)
     matrix = _edge_weight(weight, ("color", "channel", "row", "column"), layer)
@@ -304,13 +290,13 @@ def _edge_weight(weight: Tensor, axes: tuple[str, ...], layer: Sm80Edge) -> Tens
 
 
 def in_operands(weight: Tensor, sm80: Sm80 | Sm80Int8) -> Tensor:
-    """Put the input channels, the second axis, in the order in which operands have them."""
+    """Put the input channels, the second axis, in the operands' order."""
     order, channels = sm80.channel_order, weight.shape[1]
     return weight[:, [first + each for first in range(0, channels, len(order)) for each in order]]
 
 
 def _copies(weight: Tensor, sm80: Sm80, operand: torch.dtype) -> Tensor:
-    """[copies, ...]: the weight as it is multiplied; where an operand is a sum, the rest too."""
+    """Return [copies, ...]: the weight as an operand; the rest too if an operand is a sum."""
     high = weight.float().to(operand)
     if sm80.operand_copies == 1:
         return high[None]

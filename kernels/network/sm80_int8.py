@@ -1,7 +1,7 @@
-"""The plan that multiplies integers of eight bits, for GPUs of compute capability 8.0 or more.
+"""The plan that multiplies 8-bit integers, for GPUs of compute capability 8.0 or more.
 
-Activations are FP16 in memory. The first two and the last layer are those of FP16; the others are
-those of network_sm80_int8.cu.
+Activations are FP16 in memory. The first two layers and the last one run in FP16; the others come
+from network_sm80_int8.cu.
 """
 
 from __future__ import annotations
@@ -19,19 +19,17 @@ from kernels.network.shapes import Dimensions
 from kernels.network.sm80 import Sm80Plan, conv_name, in_operands, in_steps
 from kernels.weight_transforms import phase_weight
 
-LARGEST = 127  # of a weight
+LARGEST = 127  # absolute value of a weight
 
 
 class Sm80Int8Plan(Sm80Plan):
-    """The full network with products of integers, whose ranges are found whenever weights are set.
+    """The full network with integer products; setting weights also finds the ranges.
 
     Args:
-        weights: This and the next two arguments are those of NetworkPlan.
-        network: Its dimensions, of the full network with any number of blocks.
+        weights: See NetworkPlan, as for the next two arguments.
+        network: Dimensions of the full network with any number of blocks.
         shape: N, H, W of the pictures.
-        device: A CUDA device.
-        library: The network on that GPU.
-        small: Whether the layers in FP16 are those that need less shared memory.
+        small: Whether the FP16 layers are the ones that need less shared memory.
     """
 
     def __init__(
@@ -47,7 +45,7 @@ class Sm80Int8Plan(Sm80Plan):
         super().__init__(weights, network, shape, torch.float16, device, library, small)
 
     def set_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Replace the weights with those of another network of the same shape."""
+        """Replace the weights by another network's of the same shape."""
         found = ranges(weights, self._network, self.device)
         super().set_weights({**weights, **{_range(conv): value for conv, value in found.items()}})
 
@@ -66,7 +64,7 @@ class Sm80Int8Plan(Sm80Plan):
 
         def refill(weights: Mapping[str, Tensor]) -> None:
             weight = weights[f"{conv}.conv2d.weight"].detach().to(to.device)
-            # With a residual, ReLU is not behind the sum.
+            # With a residual, no ReLU follows the sum.
             levels = 127 if follows_sum(conv) else 255
             to.copy_(packed(weight, weights[_range(conv)], levels, traits, self._int8))
 
@@ -75,7 +73,7 @@ class Sm80Int8Plan(Sm80Plan):
 
 
 def follows_sum(conv: str) -> bool:
-    """Whether a convolution multiplies the sums of a residual block, which are signed."""
+    """Return whether a convolution multiplies the sums of a residual block, which are signed."""
     block, _, part = conv.partition(".")
     return conv == "deconv1" or (part == "conv1" and block != "res1")
 
@@ -86,13 +84,11 @@ def packed(weight: Tensor, largest: Tensor, levels: int, conv: Sm80Conv, told: S
     Args:
         weight: [Cout, Cin, 3, 3].
         largest: [Cin], the ranges of the inputs.
-        levels: The integer that stands for the range: 127, or 255 where no input is negative.
-        conv: The layer.
-        told: What the library says of it.
+        levels: The integer that represents the range: 127, or 255 if no input is negative.
 
     Returns:
-        Bytes: the integers, by the axes of `told.weight_order`; behind them, in FP32, the factors
-        of the outputs, by phase, and the reciprocal ranges.
+        Bytes: the integers in `told.weight_order`, then in FP32 the factors of the outputs, by
+        phase, and the reciprocal ranges.
     """
     if conv.phases > 1:
         weight = phase_weight(weight)
@@ -103,24 +99,24 @@ def packed(weight: Tensor, largest: Tensor, levels: int, conv: Sm80Conv, told: S
 
 
 def rounded(weight: Tensor, largest: Tensor, levels: int) -> tuple[Tensor, Tensor]:
-    """Weights times the ranges of their inputs, as integers.
+    """Return weights times the ranges of their inputs, as integers.
 
     Args:
         weight: [O, Cin, kh, kw].
         largest: [Cin], the ranges of the inputs.
-        levels: As of `packed`.
+        levels: See `packed`.
 
     Returns:
-        Integers of -127..127 in FP32, of the shape of `weight`, and [O], what a sum of products of
-        them is to be multiplied by. Where weights or ranges are not finite, so are all of these.
+        Integers of -127..127 in FP32, of the shape of `weight`; and [O], the factors for sums of
+        their products. Weights or ranges that are not finite make the results not finite.
     """
     scaled = weight.float() * largest.float().view(1, -1, 1, 1)
     step = scaled.abs().amax((1, 2, 3)) / LARGEST
-    # An output without weights is zero, whatever it is multiplied by.
+    # An output without weights is zero, whatever its factor.
     integers = (scaled / step.where(step != 0, 1).view(-1, 1, 1, 1)).round()
     return integers, step / levels
 
 
 def _range(conv: str) -> str:
-    """Beside the weights, the ranges of what a convolution multiplies."""
+    """Return the key, next to the weights, of the ranges of a convolution's input."""
     return f"{conv}.range"

@@ -22,7 +22,7 @@ _apart: ContextVar[bool] = ContextVar("layers_apart", default=False)
 
 @contextmanager
 def layers_apart() -> Generator[None]:
-    """Have plans that are made meanwhile launch each residual layer by itself, to measure it."""
+    """Make plans within the block launch each residual layer separately, to measure it."""
     token = _apart.set(True)
     try:
         yield
@@ -31,15 +31,14 @@ def layers_apart() -> Generator[None]:
 
 
 class Sm90Plan(NetworkPlan):
-    """The network on Hopper in FP16, BF16 or FP32, by persistent, warp-specialized blocks.
+    """The network on Hopper in FP16, BF16 or FP32, on persistent, warp-specialized blocks.
 
     Args:
-        weights: This and the next four arguments are those of NetworkPlan.
-        network: Its dimensions, of one as wide as the full network.
+        weights: See NetworkPlan, as for the next four arguments.
+        network: Dimensions of a network as wide as the full one.
         shape: N, H, W of the pictures.
         dtype: torch.float16, torch.bfloat16 or torch.float32.
         device: A CUDA device of compute capability 9.0.
-        library: The network on that GPU.
         tf32: Whether FP32 may be multiplied with the ten bits of TF32.
     """
 
@@ -58,7 +57,7 @@ class Sm90Plan(NetworkPlan):
         self._precision = self._traits.precisions[precision_of(dtype, tf32)]
         self._blocks = Gpu.of(device).multiprocessors
         self._norms: dict[str, abi.NormParams] = {}
-        self._moments: dict[str, Tensor] = {}  # by norm, what its layer leaves
+        self._moments: dict[str, Tensor] = {}  # by norm, the moments of its layer
         super().__init__(weights, network, shape, dtype, device)
 
     def _first(self, y: Tensor, size: tuple[int, int], padded: tuple[int, int]) -> None:
@@ -127,7 +126,6 @@ class Sm90Plan(NetworkPlan):
         return activated
 
     def _stacked_weights(self, convs: Sequence[str], channels: int) -> Tensor:
-        """The weights of layers of 128 channels, one after the other."""
         precision, order = self._precision, self._traits.weight_order
         traits = precision.convs["same"]
         pack = partial(layout.layer_weight, conv=traits, precision=precision, order=order)

@@ -1,6 +1,6 @@
-"""How the network's layers are tiled on Hopper, and how their weights are packed.
+"""The tiling of the network's layers on Hopper, and the packing of their weights.
 
-Pure arithmetic on the numbers that the library states of itself, without a GPU.
+Pure arithmetic on the numbers in the library's description, without a GPU.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ OPERANDS = {"float16": torch.float16, "bfloat16": torch.bfloat16}
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """How a picture is covered with tiles, whose short side has 8 pixels.
+    """A picture covered with tiles whose short side is 8 pixels.
 
     Attributes:
         long: Tiles along their long side.
         short: Tiles along their short side.
-        across: Whether the long side lies along the width.
+        across: Whether the long side is along the width.
         blocks: Persistent blocks that share the tiles.
     """
 
@@ -35,12 +35,12 @@ class Tiles:
 
     @classmethod
     def of(cls, size: tuple[int, int], side: int, blocks: int) -> Tiles:
-        """Cover a picture with the fewest tiles, shared out evenly.
+        """Cover a picture with the fewest tiles, shared evenly.
 
         Args:
             size: Height and width, in pixels.
             side: The long side of a tile, in pixels.
-            blocks: At most so many blocks share them.
+            blocks: The maximum number of blocks that share them.
         """
         along, aside = (-(-n // side) for n in size), [-(-n // 8) for n in size]
         down, across = ((a, b) for a, b in zip(along, reversed(aside), strict=True))
@@ -52,7 +52,7 @@ class Tiles:
 
 @dataclass(frozen=True, slots=True)
 class Strips:
-    """How a picture is cut into strips side by side, and each into pieces one below the other.
+    """A picture cut into strips side by side, and each strip into pieces one below the other.
 
     Attributes:
         count: Strips.
@@ -66,11 +66,11 @@ class Strips:
 
     @classmethod
     def of(cls, size: tuple[int, int], width: int, blocks: int) -> Strips:
-        """Cut a picture so that there are at most `blocks` pieces, or one piece for each strip.
+        """Cut a picture into at most `blocks` pieces, or one piece per strip.
 
         Args:
             size: Height and width, in pixels.
-            width: Of a strip, in pixels.
+            width: Width of a strip, in pixels.
             blocks: Persistent blocks that run at once.
         """
         count = -(-size[1] // width)
@@ -80,12 +80,11 @@ class Strips:
 
 
 def residual_conv(size: tuple[int, int], blocks: int, precision: Sm90Precision) -> Sm90Conv:
-    """The layer of 128 channels: small tiles where large ones leave multiprocessors idle.
+    """Return the layer of 128 channels, with small tiles if large ones leave multiprocessors idle.
 
     Args:
         size: Height and width of its input, in pixels.
         blocks: Persistent blocks that run at once.
-        precision: That it runs in.
     """
     small, large = precision.convs["same"], precision.convs["same_large"]
 
@@ -99,15 +98,12 @@ def residual_conv(size: tuple[int, int], blocks: int, precision: Sm90Precision) 
 def joined_tiles(
     size: tuple[int, int], samples: int, multiprocessors: int, precision: Sm90Precision
 ) -> Tiles | None:
-    """The tiles of the residual blocks' layers in one launch; None where they are launched apart.
+    """Return the tiles for all residual layers in one launch; None to launch them separately.
 
-    All blocks of that launch wait for one another, so each needs a multiprocessor of its own.
+    All blocks of that launch wait for one another, so each needs its own multiprocessor.
 
     Args:
         size: Height and width of their input, in pixels.
-        samples: Pictures.
-        multiprocessors: Of the GPU.
-        precision: That they run in.
     """
     if precision.residual is None:
         return None
@@ -116,7 +112,7 @@ def joined_tiles(
 
 
 def weight_elements(conv: Sm90Conv, channels: int, precision: Sm90Precision) -> int:
-    """Elements in what `layer_weight` returns for a layer with `channels` input channels."""
+    """Return the size of `layer_weight`'s result for `channels` input channels."""
     return conv.groups * conv.passes * 64 * channels * conv.taps * precision.operand_copies
 
 
@@ -127,15 +123,13 @@ def layer_weight(
 
     Args:
         weight: [Cout, Cin, 3, 3].
-        conv: The layer.
-        precision: What the weights are multiplied as.
         order: The axes group, pass, block, tap, part, row and channel, outermost first.
 
     Returns:
-        One dimension for each axis, dense, of the dtype that is multiplied; the dimension of parts
-        is twice as long where an operand is the sum of two.
+        One dimension per axis, contiguous, of the operands' dtype. The dimension of parts is twice
+        as long if an operand is the sum of two.
     """
-    if conv.taps == 4:  # a pass for each row of phases, a warpgroup for each column
+    if conv.taps == 4:  # a pass per row of phases, a warpgroup per column
         weight = phase_weight(weight)
     elif conv.taps == 6:
         # Both phases of a row read all three columns; each has zeros in one.
@@ -154,7 +148,7 @@ def first_weight(weight: Tensor, precision: Sm90Precision, traits: Sm90) -> Tens
     """Reorder the weights of the first layer, [32, 3, 9, 9], as its kernel reads them.
 
     Returns:
-        The axes of `traits.strip_weight_order`, of the dtype that is multiplied.
+        The axes of `traits.strip_weight_order`, of the operands' dtype.
     """
     axes = ("out", "color", "row", "column")
     return _strip_weight(weight, axes, precision.first, precision, traits)
@@ -164,7 +158,7 @@ def last_weight(weight: Tensor, precision: Sm90Precision, traits: Sm90) -> Tenso
     """Reorder the weights of the last layer, [3, 32, 9, 9], as its kernel reads them.
 
     Returns:
-        The axes of `traits.strip_weight_order`, of the dtype that is multiplied.
+        The axes of `traits.strip_weight_order`, of the operands' dtype.
     """
     axes = ("color", "channel", "row", "column")
     return _strip_weight(weight, axes, precision.last, precision, traits)
@@ -192,7 +186,7 @@ def _strip_weight(
 
 
 def _operands(weight: Tensor, precision: Sm90Precision) -> Tensor:
-    """[..., part, row, 8] as operands; where an operand is a sum, the rounding error follows."""
+    """Convert [..., part, row, 8] to operands; append the rounding error if they are sums."""
     weight = weight.float()
     high = weight.to(OPERANDS[precision.operand])
     if precision.operand_copies == 1:

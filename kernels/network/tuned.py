@@ -1,8 +1,8 @@
-"""Layers whose traits were chosen for a card of this machine, and how they join the library's.
+"""Layers whose traits were chosen for a card of this machine, and their merge with the library's.
 
-`kernels/tuning` finds them. They lie in the user's folder: a JSON file for each card, and an image
-for each traits. They are used with the sources that they were compiled from, once they have passed
-a self-test (kernels/self_test/tuned.py); why they are not is told in words.
+`kernels/tuning` finds them. The user's folder stores a JSON file per card and an image per traits.
+They are used only with the sources that they were compiled from, after they passed a self-test
+(kernels/self_test/tuned.py). If they are not used, a message says why.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from utils.files import small_json
 from utils.files.atomic import atomic_write
 from utils.files.regular import read_regular
 
-SIZES = ((512, 512), (1280, 720), (1920, 1080))  # widths and heights that layers are tuned for
+SIZES = ((512, 512), (1280, 720), (1920, 1080))  # widths and heights to tune layers for
 ROLES = ("first", "down1", "down2", "same", "up1", "up2", "last")
 ENDS = ("first", "last")
 MAX_BYTES = 1 << 22  # of the JSON file; a layer takes about 1 KB
@@ -43,13 +43,13 @@ class TunedLayer:
     Attributes:
         network: Its name in WITH_KERNELS.
         small: Whether the network runs the layers that need less shared memory.
-        width: Of the pictures, in pixels; one of SIZES.
-        height: Of the pictures, in pixels.
+        width: Width of the pictures in pixels; with `height`, one of SIZES.
+        height: Height of the pictures in pixels.
         role: One of ROLES.
-        traits: As C++ names them, "ConvTraits<...>"; an image has their kernels.
-        described: What network_abi.cu says of a layer, without `kind`.
+        traits: C++ name, "ConvTraits<...>"; an image has their kernels.
+        described: The description of a layer by network_abi.cu, without `kind`.
         ms: Its time, in milliseconds.
-        shipped_ms: The time of the library's layer, measured in turn with it.
+        shipped_ms: The time of the library's layer, measured in turns with it.
     """
 
     network: str
@@ -65,18 +65,17 @@ class TunedLayer:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """What was found on a card.
+    """The result of tuning on a card.
 
     Attributes:
         card: Its name, as PyTorch reports it.
-        capability: Its compute capability.
         driver: The NVIDIA driver's version.
-        digest: Of the sources, see `Library.digest`.
+        digest: The digest of the sources, see `Library.digest`.
         taken: The date, such as "2026-11-23".
-        cases: Every network, with `small`, that was tuned, also where no layer was faster.
-        layers: Those that were.
-        kernels: By traits, the name in the image of each kernel, by its name in C++.
-        images: One for each traits, which are its `source`.
+        cases: Every tuned network with `small`, even if no layer was faster.
+        layers: The layers that were faster.
+        kernels: By traits and C++ name, the name of each kernel in the image.
+        images: One per traits; the traits are its `source`.
     """
 
     card: str
@@ -90,7 +89,7 @@ class Tuning:
     images: tuple[Image, ...]
 
     def __str__(self) -> str:
-        """Such as "tuned for this card on 2026-11-23: full at 512x512: down1, up2"."""
+        """Describe it, as "tuned for this card on 2026-11-23: full at 512x512: down1, up2"."""
         found: dict[str, list[str]] = {}
         for layer in self.layers:
             key = f"{layer.network} at {layer.width}x{layer.height}"
@@ -99,7 +98,7 @@ class Tuning:
         return f"tuned for this card on {self.taken}: {what or 'no layer was faster'}"
 
     def unfit(self, card: str, capability: tuple[int, int], digest: str) -> str:
-        """Why a card does not use it with a library of these sources; empty if it does."""
+        """Return why a card cannot use it with a library of these sources; "" if it can."""
         if (self.card, self.capability) != (card, capability):
             return f"they are of {self.card}, compute capability {_dotted(self.capability)}"
         if self.digest != digest:
@@ -110,24 +109,23 @@ class Tuning:
 
 
 def tuned_folder() -> Path:
-    """The folder of this user's tuned layers, which may not exist yet."""
+    """Return the folder of this user's tuned layers, which may not exist yet."""
     return platformdirs.user_data_path("styleforge", appauthor=False) / "tuned"
 
 
 def path_of(card: str) -> Path:
-    """The file of a card, by its name."""
+    """Return the file of a card, by the card's name."""
     return tuned_folder() / f"{_slug(card)}.json"
 
 
 def store(found: Tuning, code: Mapping[str, bytes]) -> None:
-    """Store what was found, in place of what was stored of the card.
+    """Store a tuning, in place of the card's previous one.
 
     Args:
-        found: With images of `code`, see `image_of`.
-        code: The image of each traits.
+        found: Its images are of `code`, see `image_of`.
 
     Raises:
-        OSError: A file cannot be written; what was stored before is left.
+        OSError: If a file cannot be written; the previous tuning is kept.
     """
     for image in found.images:
         atomic_write(tuned_folder() / image.file, lzma.compress(code[image.source]))
@@ -139,17 +137,17 @@ def store(found: Tuning, code: Mapping[str, bytes]) -> None:
 
 
 def image_of(card: str, traits: str, architecture: str, code: bytes) -> Image:
-    """How the image of traits is listed."""
+    """Return the list entry for the image of traits."""
     sha256 = hashlib.sha256(code).hexdigest()
     return Image(f"{_slug(card)}.{sha256[:16]}.xz", traits, architecture, sha256)
 
 
 def read(card: str) -> Tuning | None:
-    """What is stored of a card; None if nothing is.
+    """Return the stored tuning of a card; None if nothing is stored.
 
     Raises:
-        Damaged: It cannot be read; the message names the file.
-        BuildError: Others can write to it.
+        Damaged: If it cannot be read; the message names the file.
+        BuildError: If others can write to it.
     """
     path = path_of(card)
     try:
@@ -165,10 +163,10 @@ def read(card: str) -> Tuning | None:
 
 
 def forget(card: str) -> bool:
-    """Remove what is stored of a card; whether there was anything.
+    """Remove the stored tuning of a card, and return whether there was one.
 
     Raises:
-        OSError: A file cannot be removed.
+        OSError: If a file cannot be removed.
     """
     files = [path_of(card), _verdict_path(card), *tuned_folder().glob(f"{_slug(card)}.*.xz")]
     there = [path for path in files if path.exists()]
@@ -178,21 +176,20 @@ def forget(card: str) -> bool:
 
 
 def set_verdict(card: str, reason: str) -> None:
-    """Keep what the self-test says of what is stored of a card.
+    """Store the self-test's verdict on a card's tuning.
 
     Args:
-        card: Its name.
-        reason: Why it must not be used; empty if it may.
+        reason: Why the tuning must not be used; empty if it may.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: If it cannot be written.
     """
     note = {"key": _key(card), "reason": reason}
     atomic_write(_verdict_path(card), json.dumps(note).encode())
 
 
 def verdict(card: str) -> str:
-    """Why what is stored of a card must not be used, by the self-test; empty if it may."""
+    """Return the self-test's reason not to use a card's tuning; "" if it may be used."""
     try:
         refuse_writable_by_others(_verdict_path(card))
         note = small_json.load(_verdict_path(card), MAX_BYTES)
@@ -202,16 +199,11 @@ def verdict(card: str) -> str:
 
 
 def for_card(images: ImageList, card: str, capability: tuple[int, int]) -> tuple[ImageList, str]:
-    """The images of the network with the layers that were tuned for a card.
-
-    Args:
-        images: Those of the library.
-        card: The name of the GPU.
-        capability: Its compute capability.
+    """Return the network's images with the layers tuned for a card, and a remark on these.
 
     Returns:
-        The images, with the tuned ones where they can be used; and what is said of these: which
-        layers they are, or why they are not used; empty if nothing is stored.
+        The images, with tuned ones if they can be used. The remark says which layers these are, or
+        why they are not used; it is empty if nothing is stored.
     """
     try:
         found = read(card)
@@ -226,10 +218,10 @@ def for_card(images: ImageList, card: str, capability: tuple[int, int]) -> tuple
 
 
 def merged(images: ImageList, found: Tuning) -> ImageList:
-    """The images of the network with tuned layers, see `abi.Sm80.layers`.
+    """Return the network's images with tuned layers, see `abi.Sm80.layers`.
 
     Raises:
-        Damaged: A layer is not described as the library describes its own, or its kernels lack.
+        Damaged: If a layer's description does not match the library's, or its kernels are missing.
     """
     sm80 = images.description["sm80"]
     sets = [
@@ -241,7 +233,7 @@ def merged(images: ImageList, found: Tuning) -> ImageList:
     for one in found.layers:
         if not set(kernel_names(one.described)) <= set(found.kernels[one.traits]):
             raise Damaged(f"no image has the kernels of a tuned layer; {HOW}")
-    # Their paths are absolute, so that they are not looked for in the folder of the others.
+    # Absolute paths, so that they are not looked for in the folder of the other images.
     own = tuple(replace(image, file=str(tuned_folder() / image.file)) for image in found.images)
     return replace(
         images,
@@ -256,16 +248,15 @@ def described(
     sets: Sequence[tuple[str, bool, tuple[int, int], Sequence[TunedLayer]]],
     precisions: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
-    """The description of tuned networks, for `abi.TunedLayers`.
+    """Return the description of tuned networks, for `abi.TunedLayers`.
 
     Args:
         sm80: The library's description of the general path.
-        sets: Of each the network, `small`, width and height, and the layers that differ.
-        precisions: Those that these layers have kernels for; without any, all that the library's
-            have.
+        sets: For each: the network, `small`, width and height, and the layers that differ.
+        precisions: The precisions of these layers' kernels; defaults to all of the library's.
 
     Raises:
-        Damaged: A layer is not described as the library describes its own.
+        Damaged: If a layer's description does not match the library's.
     """
     rows: list[dict[str, Any]] = []
     networks = sm80["networks"]
@@ -291,7 +282,7 @@ def described(
 
 
 def kernel_names(row: Mapping[str, Any]) -> list[str]:
-    """The kernels of a layer that is described, as C++ names them."""
+    """Return the C++ names of a described layer's kernels."""
     kernels = cast("Mapping[str, Mapping[str, str]]", row["kernels"])
     return [name for variants in kernels.values() for name in variants.values()]
 
@@ -303,15 +294,13 @@ def _is_of(one: TunedLayer, network: str, small: bool, size: tuple[int, int]) ->
 def _check(
     row: Mapping[str, Any], library: Mapping[str, Any], precisions: Sequence[str] = ()
 ) -> None:
-    """Check that a layer has what the library's has: the same keys, with values of the same type.
+    """Check that a layer has the keys of the library's layer, with values of the same type.
 
     Args:
-        row: Its description.
-        library: That of the library's layer.
-        precisions: Those that it has kernels for; without any, all that the library's has.
+        precisions: The precisions of its kernels; defaults to all of the library's.
 
     Raises:
-        Damaged: It has not.
+        Damaged: If it does not.
     """
     kernels = library["kernels"]
     needed = {**library, "kernels": {name: kernels[name] for name in precisions or kernels}}
@@ -358,7 +347,7 @@ def _key(card: str) -> str:
 
 
 def _slug(card: str) -> str:
-    """The name of a card as part of that of a file: "nvidia-h200"."""
+    """Return a card's name for use in file names: "nvidia-h200"."""
     return re.sub(r"[^a-z0-9]+", "-", card.lower()).strip("-")
 
 

@@ -1,1 +1,1 @@
-"""Compiles one library in a process of its own, and compares it with its references."""
+"""Compiles one library in its own process, and compares it with its references."""

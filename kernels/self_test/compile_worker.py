@@ -1,10 +1,10 @@
 """Compiles one library and tests it; the child process behind kernels.jit.build.
 
-`python -m kernels.self_test.compile_worker NAME FOLDER SOURCE...` writes the library, of CUDA
-sources a folder of images, and `result.json` into FOLDER: the path of the library, and the reason
-it cannot be used, empty if it can. With `--images IMAGES` in place of sources it only tests the
-image of that folder. A crash of the compiler or of the new kernel ends this process, never the
-application.
+`python -m kernels.self_test.compile_worker NAME FOLDER SOURCE...` writes the library (for CUDA
+sources a folder of images) and `result.json` into FOLDER. The latter has the path of the library,
+and the reason it cannot be used, empty if it can. With `--images IMAGES` instead of sources it only
+tests the image in that folder. A crash of the compiler or of the new kernel ends this process,
+never the application.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ MOST_APART = 3  # of 255, for the kernels around the network; rounding explains 
 
 
 def main(name: str, folder: Path, *sources: str) -> None:
-    """Leave `result.json` in `folder`; `sources` may be "--images" and their folder."""
-    torch.backends.cudnn.allow_tf32 = False  # references and kernels are compared in FP32
+    """Write `result.json` into `folder`; `sources` may be "--images" and their folder."""
+    torch.backends.cudnn.allow_tf32 = False  # compare references and kernels in FP32
     built = ""
     try:
         if sources[:1] == ("--images",):
@@ -70,13 +70,17 @@ def main(name: str, folder: Path, *sources: str) -> None:
         result = {"reason": str(error), "library": ""}
     (folder / "result.json").write_text(json.dumps(result), "utf-8")
     if name == NETWORK and not result["reason"]:
-        # Last, since what is tuned must not decide about the library, even by a crash.
+        # Last, because tuned layers must not decide about the library, even by a crash.
         for gpu in _one_of_each_kind():
             test_tuned(torch.device(gpu))
 
 
 def self_test(ops: Iterable[Op], device: str = "cpu") -> None:
-    """Compare each native kernel with its reference; BuildError if one is absent or differs."""
+    """Compare each native kernel with its reference.
+
+    Raises:
+        BuildError: If one is missing or differs.
+    """
     for op in ops:
         if not op.has_kernel_on(torch.device(device).type):
             raise BuildError(f"self-test failed: the library has no kernel for {op.name}")
@@ -93,7 +97,7 @@ def self_test(ops: Iterable[Op], device: str = "cpu") -> None:
 
 
 def _one_of_each_kind() -> list[str]:
-    """The first GPU of each kind that this machine has, but for those that no image is for."""
+    """Return the first GPU of each kind on this machine, except kinds too old for any image."""
     first: dict[str, str] = {}
     for index, gpu in enumerate(present()):
         if not too_old(gpu.capability):
@@ -127,7 +131,7 @@ def _test_smoothing() -> None:
 
 
 def _difference(op: Op, arguments: tuple[Any, ...]) -> float:
-    """The largest difference in units of what rounding explains (NaN counts as infinite)."""
+    """Return the largest difference in units of the allowed rounding; NaN counts as infinite."""
     copies = [tuple(_copy(x) for x in arguments) for _ in range(2)]
     results = [run(*copy) for run, copy in zip((op.overload, op.reference), copies, strict=True)]
     if op.mutates:
@@ -183,7 +187,6 @@ def _compile(name: str, folder: Path, sources: list[str]) -> Path:
 
 
 def _compile_cuda(library: Library, folder: Path) -> Path:
-    """Compile images for the GPUs of this machine; the folder that holds them."""
     tools, images = cuda_tools(), folder / "images"
     images.mkdir(mode=0o755)
     try:
@@ -215,7 +218,6 @@ def _describe(library: Library, tools: CudaTools, folder: Path) -> dict[str, Any
 
 
 def _architectures(source: Source, tools: CudaTools) -> list[str]:
-    """What a source is compiled for here: an architecture for each kind of GPU that runs it."""
     found = (
         compiling.architecture_for(source.target, each, source.until) for each in tools.capabilities
     )
@@ -223,7 +225,7 @@ def _architectures(source: Source, tools: CudaTools) -> list[str]:
 
 
 def _failed(output: str) -> BuildError:
-    """The reason that a compiler's output gives; all of it is kept in the log of the build."""
+    """Print a compiler's output into the build's log, and return its first error."""
     print(output, flush=True)  # noqa: T201
     return BuildError(f"build failed: {toolchain.first_error(output)}")
 

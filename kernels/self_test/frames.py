@@ -1,4 +1,4 @@
-"""Compares the kernels around the network with PyTorch's arithmetic, before they are first used."""
+"""Compares the kernels around the network with PyTorch's arithmetic, before their first use."""
 
 from __future__ import annotations
 
@@ -18,20 +18,16 @@ from kernels.frames.native_smoothing import Pixels
 from kernels.frames.noise import BANDS, CELL, WINDOWS, taps, tile
 
 FRAME, SMALL = (66, 100), (33, 50)  # height, width
-NOISE, NOISE_FLOOR, MAX_SLOPE = 50.0, 4, 1.5  # those of include/frame/guided.h
+NOISE, NOISE_FLOOR, MAX_SLOPE = 50.0, 4, 1.5  # as in include/frame/guided.h
 STRENGTH, AMOUNT = 0.6, 0.5
-DEVIATION, FLAT = 20.0, 18.0  # those of include/frame/texture.h
+DEVIATION, FLAT = 20.0, 18.0  # as in include/frame/texture.h
 VIEW, MOVED = (160, 224), (6, 4)  # height, width; pixels to the right and down
-# The share of the new result, at this amount; where something moves, all but the same.
+# The new result's share at this amount; nearly the same where something moves.
 STEADY = 1 - smoothing.MAX_HISTORY_WEIGHT * (1 - (1 - AMOUNT) ** smoothing.EASING)
 
 
 def self_test(kernels: FrameKernels, device: torch.device) -> int:
     """Compare every kernel with PyTorch on small pictures.
-
-    Args:
-        kernels: On that GPU.
-        device: A CUDA device.
 
     Returns:
         The largest difference, 0-255; rounding in another order explains 2.
@@ -66,22 +62,22 @@ def self_test(kernels: FrameKernels, device: torch.device) -> int:
 
 
 class Stream(Protocol):
-    """A stream of pictures of one size that is smoothed, as NumPy arrays."""
+    """A smoothed stream of pictures of one size, as NumPy arrays."""
 
     def smooth(self, result: Pixels, source: Pixels, amount: float) -> Pixels:
-        """The filtered picture."""
+        """Return the filtered picture."""
         ...
 
     def motion(self) -> NDArray[np.float32]:
-        """[h / CELL, w / CELL, 2], that of the newest frame, in cells."""
+        """Return the newest frame's motion, [h / CELL, w / CELL, 2], in cells."""
         ...
 
 
 def self_test_smoothing(begin: Callable[[int, int], Stream]) -> int:
-    """Compare what smooths streams with what follows from its definition.
+    """Compare a smoother of streams with results that follow from its definition.
 
     Args:
-        begin: Begins a stream of pictures of [height, width].
+        begin: Starts a stream of pictures of [height, width].
 
     Returns:
         The largest difference, 0-255; rounding explains 2.
@@ -111,8 +107,6 @@ def self_test_smoothing(begin: Callable[[int, int], Stream]) -> int:
 
 
 def _stream_on(kernels: FrameKernels, device: torch.device) -> Callable[[int, int], Stream]:
-    """What begins a stream that is smoothed by these kernels."""
-
     class GpuStream:
         def __init__(self, height: int, width: int) -> None:
             self._history = kernels.new_history(height, width, device)
@@ -135,7 +129,7 @@ def _most_apart(pairs: Mapping[str, tuple[Tensor, Tensor]]) -> int:
 
 
 def self_test_texture(kernels: CpuTexture) -> int:
-    """Compare texture on the CPU with PyTorch's on small pictures; returns as `self_test`."""
+    """Compare texture on the CPU with PyTorch's on small pictures, like `self_test`."""
     scene = _flat_picture()
     views = [_view(scene, *moved).numpy() for moved in ((0, 0), MOVED)]
     history = kernels.new_texture(*VIEW)
@@ -153,7 +147,6 @@ def self_test_texture(kernels: CpuTexture) -> int:
 
 
 def _finished(frame: Tensor, result: Tensor, small: Tensor) -> Tensor:
-    """The result enlarged with the frame's detail, in the frame's colors, mixed with the frame."""
     known = _luma(small).float()
     luma = known[None, None]
     variance = _mean(luma * luma) - _mean(luma) ** 2
@@ -173,7 +166,6 @@ def _finished(frame: Tensor, result: Tensor, small: Tensor) -> Tensor:
 
 
 def _textured(pixels: Tensor) -> Tensor:
-    """The first frame of a stream with its texture."""
     red, green, blue = pixels.float().unbind(dim=-1)
     gray = (0.299 * red + 0.587 * green + 0.114 * blue).round()[None, None]
     cells = F.avg_pool2d(torch.cat([gray, gray * gray]), CELL)
@@ -193,7 +185,6 @@ def _textured(pixels: Tensor) -> Tensor:
 
 
 def _flat_picture() -> Tensor:
-    """A picture with a flat half, larger than VIEW."""
     scene = _picture(VIEW[0] + 16, VIEW[1] + 16, 2)
     scene[VIEW[0] // 3 :] = 90
     scene[-12:-6] = 200
@@ -201,13 +192,11 @@ def _flat_picture() -> Tensor:
 
 
 def _view(scene: Tensor, right: int, down: int) -> Tensor:
-    """A part of the scene, which has moved by so many pixels."""
     top, left = 8 - down, 8 - right
     return scene[top : top + VIEW[0], left : left + VIEW[1]].contiguous()
 
 
 def _detailed_picture() -> Tensor:
-    """A picture with structure everywhere, larger than VIEW."""
     generator = torch.Generator().manual_seed(3)
     coarse = torch.rand(1, 3, VIEW[0] // 6, VIEW[1] // 6, generator=generator) * 255
     size = VIEW[0] + 16, VIEW[1] + 16
@@ -215,7 +204,6 @@ def _detailed_picture() -> Tensor:
 
 
 def _picture(height: int, width: int, seed: int) -> Tensor:
-    """[height, width, 3] uint8, with gradients and edges."""
     generator = torch.Generator().manual_seed(seed)
     coarse = torch.rand(1, 3, 5, 7, generator=generator) * 255
     fine = F.interpolate(coarse, size=(height, width), mode="bilinear")
@@ -224,23 +212,22 @@ def _picture(height: int, width: int, seed: int) -> Tensor:
 
 
 def _planar(pixels: Tensor) -> Tensor:
-    """[H, W, 3] to [1, 3, H, W], float."""
+    """Convert [H, W, 3] to [1, 3, H, W], float."""
     return pixels.permute(2, 0, 1)[None].float()
 
 
 def _planes(x: Tensor) -> Tensor:
-    """[1, 3, H, W] to [H, W, 3]."""
+    """Convert [1, 3, H, W] to [H, W, 3]."""
     return x[0].permute(1, 2, 0)
 
 
 def _luma(pixels: Tensor) -> Tensor:
-    """[H, W, 3] to [H, W], rounded."""
+    """Convert [H, W, 3] to [H, W], rounded."""
     red, green, blue = pixels.float().unbind(dim=-1)
     return (0.299 * red + 0.587 * green + 0.114 * blue).round()
 
 
 def _mean(x: Tensor) -> Tensor:
-    """Of the 3x3 window around each pixel, whose edge is repeated."""
     return F.avg_pool2d(F.pad(x, (1, 1, 1, 1), mode="replicate"), 3, stride=1)
 
 

@@ -1,4 +1,4 @@
-"""Compares the native network with the published layers in float64, before it is first used."""
+"""Compares the native network with the published layers in float64, before its first use."""
 
 from __future__ import annotations
 
@@ -20,25 +20,21 @@ CONFIGS = (2, 37, 54), (1, 512, 544)
 BLOCKS = 2
 # The dtype of activations, and whether FP32 may be multiplied as TF32.
 PRECISIONS = (torch.float16, False), (torch.float32, True), (torch.float32, False)
-# In dB, of integers of eight bits, which reach 23 with pictures of white noise.
+# In dB, for INT8, which reaches 23 on pictures of white noise.
 ENOUGH_OF_INT8 = 15.0
 
 
 def self_test(library: Network, device: torch.device) -> float:
     """Compare every backend that runs on a GPU with PyTorch in float64.
 
-    The networks, full and lite, have BLOCKS residual blocks and random weights; precisions are
-    FP16, TF32 and FP32. INT8, whose rounding is of another size, is held to ENOUGH_OF_INT8.
-
-    Args:
-        library: The network's library on that GPU.
-        device: A CUDA device.
+    The networks, full and lite, have BLOCKS residual blocks and random weights. Precisions are
+    FP16, TF32 and FP32. INT8, which rounds more coarsely, must reach ENOUGH_OF_INT8.
 
     Returns:
-        The worst PSNR, in dB, of all but INT8.
+        The worst PSNR except INT8's, in dB.
 
     Raises:
-        BuildError: No backend runs a network here, the library does not match this program, or
+        BuildError: If no backend runs a network here, the library does not match this program, or
             INT8 is wrong.
     """
     worst: list[float] = []
@@ -76,20 +72,16 @@ def psnr(
     tf32: bool = False,
     int8: bool = False,
 ) -> float:
-    """PSNR in dB of a network with random weights, run by a backend, beside float64.
+    """Return the PSNR in dB, against float64, of a backend's network with random weights.
 
     Args:
-        network: Its dimensions.
         shape: N, H, W of the pictures.
-        dtype: Of activations.
-        device: A CUDA device.
-        library: The network's library on that GPU.
         backend: The name of a row of BACKENDS, or of OF_INT8.
         tf32: Whether FP32 may be multiplied with the ten bits of TF32.
-        int8: Whether products are of integers of eight bits.
+        int8: Whether products are 8-bit integers.
 
     Raises:
-        ValueError: The backend does not run there.
+        ValueError: If the backend does not run there.
     """
     generator = torch.Generator().manual_seed(0)
     weights = random_weights(network, generator)
@@ -109,7 +101,6 @@ def psnr(
 
 
 def _reference(weights: Mapping[str, Tensor], blocks: int, x: Tensor) -> Tensor:
-    """The network layer by layer, as published."""
     height, width = x.shape[-2:]
 
     def conv(x: Tensor, name: str, stride: int = 1, enlarge: bool = False) -> Tensor:
@@ -133,7 +124,7 @@ def _reference(weights: Mapping[str, Tensor], blocks: int, x: Tensor) -> Tensor:
 
 
 def random_weights(network: Dimensions, generator: torch.Generator) -> dict[str, Tensor]:
-    """A state dict without the biases that a norm undoes, whose layers keep the size of values."""
+    """Return a state dict that preserves the size of values, without biases that a norm cancels."""
     return {
         name: torch.randn(shape, generator=generator) / math.sqrt(math.prod(shape[1:]) or 1)
         for name, shape in _shapes(network).items()

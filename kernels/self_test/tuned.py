@@ -1,7 +1,7 @@
 """Compares networks whose layers were tuned for a card with the published layers in float64.
 
-`python -m kernels.self_test.tuned DEVICE` does so for a GPU in a process of its own, and keeps what
-it finds beside the tuned layers.
+`python -m kernels.self_test.tuned DEVICE` does so for a GPU in its own process, and stores the
+verdict next to the tuned layers.
 """
 
 from __future__ import annotations
@@ -28,18 +28,15 @@ LEAST_DB = {torch.float16: 50.0, torch.bfloat16: 32.0}
 
 
 def test_tuned(device: torch.device) -> str:
-    """Test the layers that are stored of a GPU, and keep the verdict.
+    """Test the layers stored for a GPU, and store the verdict.
 
-    The network's library has to be in use; the layers of every size run pictures of every shape.
-
-    Args:
-        device: A CUDA device.
+    The network's library must be in use. The layers of every size run pictures of every shape.
 
     Returns:
         Why they must not be used; empty if they may, or if there are none.
 
     Raises:
-        OSError: The verdict cannot be kept.
+        OSError: If the verdict cannot be stored.
     """
     card = torch.cuda.get_device_name(device)
     try:
@@ -49,7 +46,7 @@ def test_tuned(device: torch.device) -> str:
         digest = build.handle(NETWORK).images.digest
         if why := found.unfit(card, torch.cuda.get_device_capability(device), digest):
             return why
-        tuned.set_verdict(card, tuned.TESTING)  # that of a crash
+        tuned.set_verdict(card, tuned.TESTING)  # the verdict if the test crashes
         reason = _reason(found, device)
     except BuildError as error:
         return str(error)
@@ -71,8 +68,8 @@ def _reason(found: tuned.Tuning, device: torch.device) -> str:
     for row in told.sm80.tuned:
         library = told.sm80.networks[row.network]
         if replace(row.layers, number=library.number) == library:
-            continue  # nothing of it is tuned
-        # Alone, it is the nearest to every size.
+            continue  # none of its layers is tuned
+        # As the only one, it is the nearest to every size.
         network.abi = replace(told, sm80=replace(told.sm80, tuned=(row,)))
         for dtype, least in LEAST_DB.items():
             worst = min(_psnr(row, shape, dtype, device, network) for shape in CONFIGS)
@@ -98,10 +95,10 @@ def _psnr(
 
 
 def main(index: str) -> None:
-    """Test what is stored of the GPU with this number.
+    """Test the layers stored for the GPU with this number.
 
     Raises:
-        SystemExit: The library is not in use, or the layers must not be used; with the reason.
+        SystemExit: With the reason, if the library is not in use or the layers must not be used.
     """
     torch.backends.cudnn.allow_tf32 = False
     if not build.load(NETWORK):

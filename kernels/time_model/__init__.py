@@ -1,1 +1,1 @@
-"""A model of the time that the network takes on a GPU, for cards that nobody measured."""
+"""A model of the network's time on a GPU, for cards without measurements."""

@@ -1,4 +1,4 @@
-"""NVIDIA's GPUs by what decides the network's time on them, from cards.toml or from the driver."""
+"""NVIDIA's GPUs and the figures that decide the network's time, from cards.toml or the driver."""
 
 from __future__ import annotations
 
@@ -20,26 +20,25 @@ from kernels.network.gpu import Gpu
 
 FILE = Path(__file__).with_name("cards.toml")
 
-# For cards that the table lacks, by the major compute capability: dense FP16 multiply-adds with
-# FP32 accumulation, per clock and multiprocessor. GeForce's rate, where there are two.
+# By major compute capability, for cards not in the table: dense FP16 multiply-adds with FP32
+# accumulation, per clock and multiprocessor. If there are two rates, GeForce's.
 _TENSOR_RATES = {9: 2048}
 _LEAST_TENSOR_RATE = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A kind of GPU; the figures are described in cards.toml.
+    """A kind of GPU; cards.toml describes the figures.
 
     Attributes:
-        name: As PyTorch reports it.
+        name: Its name in PyTorch.
         capability: Compute capability, such as (8, 6).
-        multiprocessors: How many it has.
         clock_mhz: The boost clock.
-        bandwidth_gb_s: Of the memory.
+        bandwidth_gb_s: Memory bandwidth.
         l2_mb: Second-level cache.
-        shared_kb: The most shared memory that a block can have.
+        shared_kb: The maximum shared memory of a block.
         tensor_rate: Dense FP16 multiply-adds per clock and multiprocessor.
-        origin: Where the figures come from, in words.
+        origin: The source of the figures, in words.
     """
 
     name: str
@@ -54,31 +53,30 @@ class Card:
 
     @property
     def gpu(self) -> Gpu:
-        """What decides which backend runs the network, and how."""
-        of_multiprocessor = self.shared_kb + 1  # CUDA keeps 1 KB for each block
+        """The properties that decide which backend runs the network, and how."""
+        of_multiprocessor = self.shared_kb + 1  # CUDA reserves 1 KB for each block
         return Gpu(
             self.capability, self.shared_kb * 1024, of_multiprocessor * 1024, self.multiprocessors
         )
 
     def part(self, multiprocessors: int, shared_kb: int = 0) -> Card:
-        """A card that a part of this one stands for.
+        """Return the card that a part of this one represents.
 
         Args:
-            multiprocessors: How many it has.
-            shared_kb: Shared memory of each, in KB; 0 for as much as this card's have.
+            shared_kb: Shared memory of each, in KB; 0 for this card's.
         """
         of_block = shared_kb - 1 if shared_kb else self.shared_kb
         return replace(self, multiprocessors=multiprocessors, shared_kb=of_block)
 
     @property
     def short_name(self) -> str:
-        """The name without the maker and the brand: "RTX 3060"."""
+        """The name without maker and brand: "RTX 3060"."""
         return self.name.removeprefix("NVIDIA ").removeprefix("GeForce ")
 
 
 @cache
 def cards() -> tuple[Card, ...]:
-    """The cards of the table, in its order."""
+    """Return the cards of the table, in its order."""
     rows = tomllib.loads(FILE.read_text("utf-8"))["card"]
     return tuple(Card(**row | {"capability": _pair(row["capability"])}) for row in rows)
 
@@ -87,10 +85,10 @@ def find(name: str) -> Card:
     """Find a card of the table.
 
     Args:
-        name: As PyTorch reports it, without regard to case; "NVIDIA" and "GeForce" can be left out.
+        name: Its name in PyTorch, in any case; "NVIDIA" and "GeForce" are optional.
 
     Raises:
-        ValueError: The table lacks it; the message names similar ones.
+        ValueError: If the table lacks it; the message names similar ones.
     """
     wanted = name.strip().casefold()
     for card in cards():
@@ -102,19 +100,18 @@ def find(name: str) -> Card:
 
 
 def card_of(device: torch.device, driver: Driver | None = None) -> Card:
-    """The card of this machine that `device` names.
+    """Return this machine's card that `device` names.
 
-    Multiprocessors and shared memory are the driver's, since cards of one name can differ. Without
-    a row in the table, clock and memory are the driver's as well, and the tensor cores' rate is
-    that of the compute capability; `origin` says so.
+    Multiprocessors and shared memory come from the driver, because cards of one name can differ. If
+    the table has no row for the card, clock and memory come from the driver as well, and the
+    compute capability decides the tensor cores' rate; `origin` says so.
 
     Args:
-        device: A CUDA device.
-        driver: What tells of a card that is not in the table; this machine's by default.
+        driver: Describes a card that is not in the table; defaults to this machine's.
 
     Raises:
-        ValueError: The card is not in the table, and the driver does not tell its clocks.
-        BuildError: There is no driver to ask.
+        ValueError: If neither the table nor the driver has the card's clocks.
+        BuildError: If there is no driver to ask.
     """
     gpu = Gpu.of(device)
     name, shared_kb = torch.cuda.get_device_name(device), gpu.shared_bytes // 1024
@@ -146,7 +143,7 @@ def card_of(device: torch.device, driver: Driver | None = None) -> Card:
         gpu.capability,
         gpu.multiprocessors,
         khz / 1e3,
-        2 * memory_khz * bus_bits / 8 / 1e6,  # two transfers a clock
+        2 * memory_khz * bus_bits / 8 / 1e6,  # two transfers per clock
         l2_bytes / 2**20,
         shared_kb,
         rate,

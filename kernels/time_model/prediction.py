@@ -1,12 +1,12 @@
-"""Predicts the time of a network on a card: a constant for each layer, and its products or bytes.
+"""Predicts the time of a network on a card: per layer a constant, and its products or bytes.
 
 The time of a layer is
 
     launch_us + max(tiles x clocks of a tile / clock, bytes / (bandwidth x bandwidth_share))
 
-where `tiles` are the most that a multiprocessor has, all its blocks together. A tile takes the
-tensor cores products / rate clocks, and the rest of the multiprocessor, which does not depend on
-their rate, `tile_clocks`, and `product_clocks` and `element_clocks` for its products and elements.
+where `tiles` is the largest number on one multiprocessor, over all its blocks. A tile takes
+products / rate clocks of the tensor cores. The rest of the multiprocessor, independent of their
+rate, takes `tile_clocks`, and `product_clocks` and `element_clocks` for its products and elements.
 Blocks that share a multiprocessor hide a part of this from one another, but never the tensor cores'
 own clocks.
 """
@@ -30,8 +30,8 @@ from kernels.time_model.work import Work, work
 
 FILE = Path(__file__).with_name("calibration.json")
 
-# What mma.sync, which network_sm80.cu uses, reaches of the tensor cores' rate, by compute
-# capability: only wgmma reaches all of a Hopper's.
+# By compute capability: the share of the tensor cores' rate that mma.sync, used in network_sm80.cu,
+# reaches. On Hopper only wgmma reaches all of it.
 MMA_SYNC_SHARE = {(9, 0): 1350 / 2048}
 
 
@@ -40,14 +40,14 @@ class Constants:
     """The constants of a backend, fitted to measured times.
 
     Attributes:
-        launch_us: Of every layer, in microseconds: its start, first loads, last stores, and the
-            merging of statistics.
-        tile_clocks: Clocks of a multiprocessor for a tile, however large: barriers, latencies.
+        launch_us: Microseconds per layer, for its start, first loads, last stores, and merging of
+            statistics.
+        tile_clocks: Clocks of a multiprocessor for a tile of any size: barriers, latencies.
         product_clocks: Clocks of a multiprocessor for 1,024 products, besides the tensor cores':
             operands from shared memory, instructions, waiting.
-        element_clocks: Clocks of a multiprocessor for 1,024 elements loaded, normalized and stored.
-        overlap: With b blocks on a multiprocessor, overlap x (1 - 1 / b) of the clocks of its tiles
-            are hidden by the other blocks'.
+        element_clocks: Clocks of a multiprocessor to load, normalize and store 1,024 elements.
+        overlap: With b blocks per multiprocessor, the other blocks hide overlap x (1 - 1 / b) of a
+            tile's clocks.
         bandwidth_share: The part of the published bandwidth that copies reach.
     """
 
@@ -61,12 +61,11 @@ class Constants:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The constants, and the kernels that they are of.
+    """The constants, and the kernels they belong to.
 
     Attributes:
-        source: What the constants were fitted to, in words.
-        constants: By backend.
-        traits: What the library said of itself.
+        source: The measurements that the constants were fitted to, in words.
+        traits: The library's description.
     """
 
     source: str
@@ -75,7 +74,7 @@ class Calibration:
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> Calibration:
-        """Read what calibration.json holds."""
+        """Read the contents of calibration.json."""
         return cls(
             stored["source"],
             {name: Constants(**row) for name, row in stored["constants"].items()},
@@ -97,31 +96,30 @@ class Prediction:
 
     @property
     def ms(self) -> float:
-        """Of the network, in milliseconds."""
+        """The time of the network, in milliseconds."""
         return sum(self.layers_ms.values())
 
     @property
     def fps(self) -> float:
-        """Pictures a second, of the network alone."""
+        """Pictures per second, of the network alone."""
         return 1e3 / self.ms
 
 
 @cache
 def calibration() -> Calibration:
-    """The calibration that comes with the program."""
+    """Return the calibration that comes with the program."""
     return Calibration.of(json.loads(FILE.read_text("utf-8")))
 
 
 def backend_for(card: Card, network: str = "full", told: Calibration | None = None) -> str:
-    """The backend that runs a network in FP16 on a card.
+    """Return the backend that runs a network in FP16 on a card.
 
     Args:
-        card: The card.
         network: Its name in WITH_KERNELS.
-        told: Has the kernels; the program's calibration by default.
+        told: Has the kernels; defaults to the program's calibration.
 
     Raises:
-        ValueError: None does; the message says why, and what runs instead.
+        ValueError: If none does; the message says why, and what runs instead.
     """
     traits, shape = (told or calibration()).traits, WITH_KERNELS[network]
     reasons = {
@@ -145,15 +143,12 @@ def predict(
     """Predict the time of a network in FP16 for one picture.
 
     Args:
-        card: The card.
-        width: Of the picture, in pixels.
-        height: Of the picture, in pixels.
         network: Its name in WITH_KERNELS.
-        backend: The name of a row of BACKENDS instead of the one that would run.
-        told: The calibration; the program's by default.
+        backend: The name of a row of BACKENDS, instead of the one that would run.
+        told: The calibration; defaults to the program's.
 
     Raises:
-        ValueError: The native network does not run on the card.
+        ValueError: If the native network does not run on the card.
     """
     told = told or calibration()
     backend = backend or backend_for(card, network, told)
@@ -165,19 +160,16 @@ def predict(
 
 
 def tensor_rate(card: Card, backend: str) -> float:
-    """Multiply-adds per clock and multiprocessor that a backend's instructions can reach."""
+    """Return the multiply-adds per clock and multiprocessor that a backend can reach."""
     share = 1.0 if backend == "sm90" else MMA_SYNC_SHARE.get(card.capability, 1.0)
     return card.tensor_rate * share
 
 
 def layer_ms(launch: Work, card: Card, constants: Constants, rate: float) -> float:
-    """The time of one layer, in milliseconds.
+    """Return the time of one layer, in milliseconds.
 
     Args:
-        launch: The layer.
-        card: Where it runs.
-        constants: Of its backend.
-        rate: Of the tensor cores, in multiply-adds per clock and multiprocessor.
+        rate: Multiply-adds of the tensor cores per clock and multiprocessor.
     """
     tensor = launch.products / rate
     beside = (
@@ -188,7 +180,7 @@ def layer_ms(launch: Work, card: Card, constants: Constants, rate: float) -> flo
     hidden = constants.overlap * (1 - 1 / launch.blocks_together(card.multiprocessors))
     tiles = launch.most_tiles(card.multiprocessors)
     clocks = tiles * max(tensor, (tensor + beside) * (1 - hidden))
-    # What the layer before has just written is read from the cache where it fits.
+    # The cache serves the previous layer's output if it fits.
     cached = launch.bytes_in <= card.l2_mb * 2**20 / 2
     moved = launch.bytes_out + (0 if cached else launch.bytes_in)
     us = max(
@@ -199,5 +191,5 @@ def layer_ms(launch: Work, card: Card, constants: Constants, rate: float) -> flo
 
 
 def to_json(constants: Mapping[str, Constants]) -> dict[str, dict[str, float]]:
-    """The constants as calibration.json and the reports hold them."""
+    """Return the constants in the form of calibration.json and the reports."""
     return {name: asdict(row) for name, row in constants.items()}

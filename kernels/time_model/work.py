@@ -1,8 +1,8 @@
-"""What each layer of the network makes a GPU do: tiles, blocks, products, elements and bytes.
+"""The work of each layer of the network on a GPU: tiles, blocks, products, elements and bytes.
 
-The networks are those that docs/architecture.md calls full and lite, with five residual blocks, in
-FP16 and for one picture. Tiles and blocks are those of the plans; tests compare them with launches.
-Residual layers are taken apart, as they were measured, also where a plan launches them as one.
+The networks are docs/architecture.md's full and lite, with five residual blocks, in FP16 and for
+one picture. Tiles and blocks equal the plans'; tests compare them with launches. Residual layers
+are separate, as in the measurements, even if a plan launches them as one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kernels.network.shapes import FULL, WITH_KERNELS, NetworkShape
 from kernels.network.sm80 import blocks_of, conv_name
 
 _BYTES = 2  # of an activation
-_FRAME_BYTES = 3  # of a pixel of the frame and of the picture
+_FRAME_BYTES = 3  # of a pixel of the frame or the picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +28,13 @@ class Work:
 
     Attributes:
         layer: The convolution, such as "res1.conv2".
-        kernel: The layer of the library that runs it, such as "same_small".
-        tiles: That the picture is cut into.
-        blocks: Of threads, which take the tiles turn by turn.
-        products: Multiply-adds on the tensor cores for a tile, padding included.
+        kernel: The library's layer that runs it, such as "same_small".
+        tiles: Tiles of the picture.
+        blocks: Thread blocks, which take one tile after another.
+        products: Multiply-adds on the tensor cores for a tile, including padding.
         elements: Activations that a block loads, normalizes and stores for a tile.
-        bytes_in: Read by the layer, each byte once.
-        bytes_out: Written by it.
+        bytes_in: Bytes that the layer reads, each once.
+        bytes_out: Bytes that it writes.
     """
 
     layer: str
@@ -47,11 +47,11 @@ class Work:
     bytes_out: int
 
     def blocks_together(self, multiprocessors: int) -> int:
-        """The most blocks that a multiprocessor runs, all of them at once."""
+        """Return the largest number of blocks on a multiprocessor, which run at once."""
         return -(-self.blocks // multiprocessors)
 
     def most_tiles(self, multiprocessors: int) -> int:
-        """The most tiles that the blocks of a multiprocessor take."""
+        """Return the largest number of tiles for the blocks of a multiprocessor."""
         of_one = range(0, self.blocks, multiprocessors)
         return sum(-(-(self.tiles - block) // self.blocks) for block in of_one)
 
@@ -61,13 +61,13 @@ class Convolution:
     """A 3x3 layer of the network.
 
     Attributes:
-        name: Of its weights.
+        name: The name of its weights.
         into: Input channels.
         out: Output channels.
         size: Height and width of its input, in pixels.
-        scale: Of its output against its input: 0.5, 1 or 2.
+        scale: Its output's size relative to its input's: 0.5, 1 or 2.
         residual: Whether it adds a residual to its input.
-        activated: Whether it stores its input as activated.
+        activated: Whether it stores its activated input.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Convolution:
 
     @property
     def tiled(self) -> tuple[int, int]:
-        """Height and width of what is cut into tiles, in pixels."""
+        """Height and width of the area cut into tiles, in pixels."""
         shrink = 2 if self.scale < 1 else 1
         return self.size[0] // shrink, self.size[1] // shrink
 
@@ -100,18 +100,14 @@ class Convolution:
 def work(
     network: str, backend: str, traits: Abi, width: int, height: int, gpu: Gpu
 ) -> tuple[Work, ...]:
-    """The launches of a network, in order.
+    """Return the launches of a network, in order.
 
     Args:
         network: Its name in WITH_KERNELS.
         backend: The name of a row of BACKENDS that runs it.
-        traits: What the library says of itself.
-        width: Of the picture, in pixels.
-        height: Of the picture, in pixels.
-        gpu: Where it runs.
 
     Raises:
-        ValueError: The model does not know the backend.
+        ValueError: If the model does not know the backend.
     """
     shape = WITH_KERNELS[network]
     if backend == "sm90":
@@ -123,7 +119,7 @@ def work(
 
 
 def convolutions(network: NetworkShape, size: tuple[int, int]) -> Iterator[Convolution]:
-    """The 3x3 layers of a network for a picture of a height and a width, in order."""
+    """Yield the 3x3 layers of a network for a picture of (height, width), in order."""
     full = _padded(size)
     half, quarter = (full[0] // 2, full[1] // 2), (full[0] // 4, full[1] // 4)
     outer, middle, inner = network.widths
@@ -138,12 +134,10 @@ def convolutions(network: NetworkShape, size: tuple[int, int]) -> Iterator[Convo
 
 
 def _padded(size: tuple[int, int]) -> tuple[int, int]:
-    """Height and width that the layers work on: multiples of 4."""
     return -(-size[0] // 4) * 4, -(-size[1] // 4) * 4
 
 
 def _edge_bytes(network: NetworkShape, size: tuple[int, int]) -> tuple[int, int]:
-    """Bytes of the picture, and of the activations beside it."""
     large = math.prod(_padded(size)) * network.widths[0] * _BYTES
     return math.prod(size) * _FRAME_BYTES, large
 
@@ -195,7 +189,7 @@ def _sm80_edge(
     tiles = -(-size[0] // traits.tile_h) * -(-size[1] // traits.tile_w)
     patch = (traits.tile_h + border) * (traits.tile_w + border)
     pixels = traits.tile_h * traits.tile_w
-    # In the last layer, each column of the kernel has outputs of its own, which pass through shared
+    # In the last layer, each column of the kernel has its own outputs, which pass through shared
     # memory before they are added.
     columns = traits.tile_w + (0 if is_first else border)
     outputs = traits.tile_h * columns * traits.rows
@@ -210,7 +204,7 @@ def _sm80_edge(
     )
 
 
-# sm90, which runs the full network alone: a tile, or two rows of a strip, in a turn
+# sm90, only for the full network: a tile, or two rows of a strip, at a time
 
 
 def _sm90(traits: Sm90, size: tuple[int, int], multiprocessors: int) -> Iterator[Work]:
@@ -257,7 +251,7 @@ def _sm90_strips(
     moved: tuple[int, int],
     multiprocessors: int,
 ) -> Work:
-    """The first or the last layer, with so many columns in the product of two rows of a strip."""
+    """Return an end layer's work; the product of two rows of a strip has `columns`."""
     strips, outer = layout.Strips.of(size, strip.width, multiprocessors), FULL.widths[0]
     into, out = (3, outer) if kernel == "first" else (outer, 3)
     product = traits.kernel_rows * traits.weight_rows * traits.weight_depth * columns

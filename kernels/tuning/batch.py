@@ -1,4 +1,4 @@
-"""Compiled candidates on a GPU: beside the library's layers, as plans launch them."""
+"""Compiled candidates on a GPU, next to the library's layers, launched like in plans."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Case:
 
     Attributes:
         network: Its name in WITH_KERNELS.
-        small: Whether with the layers that need less shared memory.
-        shared_kb: Shared memory of a multiprocessor to do with, in KB; 0 for all of it.
+        small: Whether it runs the layers that need less shared memory.
+        shared_kb: Limit of shared memory per multiprocessor, in KB; 0 for none.
     """
 
     network: str
@@ -43,21 +43,21 @@ class Case:
 def network_with(
     candidates: Sequence[Made], case: Case, role: str, architecture: str, folder: Path, whole: int
 ) -> Network:
-    """The library's general path and candidates of one role, on the current GPU.
+    """Return the library's general path and candidates of one role, on the current GPU.
 
-    `abi.sm80.tuned` of the result has the layers with each of them, in order. With a limit of
-    shared memory, blocks take as much more as leaves no room for others, see limited.py.
+    `abi.sm80.tuned` of the result has the layers with each candidate, in order. With a limit of
+    shared memory, blocks take so much more that there is no room for others, see limited.py.
 
     Args:
         candidates: Compiled for this GPU.
-        case: What they are measured in.
+        case: The case to measure them in.
         role: One of ROLES in tuned.py.
-        architecture: What they were compiled for.
-        folder: Where their images are written, for as long as this call takes.
+        architecture: The architecture of their images.
+        folder: Holds their images during this call.
         whole: Shared memory of a multiprocessor, in bytes.
 
     Raises:
-        BuildError: The driver does not load one.
+        BuildError: If the driver cannot load one.
     """
 
     def make(
@@ -74,15 +74,14 @@ def network_with(
 
 
 def local_bytes(made: Made, driver: Driver, device: int) -> int:
-    """Bytes of local memory that a thread of a candidate needs: its registers do not suffice.
+    """Return the bytes of local memory that a candidate needs per thread besides registers.
 
     Args:
         made: Compiled for this GPU.
-        driver: What loads it.
         device: The driver's number of the GPU.
 
     Raises:
-        BuildError: The driver does not load it.
+        BuildError: If the driver cannot load it.
     """
     library = driver.load(made.image, f"the image of {made.traits}")
     kernels = (driver.kernel(library, name, device, 0) for name in made.kernels.values())
@@ -110,11 +109,11 @@ def _joined(
         sha256 = hashlib.sha256(made.image).hexdigest()
         rows.append(Image(str(path), made.traits, architecture, sha256))
         row = {**made.described, **(padding(made.described, limit, whole) if limit else {})}
-        # The size is not looked at: `abi.sm80.tuned` is gone through one by one.
+        # The size is not used: callers go through `abi.sm80.tuned` one by one.
         one = TunedLayer(case.network, case.small, 1, 1, role, made.traits, row, 0.0, 0.0)
         sets.append((case.network, case.small, (1, 1), [one]))
     source = sm80["source"]
-    precisions = tuple(candidates[0].described["kernels"])  # the same of all
+    precisions = tuple(candidates[0].described["kernels"])  # the same for all
     return replace(
         images,
         description={**description, "sm80": {**sm80, "tuned": described(sm80, sets, precisions)}},

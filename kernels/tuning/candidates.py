@@ -1,8 +1,8 @@
-"""The traits that are tried for each layer of the general path, as C++ names them.
+"""The traits to try for each layer of the general path, by their C++ names.
 
 A candidate has the shapes that `mma.sync` multiplies and fits a multiprocessor's threads and
-registers. What else a kernel asks of its traits, and how much shared memory they take, the compiler
-says (compiling.py).
+registers. The compiler checks a kernel's other requirements, and reports its shared memory
+(compiling.py).
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from dataclasses import dataclass
 from kernels.network.shapes import Dimensions
 
 NAMESPACE = "styleforge::sm80::"
-ROWS = COLUMNS = 16  # of a warp's product, a multiple of both
-REGISTERS = 65536  # of a multiprocessor of every capability
-OTHER_REGISTERS = 16  # of a thread, at least, beside accumulators and fragments
-MOST_REGISTERS = 255  # of a thread
-# Accumulators of a thread, by whether a layer has many channels: with fewer, warps load more than
-# they multiply; with few channels, blocks for the latency of memory matter more.
+ROWS = COLUMNS = 16  # a warp's product has multiples of both
+REGISTERS = 65536  # per multiprocessor, for every capability
+OTHER_REGISTERS = 16  # per thread, at least, besides accumulators and fragments
+MOST_REGISTERS = 255  # per thread
+# Accumulators per thread, by whether a layer has many channels. With fewer, warps load more than
+# they multiply; with few channels, more blocks, which hide memory latency, matter more.
 LEAST_ACCUMULATORS = {True: 32, False: 16}
 MANY_CHANNELS = 64
-LEAST_THREADS = 256  # of a multiprocessor
+LEAST_THREADS = 256  # per multiprocessor
 FP16_SUMS = f"{NAMESPACE}In16BitsFp16Sums"  # see include/sm80/traits.cuh
-# Where some cards multiply FP16 at half the rate if sums are FP32.
+# Some cards of these capabilities multiply FP16 at half the rate if sums are FP32.
 CAPABILITIES_OF_FP16_SUMS = ((8, 6), (8, 9), (12, 0))
-BLOCKS = (1, 2, 3, 4)  # on a multiprocessor
+BLOCKS = (1, 2, 3, 4)  # per multiprocessor
 
 TILES = ((4, 16), (8, 8), (8, 16), (16, 8), (16, 16))
 WARPS = ((1, 4), (2, 2), (4, 1), (2, 4), (4, 2), (8, 1))  # along rows and columns of the product
 CHUNKS = (16, 32)  # input channels
-# Taps of a step and stages of weights; with no stage, all weights stay.
+# Taps per step and stages of weights; with no stage, all weights stay.
 RINGS = {9: ((1, 0), (1, 3), (3, 3)), 4: ((1, 0), (1, 2), (1, 4))}  # by the taps of the kernel
 
 END_TILES = ((8, 16), (8, 32), (16, 16), (16, 32))
@@ -41,13 +41,13 @@ LAST_WARPS = (4, 5, 6, 8, 9, 10, 12)
 
 @dataclass(frozen=True, slots=True)
 class Conv:
-    """What a 3x3 layer computes.
+    """The computation of a 3x3 layer.
 
     Attributes:
         into: Input channels.
         out: Output channels.
         stride: 1 or 2.
-        upsample: Whether its input is enlarged by two first.
+        upsample: Whether its input is first enlarged by two.
         residual: Whether it adds a residual to its input.
     """
 
@@ -59,7 +59,7 @@ class Conv:
 
 
 def convs(network: Dimensions) -> dict[str, Conv]:
-    """The 3x3 layers of a network, by role."""
+    """Return the 3x3 layers of a network, by role."""
     outer, middle, inner = network.widths
     return {
         "down1": Conv(outer, middle, stride=2),
@@ -73,13 +73,12 @@ def convs(network: Dimensions) -> dict[str, Conv]:
 def candidates(
     network: Dimensions, role: str, threads: int, *, fp16_sums: bool = False
 ) -> list[str]:
-    """Traits of a layer, as C++ names them within NAMESPACE: "ConvTraits<32, 64, ...>".
+    """Return traits of a layer by their C++ names in NAMESPACE: "ConvTraits<32, 64, ...>".
 
     Args:
-        network: Its dimensions.
         role: One of ROLES in tuned.py.
-        threads: The most of a multiprocessor.
-        fp16_sums: Whether 3x3 layers that sum in FP16 are among them.
+        threads: Maximum threads of a multiprocessor.
+        fp16_sums: Whether to include 3x3 layers that sum in FP16.
     """
     if role == "first":
         return list(_first(network, threads))
@@ -92,7 +91,7 @@ def candidates(
 
 
 def sums_in_fp16(traits: str) -> bool:
-    """Whether a candidate sums products in FP16."""
+    """Return whether a candidate sums products in FP16."""
     return FP16_SUMS in traits
 
 
@@ -160,16 +159,11 @@ def _fits(
     fragments: int = 1,
     many: bool = False,
 ) -> bool:
-    """Whether blocks share a multiprocessor whose warps multiply rows by columns.
+    """Return whether blocks whose warps multiply rows by columns can share a multiprocessor.
 
     Args:
-        rows: Of a warp's product.
-        columns: Of a warp's product.
-        threads: Of a block.
-        blocks: At once.
-        most_threads: Of the multiprocessor.
-        fragments: Of each operand that a warp holds at once.
-        many: Whether the layer has many channels.
+        threads: Threads of a block.
+        fragments: Fragments of each operand that a warp has at once.
     """
     accumulators = rows * columns // 32
     needed = accumulators + fragments * (rows + columns) // 4 + OTHER_REGISTERS

@@ -1,6 +1,6 @@
-"""Compiles candidates, each in a process of a pool, and reads what the compiler knows of them.
+"""Compiles candidates, each in a process of a pool, and reads the compiler's numbers about them.
 
-Numbers such as shared memory are those of the C++ traits: an instance of `numbers` has them as
+Numbers such as shared memory come from the C++ traits. An instance of `numbers` has them as
 template arguments, and the compiler writes them into its name.
 """
 
@@ -20,7 +20,7 @@ from kernels.jit.libraries import FOLDER
 from kernels.jit.nvrtc import CompilationError, Toolkit
 from kernels.tuning.candidates import NAMESPACE
 
-# What the description says of a layer, as the traits call it.
+# The traits' names for a layer's entries in the description.
 MEMBERS = {
     "tile_h": "kTileH",
     "tile_w": "kTileW",
@@ -34,23 +34,23 @@ MEMBERS = {
     "shared_bytes": "kSharedBytes",
     "occupied_bytes": "kOccupiedBytes",
 }
-_NUMBER = re.compile(r"L[il](n?\d+)E")  # of a template argument, as the Itanium ABI mangles it
+_NUMBER = re.compile(r"L[il](n?\d+)E")  # a template argument, mangled by the Itanium ABI
 _TRAITS = re.compile(r"styleforge::sm80::\w+Layers<styleforge::sm80::\w+>::\w+")
 _ERROR = re.compile(r"error: (.+)")
 
 
 class DoesNotFit(Exception):
-    """A candidate's blocks need more than a multiprocessor has; the message says what."""
+    """Raised if a candidate's blocks need more than a multiprocessor has; the message says what."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A candidate to be compiled.
+    """A candidate to compile.
 
     Attributes:
-        traits: As C++ names them within NAMESPACE.
-        shipped: How the library describes its layer of the same role.
-        dtypes: Those whose kernels are compiled.
+        traits: Their C++ name in NAMESPACE.
+        shipped: The library's description of its layer of the same role.
+        dtypes: The dtypes of the kernels to compile.
         shared_bytes: Shared memory of a multiprocessor, which its blocks share.
     """
 
@@ -65,10 +65,10 @@ class Made:
     """A compiled candidate.
 
     Attributes:
-        traits: As C++ names them within NAMESPACE.
-        described: As the library describes a layer, without `kind`.
+        traits: Their C++ name in NAMESPACE.
+        described: A description like the library's of a layer, without `kind`.
         image: Its kernels, as a cubin.
-        kernels: The name in the image of each kernel, by its name in C++.
+        kernels: By C++ name, the name of each kernel in the image.
     """
 
     traits: str
@@ -79,14 +79,11 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """What compiles candidates.
+    """A compiler of candidates.
 
     Attributes:
-        toolkit: NVRTC and CUDA's headers.
-        source: Of the general path, relative to `kernels/`.
+        source: The general path's source, relative to `kernels/`.
         architecture: "sm_86".
-        defines: Macros for the kernels.
-        folder: `kernels/`.
     """
 
     toolkit: Toolkit
@@ -96,7 +93,11 @@ class Compiler:
     folder: Path = FOLDER
 
     def compile(self, names: tuple[str, ...]) -> nvrtc.Compiled:
-        """Compile the kernels of these names in C++; CompilationError if they do not compile."""
+        """Compile the kernels with these C++ names.
+
+        Raises:
+            CompilationError: If they do not compile.
+        """
         source, include = self.folder / self.source, self.folder / "include"
         return nvrtc.compile_source(
             self.toolkit, source, include, self.architecture, names, self.defines
@@ -107,14 +108,14 @@ def make(compiler: Compiler, request: Request) -> Made:
     """Compile a candidate.
 
     Raises:
-        CompilationError: It does not compile: a `static_assert` refuses it, say.
-        DoesNotFit: Its blocks take more shared memory than there is.
+        CompilationError: If it does not compile, for example because of a `static_assert`.
+        DoesNotFit: If its blocks need more shared memory than there is.
     """
     traits = NAMESPACE + request.traits
     known = [name for name in MEMBERS if name in request.shipped]
     members = ", ".join(f"{traits}::{MEMBERS[name]}" for name in known)
     numbers = f"{NAMESPACE}numbers<{members}>"
-    # Without kernels it takes a tenth of a second to know what cannot be.
+    # Without kernels, it takes a tenth of a second to rule out impossible candidates.
     (mangled,) = compiler.compile((numbers,)).kernels.values()
     found = [int(number.replace("n", "-")) for number in _NUMBER.findall(mangled)]
     row = dict(zip(known, found, strict=True))
@@ -138,12 +139,7 @@ def make(compiler: Compiler, request: Request) -> Made:
 
 
 class Pool:
-    """Processes that compile, as many as asked for. Ctrl+C reaches this process alone.
-
-    Args:
-        compiler: What compiles.
-        processes: How many.
-    """
+    """A pool of processes that compile. Ctrl+C reaches only this process."""
 
     def __init__(self, compiler: Compiler, processes: int) -> None:
         self._compiler = compiler
@@ -153,11 +149,11 @@ class Pool:
         )
 
     def submit(self, request: Request) -> Future[Made]:
-        """Begin to compile a candidate; the result raises what `make` does."""
+        """Start to compile a candidate; the result raises the errors of `make`."""
         return self._pool.submit(make, self._compiler, request)
 
     def close(self) -> None:
-        """End the processes, whatever they are compiling."""
+        """End the processes, even while they compile."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         for process in set(active_children()) - self._others:
             process.terminate()
@@ -165,13 +161,12 @@ class Pool:
 
 
 def why_not(error: Exception) -> str:
-    """Why a candidate cannot be had, in one line."""
+    """Return why a candidate is not available, in one line."""
     found = _ERROR.search(str(error)) if isinstance(error, CompilationError) else None
     return f"does not compile: {found[1]}" if found else str(error).partition("\n")[0]
 
 
 def _with_traits(kernel: str, traits: str) -> str:
-    """The name of a kernel with other traits than those of the library's layer."""
     renamed, count = _TRAITS.subn(traits, kernel)
     assert count == 1, f"{kernel} has one layer's traits"
     return renamed

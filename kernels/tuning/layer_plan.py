@@ -1,4 +1,4 @@
-"""One layer of the general path by itself, on given inputs: its launches and what they store."""
+"""A single layer of the general path on given inputs: its launches and their outputs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from kernels.network.shapes import Dimensions
 from kernels.network.sm80 import Sm80Plan
 from kernels.tuning.candidates import convs
 
-# By role: the convolution in the state dict and the norm of its input, see NetworkPlan. Of the
-# layers that keep their size, one adds a residual and stores what it activates, one does neither.
+# By role: the convolution in the state dict and the norm of its input, see NetworkPlan. One of the
+# layers that keep their size adds a residual and stores its activated input, the other does
+# neither.
 CONVS = {
     "down1": (("conv2", "in1"),),
     "down2": (("conv3", "in2"),),
@@ -25,25 +26,24 @@ CONVS = {
     "up2": (("deconv2", "in4"),),
 }
 BLOCKS = 2  # residual blocks, so that the state dict has the names above
-SCALES = {"down1": 1, "down2": 2, "same": 4, "up1": 4, "up2": 2}  # of the picture to the input
+# the picture's size relative to the input's
+SCALES = {"down1": 1, "down2": 2, "same": 4, "up1": 4, "up2": 2}
 
 
 class LayerPlan(Sm80Plan):
-    """The launches of one role, and what they store.
+    """The launches of one role, and their outputs.
 
     Args:
         role: One of ROLES in tuned.py.
-        layers: All layers of the network, as they are to be launched.
-        weights: This and the next five arguments are those of Sm80Plan.
-        network: Its dimensions.
+        layers: All layers of the network, as they should be launched.
+        weights: See Sm80Plan, as for the next five arguments.
         shape: N, H, W of the pictures.
         dtype: torch.float16 or torch.bfloat16.
-        device: A CUDA device.
-        library: The network on that GPU; it has to know the kernels of `layers`.
+        library: The network on that GPU; it must know the kernels of `layers`.
         small: Whether to run the layers that need less shared memory.
 
     Attributes:
-        stored: What the launches write but for statistics, by name.
+        stored: The launches' outputs except statistics, by name.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class LayerPlan(Sm80Plan):
         super().__init__(weights, network, shape, dtype, device, library, small)
 
     def statistics(self) -> dict[str, Tensor]:
-        """Mean and variance of what each norm gets, [N, C, 2] in FP64, by the norm's name."""
+        """Return mean and variance of each norm's input, [N, C, 2] in FP64, by the norm's name."""
         return {name: _moments(merged) for name, merged in self._merged.items()}
 
     def _lay_out(self, network: Dimensions, height: int, width: int) -> None:
@@ -112,7 +112,6 @@ class LayerPlan(Sm80Plan):
         return tensor
 
     def _given_norm(self, name: str, x: Tensor) -> None:
-        """Let the norm `name` have the statistics of x, as one group."""
         samples, channels = x.shape[0], x.shape[-1]
         values = x.reshape(samples, -1, channels).float()
         count, mean = values.shape[1], values.mean(1)
@@ -134,7 +133,7 @@ class LayerPlan(Sm80Plan):
 
 
 def _moments(merged: Tensor) -> Tensor:
-    """Mean and variance of groups [N, groups, C, (count, mean, M2, -)], as [N, C, 2] in FP64."""
+    """Merge groups [N, groups, C, (count, mean, M2, -)] to mean and variance, [N, C, 2] in FP64."""
     count, mean, m2, _ = merged.double().unbind(-1)
     total = count.sum(1)
     center = (count * mean).sum(1) / total

@@ -1,4 +1,4 @@
-"""Whether a candidate stores what the library's layer stores, and how long both take."""
+"""Compares a candidate's results with the library's layer, and times both."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from utils.benchmark import Benchmark, interleave
 
 LAUNCHES = 20  # in a CUDA graph
 WARMUP = 2
-# Statistics are summed in FP32, in an order of the tiles.
+# Statistics are FP32 sums, in an order that depends on the tiles.
 STATISTICS_TOLERANCE = 1e-3
-FP16_SUMS = 3.0  # times the rounding of what is stored, where products are summed in FP16
+FP16_SUMS = 3.0  # times the rounding of stored values, if products are summed in FP16
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Times of a role's layers, measured in turn, in milliseconds.
+    """Times of a role's layers, measured in turns, in milliseconds.
 
     Attributes:
         ms: Median of the candidate.
         shipped_ms: Median of the library's layers.
-        spread: Of the library's, from the 20th to the 80th percentile, relative to the median.
+        spread: The library's, from the 20th to the 80th percentile, relative to the median.
     """
 
     ms: float
@@ -35,24 +35,23 @@ class Times:
 
     @property
     def ratio(self) -> float:
-        """Time of the candidate over that of the library's layers."""
+        """The candidate's time relative to the library's layers."""
         return self.ms / self.shipped_ms
 
 
 def difference(candidate: LayerPlan, shipped: LayerPlan, *, fp16_sums: bool = False) -> str:
-    """How a candidate's results differ from the library's by more than rounding; empty if they do
-    not. Both have the same inputs.
+    """Return how a candidate's results differ from the library's by more than rounding, or "".
+
+    Both have the same inputs, on the same GPU.
 
     Args:
-        candidate: On a GPU.
-        shipped: On the same.
         fp16_sums: Whether the candidate sums products in FP16.
     """
     roundings = FP16_SUMS if fp16_sums else 1.0
     for in_bytes in (False, True):
         for plan in (candidate, shipped):
             for stored in plan.stored.values():
-                stored.zero_()  # of what this launch does not write, an earlier one wrote some
+                stored.zero_()  # otherwise an earlier launch's values could hide a missing write
             _launch(plan, in_bytes)
         torch.cuda.synchronize()
         for name, expected in shipped.stored.items():
@@ -67,11 +66,9 @@ def difference(candidate: LayerPlan, shipped: LayerPlan, *, fp16_sums: bool = Fa
 
 
 def time_both(candidate: LayerPlan, shipped: LayerPlan, runs: int) -> Times:
-    """Time a candidate and the library's layers, in turn.
+    """Time a candidate and the library's layers on the same GPU, in turns.
 
     Args:
-        candidate: On a GPU.
-        shipped: On the same.
         runs: Timed runs of LAUNCHES launches.
     """
     calls = {"candidate": captured(candidate), "shipped": captured(shipped)}
@@ -81,8 +78,8 @@ def time_both(candidate: LayerPlan, shipped: LayerPlan, runs: int) -> Times:
 
 
 def captured(plan: LayerPlan) -> Callable[[], object]:
-    """What launches a plan's layers LAUNCHES times, as a CUDA graph."""
-    _launch(plan, True)  # loads the kernels, which cannot happen while a graph is captured
+    """Return a function that launches a plan's layers LAUNCHES times, as a CUDA graph."""
+    _launch(plan, True)  # loads the kernels, which is impossible during a capture
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, capture_error_mode="thread_local"):
@@ -109,7 +106,6 @@ def _is_within_rounding(actual: Tensor, expected: Tensor, roundings: float) -> b
 
 
 def _ranges(told: Tensor) -> Tensor:
-    """The least and the largest value that a plan's `ranges` hold."""
     least_and_largest = told[:, :2].contiguous()
     ordered = torch.where(least_and_largest >= 0, least_and_largest, least_and_largest ^ 0x7FFFFFFF)
     return ordered.view(torch.float32)

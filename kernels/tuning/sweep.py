@@ -32,26 +32,26 @@ from kernels.tuning.compiling import DoesNotFit, Made, Pool, Request, why_not
 from kernels.tuning.layer_plan import BLOCKS, LayerPlan
 from kernels.tuning.measuring import Times, difference, time_both
 
-DTYPE, DTYPE_NAME = torch.float16, "fp16"  # that layers are timed in
-BATCH = 32  # candidates that are loaded together, at most
-GATHER_S = 1.0  # for which compiled candidates are waited for, to load some together
+DTYPE, DTYPE_NAME = torch.float16, "fp16"  # for timing layers
+BATCH = 32  # maximum number of candidates that are loaded together
+GATHER_S = 1.0  # how long to wait for compiled candidates, to load some together
 RUNS, MORE_RUNS = 7, 30
-FINALISTS = 3  # of each size, that are measured again
-LEAST_GAIN = 0.02  # of the time, by which a layer has to be faster than the library's
-ODD_SHAPE = 2, 37, 54  # pictures, height, width: nothing is a multiple of a tile
-LEAST_SECONDS = 2.0  # for a role, whatever the others took
+FINALISTS = 3  # per size, to be measured again
+LEAST_GAIN = 0.02  # share of the time that a layer must save compared to the library's
+ODD_SHAPE = 2, 37, 54  # pictures, height, width: none is a multiple of a tile
+LEAST_SECONDS = 2.0  # for a role, however long the others took
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be tuned.
+    """The request for a sweep.
 
     Attributes:
         cases: Networks, and how they run.
-        roles: Of their layers.
-        sizes: Widths and heights, of SIZES.
-        seconds: For all of it; 0 for as long as it takes.
-        most: Candidates of a role, at most; 0 for all.
+        roles: Roles of their layers.
+        sizes: Widths and heights, from SIZES.
+        seconds: The time limit of the sweep; 0 for none.
+        most: The maximum number of candidates per role; 0 for all.
     """
 
     cases: tuple[Case, ...]
@@ -101,13 +101,13 @@ class Winner:
 
 @dataclass(slots=True)
 class Found:
-    """What a sweep found until it ended or was stopped.
+    """The results of a sweep until it ended or was stopped.
 
     Attributes:
-        measured: The candidates that were measured, those that were measured again once more.
-        skipped: Those that were not.
-        winners: The fastest of each role and size, where it is faster than the library's layer.
-        done: The roles that were gone through, or for which a faster layer was found.
+        measured: The measured candidates; twice if measured again.
+        skipped: The others.
+        winners: The fastest of each role and size, if it is faster than the library's layer.
+        done: The roles that were completed, or for which a faster layer was found.
         stopped: Why not all were measured, in words; empty if all were.
     """
 
@@ -119,12 +119,12 @@ class Found:
 
 
 class Sweep:
-    """Tunes layers on the current GPU.
+    """A sweep over candidates that tunes layers on the current GPU.
 
     Args:
         pool: Compiles candidates.
-        architecture: What it compiles them for.
-        networks: What the library says of the general path's networks, as JSON.
+        architecture: The architecture it compiles for.
+        networks: The library's description of the general path's networks, as JSON.
         progress: Called with a line about each candidate.
     """
 
@@ -143,8 +143,8 @@ class Sweep:
         self._stopped = False
 
     def run(self, wanted: Wanted) -> Found:
-        """Measure. Ctrl+C ends it and keeps what was found, as does the end of its time."""
-        # Ctrl+C is noted, not raised: within a lock of the pool, it would leave that locked.
+        """Measure candidates until the end, Ctrl+C or the time limit, and return the results."""
+        # Ctrl+C only sets a flag: an exception within a lock of the pool would leave it locked.
         before = signal.signal(signal.SIGINT, self._stop)
         try:
             return self._run(wanted)
@@ -168,7 +168,7 @@ class Sweep:
                 seconds = max(LEAST_SECONDS, left / (len(work) - number))
                 ends = time.monotonic() + seconds if wanted.seconds else math.inf
                 self._role(case, role, futures[case, role], wanted.sizes, ends)
-        except RuntimeError as error:  # CUDA's, after which this process can launch nothing
+        except RuntimeError as error:  # a CUDA error, after which this process can launch nothing
             self.found.stopped = str(error).partition("\n")[0]
         finally:
             for pending in futures.values():
@@ -177,7 +177,7 @@ class Sweep:
         return self.found
 
     def request(self, case: Case, role: str, traits: str, *, every_dtype: bool) -> Request:
-        """What has to be compiled of a candidate."""
+        """Return the request to compile a candidate."""
         layers = self._networks[case.network]
         shipped = layers[role] if role in ENDS else layers["convs"][role]
         dtypes = tuple(shipped["kernels"]) if every_dtype else (DTYPE_NAME,)
@@ -189,7 +189,7 @@ class Sweep:
         threads: int = cuda.get_device_properties(self._device).max_threads_per_multi_processor
         fp16_sums = self._gpu.capability in CAPABILITIES_OF_FP16_SUMS
         found = candidates(WITH_KERNELS[case.network], role, threads, fp16_sums=fp16_sums)
-        # In no order, so that a sweep that is stopped has seen candidates of every kind.
+        # In an arbitrary order, so that a stopped sweep has seen candidates of every kind.
         found.sort(key=lambda traits: hashlib.sha256(traits.encode()).digest())
         return [
             (traits, self._pool.submit(self.request(case, role, traits, every_dtype=False)))
@@ -237,7 +237,6 @@ class Sweep:
         return self._stopped or time.monotonic() >= ends
 
     def _compiled(self, case: Case, role: str, done: Mapping[Future[Made], str]) -> Iterator[Made]:
-        """The candidates that compile, fit and keep to their registers."""
         for future, traits in done.items():
             try:
                 made = future.result()
@@ -308,17 +307,17 @@ class Sweep:
 
 
 def limited_gpu(gpu: Gpu, shared_kb: int) -> Gpu:
-    """The GPU that one stands for with less shared memory; the same without a limit."""
+    """Return the GPU with less shared memory that this one represents; the same without a limit."""
     if not shared_kb:
         return gpu
     return Gpu(gpu.capability, (shared_kb - 1) * 1024, shared_kb * 1024, gpu.multiprocessors)
 
 
 def winners(measured: Sequence[Measured], sizes: Sequence[tuple[int, int]]) -> list[Winner]:
-    """The fastest candidate of each size, where it beats the library's layer by more than scatter.
+    """Return each size's fastest candidate, if it beats the library's layer beyond scatter.
 
     Args:
-        measured: Candidates of one role, none of them twice.
+        measured: Candidates of one role, each once.
         sizes: Widths and heights.
     """
     found: list[Winner] = []
@@ -333,7 +332,7 @@ def winners(measured: Sequence[Measured], sizes: Sequence[tuple[int, int]]) -> l
 
 
 def report(found: Found) -> dict[str, Any]:
-    """What a sweep found, as the entries of a stored report."""
+    """Return a sweep's results as the entries of a stored report."""
     return {
         "stopped": found.stopped,
         "winners": [

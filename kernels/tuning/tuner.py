@@ -1,4 +1,4 @@
-"""Tunes the current GPU: compiles, sweeps, stores what is faster, and has it tested."""
+"""Tunes the current GPU: compiles, sweeps, stores faster layers, and starts their test."""
 
 from __future__ import annotations
 
@@ -37,19 +37,18 @@ SMALL, ALL = "sm80-small", "sm80"  # the general path's rows of BACKENDS
 
 
 class TuningError(RuntimeError):
-    """A GPU cannot be tuned; the message is the reason in words."""
+    """Raised if a GPU cannot be tuned; the message is the reason."""
 
 
 def cases_of(networks: Sequence[str], device: torch.device, shared_kb: int = 0) -> list[Case]:
-    """How the general path runs networks on a GPU.
+    """Return how the general path runs networks on a GPU.
 
     Args:
-        networks: Names of WITH_KERNELS; without any, those that this GPU runs so.
-        device: A CUDA device.
-        shared_kb: Shared memory of a multiprocessor to do with, in KB; 0 for all of it.
+        networks: Names in WITH_KERNELS; if empty, the networks that this GPU runs on that path.
+        shared_kb: Limit of shared memory per multiprocessor, in KB; 0 for none.
 
     Raises:
-        TuningError: It runs none, or not one that was named.
+        TuningError: If it runs none, or not a named one.
     """
     library = _library().on(device)
     found: list[Case] = []
@@ -74,22 +73,21 @@ def cases_of(networks: Sequence[str], device: torch.device, shared_kb: int = 0) 
 def tune(
     device: torch.device, wanted: Wanted, progress: Callable[[str], object]
 ) -> tuple[Found, str]:
-    """Tune a GPU, and store what is faster than the library's layers.
+    """Tune a GPU, and store layers that are faster than the library's.
 
-    Layers that were stored before stay, but for those that were tuned now. What is measured with a
-    limit of shared memory is not stored.
+    Layers stored before stay, except the ones tuned now. Results with a limit of shared memory are
+    not stored.
 
     Args:
-        device: A CUDA device.
-        wanted: What to tune.
+        wanted: The layers to tune.
         progress: Called with a line about each candidate.
 
     Returns:
-        What was found, and in words what became of it.
+        The results, and in words what was stored and whether it is used.
 
     Raises:
-        TuningError: There is no NVRTC, or the network's library is not in use.
-        OSError: A file cannot be written.
+        TuningError: If there is no NVRTC, or the network's library is not in use.
+        OSError: If a file cannot be written.
     """
     images: ImageList = _library().images
     sm80 = images.description["sm80"]
@@ -132,12 +130,12 @@ def joined(
     fresh: Tuning,
     done: Sequence[tuple[str, bool, str]],
 ) -> Tuning:
-    """What was stored before and is not replaced, and what was found now.
+    """Merge an earlier tuning's layers that are not replaced with the new ones.
 
     Args:
-        before: Of the same card, in case there was any; of other sources it is left out.
-        fresh: What was found now.
-        done: Network, `small` and role of what was tuned now.
+        before: The card's earlier tuning, if any; ignored if it is of other sources.
+        fresh: The new tuning.
+        done: Network, `small` and role of the layers tuned now.
     """
     if before is None or before.unfit(fresh.card, fresh.capability, fresh.digest):
         return fresh
@@ -175,7 +173,7 @@ def _store(
     )
     try:
         before = tuned.read(card)
-    except BuildError:  # damaged, and replaced now
+    except BuildError:  # damaged; replaced now
         before = None
     whole = joined(before, fresh, done)
     code = {
@@ -199,7 +197,7 @@ def _layer(winner: Winner, made: Made) -> TunedLayer:
 
 
 def _tested(device: torch.device) -> str:
-    """Have what is stored tested in a process of its own; why it must not be used, if so."""
+    """Test the stored layers in their own process; return why they must not be used, or ""."""
     index = device.index if str(device) != device.type else torch.cuda.current_device()
     root = str(build.ROOT)
     paths = [root, os.environ.get("PYTHONPATH", "")]
