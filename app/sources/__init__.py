@@ -106,16 +106,13 @@ SOURCES: tuple[SourceKind, ...] = (
 
 
 def open_source(spec: str | Sequence[str]) -> FrameSource:
-    """Open a source.
+    """Open a source, which may block for seconds.
 
     Args:
         spec: a text that one of SOURCES accepts, or the paths of a strip of pictures.
 
-    Returns:
-        The open source. Opening may block for seconds.
-
     Raises:
-        StyleForgeError: it cannot be opened; the message is one sentence.
+        StyleForgeError: If the source cannot be opened; the message is one sentence.
     """
     if not isinstance(spec, str):
         return open_strip(spec)

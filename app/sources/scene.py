@@ -1,4 +1,4 @@
-"""The built-in animated scene, a lake in the late afternoon; it depends on the time alone."""
+"""The built-in animated scene, a lake in the late afternoon; it depends only on the time."""
 
 from __future__ import annotations
 
@@ -143,13 +143,13 @@ def _layer(colors: np.ndarray, keep: np.ndarray, x: int = 0, y: int = 0) -> Laye
 
 
 def _dimmed(layer: Layer) -> Layer:
-    """The layer at 60 % of its coverage, and a little darker."""
+    """Return the layer at 60 % of its coverage, and a little darker."""
     colors = cv2.convertScaleAbs(layer.colors, alpha=0.55)
     return _layer(colors, cv2.convertScaleAbs(layer.transparency, alpha=0.6, beta=102))
 
 
 def _moved(layer: Layer, x: float, y: float, lean: float = 0.0, foot: float = 0.0) -> Layer:
-    """The layer at the subpixel position (x, y), sheared by `lean` around the row `foot`."""
+    """Return the layer at the subpixel position (x, y), sheared by `lean` around the row `foot`."""
     height, width = layer.transparency.shape[:2]
     margin = 2 + math.ceil(abs(lean) * height)
     left, top = math.floor(x), math.floor(y)
@@ -214,7 +214,7 @@ class Scene(FrameSource):
         return Frame(pixels, index, start, (time.perf_counter() - start) * 1e3)
 
     def _due(self) -> int:
-        """Index of the frame for the current time."""
+        """Return the index of the frame for the current time."""
         return int(((self._paused_at or time.perf_counter()) - self._began) * FPS)
 
     def close(self) -> None:
