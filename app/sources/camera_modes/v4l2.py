@@ -96,7 +96,7 @@ def _within(side: int, least: int, most: int, step: int) -> bool:
 def _rates(file: int, form: int, size: tuple[int, int]) -> Iterator[float]:
     for answer in _answers(file, ENUM_RATES, _RATE, form, *size):
         if answer[4] != _DISCRETE:
-            return  # a range of rates: the driver takes any
+            return  # a range of rates: the driver accepts any
         numerator, denominator = answer[5:7]  # of a frame's duration, in seconds
         if numerator and denominator:
             yield round(denominator / numerator, 2)
