@@ -1,4 +1,4 @@
-"""Scans a folder of photographs: how many there are, and how many can be used."""
+"""A scan of a folder of photographs: how many it has, and how many can be used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIDE = 48  # pixels; enough to detect a single-color picture
 
 
 class _AbandonedError(Exception):
-    """The result of this scan is no longer needed."""
+    """Raised when the result of this scan is no longer needed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from models.training.presets import STROKES, STYLE_WEIGHT, Preset, Stroke
 
-OWN_RESULTS = "StyleForge"  # the folder for results in the user's pictures; no photographs
+OWN_RESULTS = "StyleForge"  # the folder for results in the user's pictures; it has no photographs
 
 
 @dataclass(frozen=True, slots=True)
