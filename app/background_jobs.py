@@ -73,8 +73,6 @@ class Jobs(QObject):
         """Run `work` on a background thread.
 
         Args:
-            work: called without arguments.
-            done: called with the result of `work`.
             failed: called with the exception instead, if `work` raises one.
             writes: whether `work` writes one of the user's files, see `writing`.
         """

@@ -118,7 +118,6 @@ def store_rates(
 
     Args:
         path: The file; its folder is made if it does not exist.
-        device: The GPU.
         network: Its name in CONFIGS.
         ms_by_size: Milliseconds by width and height.
 

@@ -144,7 +144,6 @@ class Settings(Parameters):
         """Read `path`, which need not exist; missing or malformed values get their defaults.
 
         Args:
-            path: the settings file.
             complain: called with one sentence per fault. The sentence is deferred, since the
                 language is one of the settings.
         """

@@ -84,9 +84,7 @@ class Adaptation:
         """Decide whether the lite network styles a frame.
 
         Args:
-            variant: The variant that runs.
             config: With `network` "auto", streams choose the network automatically.
-            frame: The frame.
             mode: Whether the frame belongs to a stream.
             unavailable: Why there is no lite network; "" if there is one.
         """
@@ -149,13 +147,8 @@ class Adaptation:
         """Record the times of a frame.
 
         Args:
-            variant: The variant that ran.
-            config: The config it ran with.
             mode: Whether the frame belongs to a stream.
-            sizes: Of the network's input.
-            network_ms: The time of the network.
             around_ms: The time of scaling and blending.
-            lite: Whether the lite network ran.
         """
         resolution = self._resolution(variant, config, lite=lite)
         # A comparison keeps the size of the preceding stream. Without a stream, the size depends on

@@ -36,7 +36,6 @@ class Comparer:
         Args:
             kernels: The network in the config. If it is the baseline, the other one is the fused
                 network.
-            family: The family of both.
         """
         reference = compared_with(kernels, family)
         other = kernels if kernels != reference else FUSED
@@ -61,10 +60,7 @@ class Comparer:
             networks: The networks. One that returned only uint8 runs once more, untimed, for its
                 values before rounding.
             inputs: Their inputs, [H, W, 3] for each size.
-            displayed: The displayed picture of each.
-            precision: The precision of both.
             conditions: Whatever else has to stay equal for times to be comparable.
-            family: The family of both networks.
         """
         reference = BASELINE if BASELINE in renderings else FUSED
         other = next(kernels for kernels in renderings if kernels != reference)

@@ -84,7 +84,6 @@ class DisplayPath:
         Args:
             network: The network, with its weights loaded.
             frames: Each [H, W, 3] uint8, RGB.
-            sizes: Of the network's inputs.
             finish: How the displayed picture is made from the network's output.
             weights: Key of the weights; another key discards the history used for smoothing.
             screen: (width, height) of a copy of each picture that a window paints.
@@ -195,7 +194,6 @@ def finish_of(config: EngineConfig, *, texture: float, continues: bool) -> Finis
     """Return how a config turns the network's output and input into the displayed picture.
 
     Args:
-        config: The config.
         texture: The amount of texture in the network's input.
         continues: Whether the frame continues the one before it; only then it is smoothed.
     """

@@ -100,9 +100,6 @@ class NetworkPool:
 
         Args:
             kernels: A key of ALL_VARIANTS.
-            precision: The precision it computes in.
-            device: The device it runs on.
-            active: The weights.
             by_layer: Whether its timings cover every layer, which takes longer on a GPU.
         """
         key = (kernels, precision, device, active.network)
@@ -157,10 +154,7 @@ class Network:
 
     Args:
         kernels: A key of ALL_VARIANTS.
-        precision: The precision it computes in.
-        device: The device it runs on.
         network: The kind of network, as in ActiveWeights.
-        family: Its family.
 
     Attributes:
         device: The device it runs on.
@@ -254,8 +248,6 @@ class Network:
 
         Args:
             pixels: The input; the output has its size.
-            deep: See `render_all`.
-            between: See `render_all`.
         """
         clock = Stopwatch(self.device)
         with self.computing():

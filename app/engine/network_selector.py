@@ -45,8 +45,6 @@ class NetworkSelector:
         """Record the times of a live frame.
 
         Args:
-            lite: Which network ran.
-            sizes: Of its input.
             network_ms: The time that grows with the sizes.
             blend_ms: The time that does not.
         """

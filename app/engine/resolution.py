@@ -136,7 +136,6 @@ class AdaptiveResolution:
         interval_ms: The time per frame to aim at.
         stroke_size: The long side of the input that determines the stroke width, in pixels.
         least: The smallest long side to choose, unless the frame or `stroke_size` is smaller.
-        clock: Returns seconds.
 
     Attributes:
         overhead_ms: The part of the latency that is spent outside the engine.

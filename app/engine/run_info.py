@@ -49,10 +49,7 @@ def run_info(
     """Describe what runs for a config.
 
     Args:
-        config: The config in force.
-        device: The device that the network runs on.
         precision: The precision it computes in, which may differ from the config's.
-        active: The weights in use.
         reasons: Why the full or the lite network runs, see `network_reason`, and why in bands of
             rows.
     """
@@ -89,8 +86,6 @@ def network_reason(
     """Return why a network runs that the user did not choose.
 
     Args:
-        config: The config in force.
-        lite: Whether the lite network runs.
         too_slow: Why the automatic choice is the lite network; "" if it is not.
         lite_unavailable: Why there is no lite network; "" if there is one.
         compiling: Whether kernels are being compiled, which slows everything else down.

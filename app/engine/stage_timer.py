@@ -22,7 +22,6 @@ class Stopwatch:
     `read` waits for the last.
 
     Args:
-        device: The device that runs the stages.
         running: Whether the first stage begins now; otherwise it begins at the first mark, whatever
             its name.
 

@@ -74,9 +74,6 @@ class StyleWeights:
     """The weights of the chosen styles: call `choose`, then `active` for each frame.
 
     A mix is computed when it changes. Not thread-safe.
-
-    Args:
-        library: Where styles are looked up.
     """
 
     def __init__(self, library: Library) -> None:

@@ -54,11 +54,6 @@ def decoded(
 ) -> Iterator[av.VideoFrame]:
     """Decode from the container's position. A fault of the file ends it, a fault of a packet does
     not.
-
-    Args:
-        container: The film.
-        stream: Its picture.
-        damage: Receives the faults.
     """
     packets, decoder = container.demux(stream), _decoder_of(stream)
     while True:

@@ -47,7 +47,6 @@ def shown_frames(container: av.container.InputContainer, stream: av.VideoStream)
 
     Args:
         container: The film, not read yet; this reads packets of its beginning.
-        stream: Its picture.
 
     Returns:
         0 if the file does not tell.

@@ -120,7 +120,6 @@ def plane_pixels(buffer: memoryview, line: int, width: int, height: int) -> NDAr
     """Return a view of the bytes of a plane, [H, W] uint8.
 
     Args:
-        buffer: The memory.
         line: Bytes from one line to the next.
         width: Bytes used in each line.
         height: Number of lines.

@@ -38,7 +38,6 @@ def for_display(frame: Frame, display: tuple[int, int], size: int | None = None)
     """Scale a frame down to about the size of the display.
 
     Args:
-        frame: The frame.
         display: (width, height) in pixels; (0, 0) if there is none.
         size: The long side of the network's input, a lower limit for the copy; None if it follows
             the frame's.
@@ -64,7 +63,6 @@ def screen_size(frame: Frame, display: tuple[int, int]) -> tuple[int, int] | Non
     """Return the size in which a display shows the whole of a frame, rounded down as in Qt.
 
     Args:
-        frame: The frame.
         display: (width, height) in pixels; (0, 0) if there is none.
 
     Returns:

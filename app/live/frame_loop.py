@@ -113,9 +113,6 @@ class FrameLoop:
 
     Args:
         engine: Used only by the loop's thread.
-        latest: Receives results.
-        metrics: Records the times of frames.
-        events: The callbacks.
 
     Attributes:
         wanted: The newest config, which another thread may set before it calls `configure`.
@@ -520,7 +517,6 @@ def _timed(styled: StyledFrame, taken: Taken, finished: float) -> StyledFrame:
     """Complete the timings of a result, so that they add up to the time since its capture.
 
     Args:
-        styled: The result.
         taken: The frame it was made from.
         finished: When the engine was done; since then, copies of the result were made.
     """

@@ -130,9 +130,7 @@ class StreamMetrics:
         """Record that a result was painted.
 
         Args:
-            styled: The result.
             now: When painting ended.
-            paint_ms: How long it took.
         """
         frame = styled.source
         finished_at = styled.finished_at or now

@@ -59,13 +59,7 @@ class _Task:
 
 
 class StyleJobs(QObject):
-    """Makes styles from pictures, and codes of styles for another network.
-
-    Args:
-        library: The styles.
-        jobs: Runs the work.
-        parent: The QObject's parent.
-    """
+    """Makes styles from pictures, and codes of styles for another network."""
 
     progress = Signal(str)  # the current work; empty if there is none
     problem = Signal(object)  # Problem
@@ -96,9 +90,7 @@ class StyleJobs(QObject):
         """Make a style from a picture.
 
         Args:
-            path: The picture.
             title: Of the style; "" for the file's name.
-            done: Called with the style.
         """
         name = printable(path.name, MAX_NAME_LENGTH)
 
@@ -136,7 +128,6 @@ class StyleJobs(QObject):
         """Make missing codes of styles for the networks that paint them.
 
         Args:
-            keys: The styles.
             done: Called when all have a code.
             failed: Called if one cannot be made, or the user canceled.
         """

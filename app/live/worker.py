@@ -29,8 +29,6 @@ class Worker(QObject):
 
     Args:
         engine: Used only by the worker's thread.
-        latest: Receives results.
-        metrics: Records the times of frames.
 
     Attributes:
         loop: Its loop; `wanted`, `pending` and `interrupted` are for the GUI thread.

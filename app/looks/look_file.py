@@ -95,7 +95,6 @@ class LookFile:
 
         Args:
             number: Counts the changes.
-            looks: The looks.
 
         Raises:
             OSError: If the file cannot be written; it is left unchanged.

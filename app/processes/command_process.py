@@ -55,7 +55,6 @@ class CommandProcess(QObject):
 
     Args:
         name: Name of the process in messages, in English.
-        parent: The QObject's parent.
     """
 
     event_received = Signal(object)  # dict

@@ -58,7 +58,6 @@ def is_allowed(authorization: str | None, token: str) -> bool:
 
     Args:
         authorization: The header; None if there is none.
-        token: The right token.
     """
     scheme, _, given = (authorization or "").partition(" ")
     right = secrets.compare_digest(given.strip().encode(), token.encode())

@@ -96,11 +96,6 @@ class Connection(H11Protocol):
     It ends, and reads nothing more, after an answer sent before the end of its request. Such an
     answer must declare this (`Connection: close`); otherwise the client would send its next request
     into the connection.
-
-    Args:
-        crowd: Counts it.
-        app_state: See H11Protocol.
-        others: See H11Protocol.
     """
 
     def __init__(self, crowd: Crowd, app_state: dict[str, Any], **others: Any) -> None:

@@ -35,7 +35,6 @@ class Gate:
     Args:
         application: The application behind it.
         hosts: Allowed Host headers.
-        token: The token that requests need.
         rate: Counts requests with the token.
     """
 

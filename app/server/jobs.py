@@ -51,7 +51,6 @@ class Jobs:
 
     Args:
         root: The folder of the queue and of the pictures; it need not exist.
-        painter: Styles the pictures.
         line: The line in which jobs wait for the painter.
     """
 
@@ -77,8 +76,6 @@ class Jobs:
 
         Args:
             folder: From `new_folder`, with the picture as UPLOAD.
-            look: How to style the picture.
-            place: The job's place in the line.
 
         Raises:
             Refused: If the server is stopping.

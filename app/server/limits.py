@@ -62,7 +62,6 @@ class Rate:
 
     Args:
         most: Requests in any minute.
-        now: Returns the time in seconds.
     """
 
     def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:

@@ -62,7 +62,6 @@ class Painter(Protocol):
         """Make a style from a picture and add it to the user's styles.
 
         Args:
-            picture: Its file.
             title: Of the style; a number is appended if it is taken.
             stop: See `paint`.
 
@@ -84,9 +83,6 @@ class Painter(Protocol):
         """Style a picture.
 
         Args:
-            source: Its file.
-            target: The file of the result.
-            look: How to style it.
             stop: Returns whether to give up; called now and then.
 
         Raises:

@@ -55,11 +55,8 @@ def serving(
     waiting jobs stay for the next server.
 
     Args:
-        painter: Styles the pictures.
-        token: The token that requests need.
         addresses: Loopback addresses.
         port: 0 for a free one.
-        limits: For requests.
         jobs: The folder of the jobs.
 
     Raises:

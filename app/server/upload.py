@@ -24,7 +24,6 @@ async def receive(request: Request, path: Path, limits: Limits, look: Look | Non
 
     Args:
         request: Its body is a picture's file.
-        path: The file to write.
         limits: For its bytes and its pixels.
         look: Its size is limited too; None for a picture that is not styled.
 

@@ -22,7 +22,6 @@ class SilentOutput:
     If no device plays, films still keep the time of their sound, and it can be recorded.
 
     Args:
-        fill: Fills its blocks.
         silence: Why nothing is heard, as a sentence.
         rate: Samples per second.
         channels: 1 or 2.
@@ -52,7 +51,6 @@ def open_output(fill: Fill, lost: Callable[[], None]) -> Output:
     """Open the system's playback device, or a silent one that tells why.
 
     Args:
-        fill: Fills its blocks.
         lost: Called once on one of the device's threads when it is unplugged or fails.
     """
     try:

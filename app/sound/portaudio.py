@@ -36,7 +36,6 @@ class PortAudioOutput:
     """The system's playback device; it is playing once constructed.
 
     Args:
-        fill: Fills its blocks.
         lost: Called once on one of the device's threads when it is unplugged or fails.
 
     Raises:

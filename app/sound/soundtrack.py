@@ -51,7 +51,6 @@ class Soundtrack:
 
     Args:
         where: The film's path or address, for FFmpeg.
-        device: Opens the device.
 
     Attributes:
         clock: Tells when each position is heard.

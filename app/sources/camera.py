@@ -305,9 +305,7 @@ class CameraFeed:
     """One connection to a camera.
 
     Args:
-        name: Of the camera.
         asked: The mode to request.
-        capture: The device.
         wanted: Returns the exposure to use, as for ExposureControl.follow.
 
     Attributes:

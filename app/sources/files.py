@@ -78,7 +78,6 @@ def pictures_in(folder: Path, *, films: bool = False) -> tuple[Path, ...]:
     A file named like a picture is included even if it is damaged; the strip reports it.
 
     Args:
-        folder: The folder.
         films: Whether to include films and animations as well.
 
     Raises:

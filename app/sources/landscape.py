@@ -61,7 +61,6 @@ def clouds(
         height: in pixels.
         cover: fraction of the sky that is covered.
         wide: ratio of the features' width to their height.
-        seed: of the random numbers.
         gold: how strongly the sun colors them, 0 to 1.
         thick: coverage of the densest parts, 0 to 1.
     """

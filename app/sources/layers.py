@@ -95,7 +95,6 @@ def noise(
         width: in pixels.
         smooth: the spectrum falls as frequency to the power -`smooth`.
         wide: ratio of the features' width to their height.
-        seed: of the random numbers.
         most: features per height from which on the spectrum falls.
     """
     white = np.random.default_rng(seed).standard_normal((height, width)).astype(np.float32)

@@ -51,7 +51,6 @@ class Video(FrameSource):
     moment is heard. A frame that was not read by then is replaced and counts as dropped.
 
     Args:
-        reader: The picture.
         sound: Its sound, closed with the video; None without sound.
         time: The clock of the machine.
 

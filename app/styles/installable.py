@@ -59,7 +59,6 @@ class Installable:
 
         Args:
             folder: Exists, and is empty.
-            title: Of the pack.
 
         Raises:
             CheckpointError: If the weights cannot be stored.
@@ -146,7 +145,6 @@ def installable_of_picture(
 
     Args:
         path: A picture in any supported format; of an animation, the first frame counts.
-        network: Makes the code.
         progress: Called with the name of each step that takes a while, before it.
 
     Raises:

@@ -195,7 +195,6 @@ class Library:
         """Make a pack from a style picture, painted by an any-style network, in the user's folder.
 
         Args:
-            path: The picture.
             network: A file of `styleforge train-vit`, which is copied; None for the shipped one.
             title: See `install`.
             progress: Called with the name of each step that takes a while, before it. An exception
@@ -216,7 +215,6 @@ class Library:
         """Make a pack from a style picture that belongs to this library only, not to the user's.
 
         Args:
-            path: The picture.
             folder: The folder of the pack. It must not exist, and has to stay until the style is
                 chosen.
             network: See `install_picture`, but it is not copied.
@@ -344,7 +342,6 @@ class Library:
         """Copy a pack to a folder, from which it can be installed on another machine.
 
         Args:
-            key: Of the style.
             folder: Receives the pack as a subfolder.
 
         Returns:
@@ -370,7 +367,6 @@ class Library:
         """Write a style as one file, from which it can be installed on another machine.
 
         Args:
-            key: Of the style.
             target: The file, see app.styles.style_file; its folder is created if necessary.
 
         Returns:

@@ -46,7 +46,6 @@ def write_style_file(style: Style, target: Path) -> Path:
     """Write a style as one file. `target` is either complete or unchanged.
 
     Args:
-        style: A style of the library.
         target: The file, which is replaced if it exists; ENDING is appended if it is missing.
 
     Returns:
@@ -80,7 +79,6 @@ def unpacked(path: Path, parent: Path | None = None) -> Iterator[Path]:
     """Unpack a style file, after all checks that are possible without unpacking.
 
     Args:
-        path: The file.
         parent: Parent of the new folder; None for the system's temporary folder.
 
     Yields:

@@ -191,7 +191,6 @@ class RunStore:
         """Create a folder for `request`, with copies of the pictures it needs.
 
         Args:
-            request: the request.
             frame: picture for the previews, [H, W, 3] uint8 RGB.
             scene: picture for the thumbnail, [H, W, 3] uint8 RGB.
 

@@ -26,7 +26,6 @@ def find_unfinished(store: RunStore, current: RunDirectory | None) -> Unfinished
     """Search the store, and delete its runs that are no longer worth keeping.
 
     Args:
-        store: The runs.
         current: This program's own run, which is left out.
     """
     found = []

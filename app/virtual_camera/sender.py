@@ -68,7 +68,6 @@ class VirtualCamera:
     It sends nothing while no program reads, if that is known. A camera that fails is closed.
 
     Args:
-        choice: The camera to open.
         changed: Called with the status whenever it has changed, on the thread of the camera; it
             must not call `close`.
 

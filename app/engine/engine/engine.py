@@ -55,7 +55,6 @@ class Engine:
     network together: `process_batch`, `begin_batch` and `complete_batch`.
 
     Args:
-        library: Where styles are looked up.
         on_notice: Called with one sentence when the engine changes precision or network by itself.
         budget_ms: The capture-to-paint time that the automatic size aims at.
         free: Returns the free bytes of a device; called once per device. Pictures that would not
@@ -228,7 +227,6 @@ class Engine:
         """Run the network on a frame, or both networks if they are compared.
 
         Args:
-            frame: The input.
             mode: How much time it may take, and whether it continues the frame before it.
 
         Returns:
@@ -270,7 +268,6 @@ class Engine:
         """Start styling a frame on the GPU, where one more frame may be in flight.
 
         Args:
-            frame: The input.
             mode: How much time it may take, and whether it continues the frame before it.
             newest: See `finish`.
             screen: (width, height) of a copy of the result that a window paints.

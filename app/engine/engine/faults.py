@@ -28,7 +28,6 @@ def memory_errors(
 
     Args:
         frame: The frame being styled, for the message.
-        device: The device that computes it.
         release: Called when memory ran out; frees everything that can be made again.
     """
     try:

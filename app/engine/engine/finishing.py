@@ -26,11 +26,8 @@ class Finishing:
 
     Args:
         inference: Ran the networks, and runs them again if two are compared.
-        display: The path of frames that stay on a GPU.
-        comparer: Compares two networks.
         post: The steps after the network on the CPU.
         style_weights: Knows why there is no lite network.
-        adaptation: Receives the times.
     """
 
     def __init__(

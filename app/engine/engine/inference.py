@@ -22,10 +22,6 @@ class Inference:
     thread-safe.
 
     Args:
-        networks: The networks.
-        display: The path of frames that stay on a GPU.
-        comparer: Chooses the order of compared networks.
-        texture: Adds texture to frames.
         on_progress: Called with the finished share while a picture is computed in bands of rows.
         between_layers: Called between layers of a network on a CPU.
 

@@ -79,8 +79,6 @@ class PostProcessor:
             kernels: The network, a key of ALL_VARIANTS.
             output: Its output.
             resized: Its input, of the same size.
-            source: The frame.
-            config: Has the parameters of each step.
 
         Returns:
             A picture of the frame's size.
@@ -103,8 +101,6 @@ def deep_picture(
         output: The network's output.
         small: The same in 8 bits.
         resized: The network's input.
-        source: The frame.
-        config: Has the parameters of each step.
 
     Returns:
         A picture of the frame's size.

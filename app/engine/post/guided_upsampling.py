@@ -44,8 +44,6 @@ class GuidedUpsampler:
         Args:
             result: The styled picture of `small`, of the same size.
             small: The frame, scaled down.
-            frame: The frame.
-            guided: Whether to add the detail of the frame.
 
         Returns:
             A picture of the frame's size: `result` itself if it already has that size.
@@ -91,8 +89,6 @@ def enlarge_deep(result: Deep, eight: Pixels, small: Pixels, frame: Deep, *, gui
         result: The styled picture of `small`, of the same size.
         eight: The same in 8 bits.
         small: The frame, scaled down.
-        frame: The frame.
-        guided: Whether to add the detail of the frame.
 
     Returns:
         A picture of the frame's size: `result` itself if it already has that size.

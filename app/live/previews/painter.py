@@ -59,10 +59,6 @@ class PreviewPainter:
     there is nothing else to do, the painter paints one preview after another. A second engine holds
     its networks, and the weights of one style; the painter releases it when every preview of a
     still picture is painted.
-
-    Args:
-        make_engine: Makes that second engine.
-        clock: Returns seconds.
     """
 
     def __init__(

@@ -18,11 +18,8 @@ class PreviewRequests(QObject):
     A style that needs a code first gets it from a job, while no stream plays.
 
     Args:
-        library: The styles.
-        jobs: Runs that job.
         style_jobs: Knows which styles need a code.
         stands_still: Returns whether no stream plays.
-        parent: The QObject's parent.
     """
 
     made = Signal(object)  # Preview

@@ -17,10 +17,8 @@ class Choice(QObject):
 
     Args:
         config: The initial one, which `send` sends to the worker.
-        library: The styles.
         style_jobs: Prepares them.
         loop: The worker's loop, whose `wanted` it sets.
-        parent: The QObject's parent.
     """
 
     changed = Signal(object)  # EngineConfig

@@ -12,7 +12,6 @@ class WorkerCommands(QObject):
 
     Args:
         worker: Lives on another thread.
-        parent: The QObject's parent.
     """
 
     open = Signal(object)

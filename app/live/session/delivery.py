@@ -24,7 +24,6 @@ class Delivery(QObject):
     Args:
         latest: Where the worker puts results.
         choice: Results must match this choice.
-        parent: The QObject's parent.
 
     Attributes:
         refresh_rate: Of the screen, in Hz.

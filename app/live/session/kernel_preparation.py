@@ -21,8 +21,6 @@ class KernelPreparation(QObject):
 
     Args:
         library: Has the networks that styles share.
-        jobs: Runs the work.
-        parent: The QObject's parent.
     """
 
     changed = Signal(object)  # tuple[KernelStatus, ...]

@@ -20,9 +20,7 @@ class Opening(QObject):
     """Opens sources by jobs.
 
     Args:
-        jobs: Runs them.
         pending: Closes open sources without an owner at the end.
-        parent: The QObject's parent.
     """
 
     changed = Signal(str)  # "Opening ..." while a source is being opened, then empty

@@ -49,11 +49,8 @@ class Session(QObject):
     No method blocks: jobs open, install and compile, and the worker styles.
 
     Args:
-        library: The styles.
-        config: The initial config.
         budget_ms: The capture-to-paint time that the automatic size aims at.
         engine: An engine to use instead of the application's; used only by the engine's thread.
-        parent: The QObject's parent.
 
     Attributes:
         library: The styles.

@@ -21,13 +21,6 @@ from utils.translation.texts import tr
 class UserStyles(QObject):
     """Changes the styles of the library by jobs; new styles become the choice, removed ones leave
     it.
-
-    Args:
-        library: The styles.
-        style_jobs: Makes styles from pictures.
-        run: Runs the other jobs.
-        choice: The config.
-        parent: The QObject's parent.
     """
 
     changed = Signal()

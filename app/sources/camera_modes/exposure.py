@@ -45,7 +45,6 @@ class ExposureControl:
     """The exposure of an open device; for the thread that reads it.
 
     Args:
-        capture: The open device.
         system: As sys.platform.
 
     Attributes:
