@@ -183,7 +183,6 @@ class Stylist:
         return styled
 
     def _most(self, pixels: int) -> int:
-        """Return how many pictures go through the network together."""
         if self._batch is None and resolve(self._config.device).type == "cpu":
             return 1
         return max(1, min(self._batch or BATCH, BATCH_PIXELS // pixels))

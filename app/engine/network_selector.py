@@ -102,7 +102,6 @@ class NetworkSelector:
         self.remark = tr("the full network reaches {rate} at {size}", rate=self.rate, size=max(at))
 
     def _reset(self) -> None:
-        """Discard the measurements."""
         self._best_ms = math.inf
         self._costs = {False: deque(maxlen=9), True: deque(maxlen=9)}
         self._first_lite_cost = 0.0

@@ -106,7 +106,6 @@ class Converter:
 
     @property
     def _scaler(self) -> av.video.reformatter.VideoReformatter:
-        """FFmpeg's scaler of this thread."""
         of_thread = self._of_thread
         if not hasattr(of_thread, "scaler"):
             of_thread.scaler = av.video.reformatter.VideoReformatter()

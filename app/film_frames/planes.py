@@ -99,8 +99,6 @@ class Matrix:
 
 
 class _Memory:
-    """Buffers for intermediate results."""
-
     def __init__(self, height: int, width: int, dtype: np.dtype[Any]) -> None:
         self.chroma = [np.empty((height, width), dtype) for _ in range(2)]
         self.joined = np.empty((height, width, 3), dtype)

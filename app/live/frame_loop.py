@@ -448,7 +448,6 @@ class FrameLoop:
             self._fail(exc)
 
     def _complete(self, taken: Taken, pending: Pending) -> None:
-        """Wait for a frame that is on the GPU and deliver its result."""
         styled = self._engine.complete(pending)
         spent = styled.timings
         computed = spent.resize + spent.network + spent.blend

@@ -211,7 +211,6 @@ def _rate(times: Sequence[float]) -> float:
 
 
 def _capture_rate(samples: Sequence[_Processed]) -> float:
-    """Return the frames per second that the source delivered, including dropped ones."""
     if not samples:
         return 0.0
     first, last = samples[0], samples[-1]
@@ -220,7 +219,6 @@ def _capture_rate(samples: Sequence[_Processed]) -> float:
 
 
 def _forget_old(samples: deque[_Processed] | deque[_Displayed], now: float) -> None:
-    """Remove samples older than WINDOW_S from the left."""
     while samples and now - samples[0].at > WINDOW_S:
         samples.popleft()
 

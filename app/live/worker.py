@@ -185,6 +185,5 @@ class Worker(QObject):
             self.previewed.emit(preview)
 
     def _follow(self) -> None:
-        """Tick while the loop runs."""
         if self.loop.running != self._tick.isActive():
             (self._tick.start if self.loop.running else self._tick.stop)()

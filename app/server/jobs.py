@@ -32,8 +32,6 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """The files of a job."""
-
     source: Path
     target: Path
 
@@ -158,7 +156,6 @@ class Jobs:
         turn.add_done_callback(_tell_fault)
 
     def _run(self, number: int) -> None:
-        """Style the picture of a job on the engine's thread."""
         try:
             with self._queue.take(number) as job:
                 if job is not None:

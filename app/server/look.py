@@ -165,12 +165,10 @@ def _size(text: str) -> int | str:
 
 
 def _titled(titles: Mapping[str, str]) -> list[dict[str, str]]:
-    """Return values with their titles, as in JSON Schema."""
     return [{"const": key, "title": title} for key, title in titles.items()]
 
 
 def _of_row(name: str, row: Parameter) -> LookOption:
-    """Return the option for a row of the table of parameters."""
     share = {"type": "number", "minimum": 0, "maximum": 1}
     about = {"title": row.title, "description": row.tip, "default": getattr(_DEFAULTS, name)}
     if isinstance(row, FractionParameter):

@@ -264,7 +264,6 @@ class Soundtrack:
         return begins_at
 
     def _drop(self, count: int) -> None:
-        """Drop samples of the first chunk."""
         first = self._chunks[0]
         first.samples = first.samples[count:]
         first.position += count / self._rate

@@ -218,7 +218,6 @@ def water(width: int, height: int) -> Water:
 
 
 def _in_perspective(values: Float, rows: int) -> Float:
-    """Compress the noise towards the horizon."""
     height, width = values.shape
     near = (np.arange(rows) + 0.5) / rows
     at = (1 - 1 / (0.16 + near)) * rows * 0.30

@@ -114,7 +114,6 @@ class SceneRenderer:
 
 
 def _repeated(sheet: Sheet, times: int) -> Sheet:
-    """Tile the sheet horizontally, so that a window can slide over it."""
     colors, keep = sheet
     return np.tile(colors, (1, times, 1)), np.tile(keep, (1, times, 1))
 
@@ -214,7 +213,6 @@ class Scene(FrameSource):
         return Frame(pixels, index, start, (time.perf_counter() - start) * 1e3)
 
     def _due(self) -> int:
-        """Return the index of the frame for the current time."""
         return int(((self._paused_at or time.perf_counter()) - self._began) * FPS)
 
     def close(self) -> None:

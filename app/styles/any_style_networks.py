@@ -186,7 +186,6 @@ class AnyStyleNetworks:
         return shipped if own else []
 
     def _path(self, digest: str) -> Path | None:
-        """Return the file of the network with this digest."""
         for path in (self._given.get(digest), *self._shipped_files(), self._kept(digest)):
             if path is not None and path.is_file() and _digest(path) == digest:
                 return path

@@ -39,7 +39,6 @@ def facts_of(style: Style) -> tuple[tuple[str, str], ...]:
 
 
 def _training(runs: list[Mapping[str, Any]]) -> str:
-    """Describe the runs of a training in one line; "" without any."""
     steps = sum(_numbers(runs, "iterations"))
     photographs = max(_numbers(runs, "photographs"), default=0)
     seconds = sum(_numbers(runs, "seconds"))

@@ -179,7 +179,6 @@ def _title(path: Path) -> str:
 
 
 def _at_most(pixels: NDArray[np.uint8], long_side: int) -> NDArray[np.uint8]:
-    """Scale a picture down to `long_side`, if it is larger."""
     import numpy as np
     from PIL import Image
 

@@ -424,7 +424,6 @@ class Library:
         return style
 
     def _drop_unused_networks(self) -> None:
-        """Delete the networks stored for styles that no remaining style needs."""
         from models.checkpoints import CheckpointError
         from models.families.style_codes import header_texts
 

@@ -373,6 +373,5 @@ class Engine:
         return memory_errors(frame, self._device, self._release)
 
     def _release(self) -> None:
-        """Free the networks and all GPU buffers."""
         self._networks.clear()
         self._display.clear()

@@ -101,7 +101,6 @@ class Finishing:
         )
 
     def _post_process(self, inferred: Inferred, kernels: str) -> Pixels:
-        """Return the picture to display for one network's output."""
         rendering = inferred.renderings[kernels]
         if (made := rendering.displayed) is not None:
             # A slider that is being dragged acts at once; smoothing, which has a history, does not.

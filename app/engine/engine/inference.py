@@ -123,5 +123,4 @@ class Inference:
         )
 
     def _textured(self, inferred: Inferred, inputs: tuple[Pixels, ...]) -> tuple[Pixels, ...]:
-        """Add texture to the scaled `inputs` of a frame."""
         return self._texture.apply(inputs, inferred.texture, continues=inferred.mode.has_history)

@@ -92,7 +92,6 @@ def _half(picture: Floats) -> Floats:
 
 
 def _mean(values: Floats) -> Floats:
-    """Return the mean of the window around each pixel."""
     return np.asarray(cv2.blur(values, (WINDOW, WINDOW)), np.float32)
 
 

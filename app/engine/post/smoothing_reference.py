@@ -109,7 +109,6 @@ class ReferenceStream:
         self._missed = bool(taken(state, "missed"))
 
     def _move(self, flow: _Floats) -> None:
-        """Move the accumulated result with the source."""
         if not flow.any():
             return
         height, width, _ = self._result.shape

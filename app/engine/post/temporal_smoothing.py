@@ -54,7 +54,6 @@ class TemporalSmoother:
             self._stream_of(height, width).restore(kept)
 
     def _stream_of(self, height: int, width: int) -> NativeStream | ReferenceStream:
-        """Return the stream, or a new one if the size or the kernels changed."""
         kind = NativeStream if is_ready() else ReferenceStream
         stream = self._stream
         if not isinstance(stream, kind) or stream.size != (height, width):

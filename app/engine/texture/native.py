@@ -104,7 +104,6 @@ class Texture:
         self._history_of(kernels, height, width).restore(kept)
 
     def _history_of(self, kernels: CpuTexture, height: int, width: int) -> TextureHistory:
-        """Return the history of the stream, or a new one if the size or the library changed."""
         history = self._history
         if history is None or history.size != (height, width) or kernels is not self._kernels:
             self._kernels = kernels

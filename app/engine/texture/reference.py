@@ -91,7 +91,6 @@ class TextureReference:
             self.presence = float(taken(state, "presence"))
 
     def _follow(self, gray: NDArray[np.uint8]) -> None:
-        """Move the pattern with the scene."""
         height, width = gray.shape
         scale, size = max(1.0, max(height, width) / TRACKED), tracked_size(height, width)[::-1]
         small = cv2.resize(gray, size, interpolation=cv2.INTER_AREA).astype(np.float32)
@@ -147,7 +146,6 @@ def _motion(before: _Floats, now: _Floats) -> tuple[float, float] | None:
 
 
 def _added(picture: Pixels, field: _Floats) -> Pixels:
-    """Return a picture with the texture, scaled to its size."""
     height, width, _ = picture.shape
     if field.shape != (height, width):
         larger = cv2.resize(field, (width, height), interpolation=cv2.INTER_CUBIC)

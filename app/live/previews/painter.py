@@ -141,7 +141,6 @@ class PreviewPainter:
         return preview
 
     def _next(self, look: EngineConfig, now: float, *, moving: bool) -> str | None:
-        """Return the style whose preview is painted next; None if all are up to date."""
         styles = [style for style in self._wanted if style not in self._refused]
         made = self._made
         for style in styles:

@@ -125,6 +125,5 @@ class UserStyles(QObject):
         self._run(lambda: self._library.remove(key), done, doing="remove the style")
 
     def _forget(self, key: str) -> None:
-        """Drop all cached data of a style that was removed or replaced."""
         self._style_jobs.forget(key)
         self.forgotten.emit(key)
