@@ -44,7 +44,7 @@ COMMANDS = {
     "completion": "print a script that completes commands and flags in a shell",
     "man": "print the manual page",
 }
-# these describe every command, so they get the parser of all commands
+# These describe every command, so they get the parser of all commands.
 OF_ALL = ("completion", "man")
 
 MB_ICONERROR = 0x10

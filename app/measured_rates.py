@@ -34,7 +34,6 @@ class Machine:
     Attributes:
         gpu: As PyTorch reports it.
         driver: The NVIDIA driver's version; empty if the driver does not report it.
-        styleforge: The version of StyleForge.
     """
 
     gpu: str

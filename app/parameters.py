@@ -48,7 +48,6 @@ class Parameter:
 
     Attributes:
         label: text in the panel, "&" before the mnemonic.
-        tip: tooltip.
         group: heading in the panel.
         stage: where the parameter takes effect.
         title: accessible name; by default `label` without its mnemonic.

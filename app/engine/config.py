@@ -73,7 +73,7 @@ def same_network(a: EngineConfig, b: EngineConfig) -> bool:
     """Return whether two configs differ at most in steps after the network, so that its output is
     the same.
     """
-    # called for each frame, mostly with the same config
+    # Called for each frame, mostly with the same config.
     return a is b or _same_but(_FINISHING, a, b)
 
 

@@ -19,7 +19,7 @@ from models.inference.frame_styler import Finish, FrameStyler, Submission
 from utils.translation.texts import tr
 
 STYLERS_KEPT = 2  # each holds buffers of the frame's size
-# in a repeating stream, one batch in this many is timed; one graph launches each of the others
+# In a repeating stream, one batch in this many is timed; one graph launches each of the others.
 TIMED_EVERY = 8
 
 
@@ -29,7 +29,6 @@ class Submitted:
 
     Attributes:
         styler: The styler that processes the batch.
-        submission: The submission that the styler returned.
         clock: Measures the batch's stages; None to use the timings of the newest timed batch.
         finish: How the displayed picture is made from the network's output.
     """

@@ -24,12 +24,9 @@ class Inferred:
     """The output of the networks for a frame, from which `Engine.finish` makes the result.
 
     Attributes:
-        frame: The input.
         config: The config at the time.
         mode: How much time the frame may take.
-        device: The device that computes it.
         precision: The precision used, which may differ from the config's.
-        active: The weights.
         sizes: The (width, height) of the networks' inputs.
         texture: The amount of texture added to the inputs, 0 to 1.
         inputs: The frame scaled to each of the sizes, the larger first; empty if it was scaled on
@@ -88,7 +85,6 @@ class Pending:
 
     Attributes:
         batch: The data of each frame, without the output.
-        submitted: The computation.
     """
 
     batch: tuple[Inferred, ...]

@@ -155,9 +155,6 @@ class Network:
     Args:
         kernels: A key of ALL_VARIANTS.
         network: The kind of network, as in ActiveWeights.
-
-    Attributes:
-        device: The device it runs on.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ AUTO_SIZES = (256, 320, 384, 512, 768, 1024, 1440, 1920)
 # input leaves colored blur without a subject: a slower machine paints fewer frames instead. The
 # full network paints wider strokes than the lite one and needs more pixels for them.
 LEAST_LITE, LEAST_FULL = 256, 320
-# least ratio of detail size to stroke size; below it, sharpness is not worth the time
+# Least ratio of detail size to stroke size; below it, sharpness is not worth the time.
 SHARPER = 1.4
 # The default long side of the network's input for single pictures on every device; strokes have a
 # fixed width in its pixels. Larger pictures are scaled down for the network, and the result is
@@ -160,7 +160,7 @@ class AdaptiveResolution:
         self._stroke_size = stroke_size
         self._least = least
         self._recent: deque[float] = deque(maxlen=RECENT)  # ms per pixel at the current sizes
-        # ms per pixel of the newest frame, including the first at its sizes
+        # Milliseconds per pixel of the newest frame, including the first at its sizes.
         self._upper_bound = 0.0
         self._last: Sizes | None = None
         self._long = stroke_size

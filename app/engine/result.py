@@ -102,12 +102,10 @@ class RunInfo:
 
     Attributes:
         kernels: The title of the variant, such as "Fused".
-        precision: The precision used.
         device: The title of the device: "CPU", "NVIDIA H200 (cuda:0)".
         limitations: Why nothing faster ran, one clause each.
         style: The title of the style, or all titles of a mix with their shares.
         mixed: Whether two styles are mixed.
-        lite: Whether the lite network ran.
         network: The name of a network that paints many styles; "" for a single-style network.
     """
 
@@ -196,11 +194,9 @@ class StyledFrame:
     Attributes:
         frame: The result, with the index and the time of `source`.
         source: The frame it was made from.
-        config: The config in force.
         timings: The latency by stage.
         size: (width, height) of the network's input.
         running: A description of what ran.
-        comparison: The comparison, if there was one.
         captured: The frame as it was captured, if `source` is a smaller copy of it.
         finished_at: `time.perf_counter()` when the engine's thread was done with it.
         batch: How many frames went through the network together.

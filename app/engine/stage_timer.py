@@ -24,16 +24,13 @@ class Stopwatch:
     Args:
         running: Whether the first stage begins now; otherwise it begins at the first mark, whatever
             its name.
-
-    Attributes:
-        device: The same.
     """
 
     def __init__(self, device: torch.device, *, running: bool = True) -> None:
         self.device = device
         self._cuda, self._index = device.type == "cuda", device.index
         self._marks: list[tuple[str, torch.cuda.Event | float]] = []
-        # of the marks, in their order; `reset` does not clear it
+        # Of the marks, in their order; `reset` does not clear it.
         self._events: list[torch.cuda.Event] = []
         if running:
             self.mark("start")

@@ -37,8 +37,6 @@ class ActiveWeights:
             of a mix is valid until the next call of `StyleWeights.active`.
         network: The network that loads it, as in models.families.family.LoadedStyle: the dimensions
             of a feed-forward network, or an any-style network.
-        lite: Whether it is the lite network.
-        family: The family of the network.
         remarks: Measures that were necessary to read the styles, one clause each.
     """
 
@@ -82,7 +80,7 @@ class StyleWeights:
         self._read: dict[tuple[str, bool], _Weights] = {}  # by style, lite
         self._mixes: dict[bool, _Mix] = {}  # the newest, full and lite
         self._chosen: tuple[Style, ...] = ()
-        # the titles of the chosen styles without a lite network
+        # The titles of the chosen styles without a lite network.
         self._without_lite: tuple[str, ...] = ()
         self._loaded: dict[bool, tuple[_Weights, ...]] = {}  # of the chosen styles, full and lite
         self._shares: tuple[float, ...] = (1.0,)

@@ -57,7 +57,6 @@ class Between:
 
     Attributes:
         frame: The newest frame.
-        config: The config in force.
         moving: Whether a stream plays, so that further frames follow.
         idle: Whether the last step found nothing to do.
     """
@@ -78,11 +77,9 @@ class LoopEvents:
 
     Attributes:
         ready: There is a new result in `latest`.
-        problem: Something failed.
         info_changed: The properties of a new source, and every change of them.
         ended: The source delivers no more frames.
         status: The source's status, when it changes.
-        position_changed: The source's position, when it changes.
         silence_changed: FrameSource.silence of the source, when it changes.
         config_rejected: The config that stays in force, or None.
         progress: The finished share of a picture that is computed in bands of rows; 1 at its end.

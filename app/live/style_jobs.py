@@ -43,9 +43,6 @@ class _Task:
         title: A description: "Making a style of 'wave.jpg'".
         doing: Completes "Could not ...".
         work: Called with its progress callback on another thread.
-        done: Called with the result.
-        failed: Called if it failed or was canceled.
-        canceled: Set to cancel it.
         makes: Whether it makes a style that the user requested.
     """
 

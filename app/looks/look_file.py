@@ -30,7 +30,6 @@ class NamedLook:
 
     Attributes:
         name: One line, up to MAX_NAME characters.
-        look: The look.
         picture: A small painting with it, as JPEG; empty for none.
     """
 

@@ -16,10 +16,8 @@ class Studio:
     """The parts of a server.
 
     Attributes:
-        painter: Styles pictures.
         line: The line in which pictures wait for the painter.
         jobs: The jobs, whose clients do not wait.
-        limits: The limits of a request.
         folder: For pictures whose clients wait; deleted with the server.
     """
 

@@ -15,7 +15,7 @@ from app.server.look import FULL, Look
 from app.server.refusal import Refused
 from utils.images.reading import picture_size
 
-# for all bytes of a picture: the answer comes before its connection is closed
+# For all bytes of a picture: the answer comes before its connection is closed.
 PATIENCE_S = BODY_S - 5.0
 
 

@@ -28,10 +28,6 @@ class FilmSound:
         rate: Requested samples per second.
         channels: 1 or 2.
 
-    Attributes:
-        rate: Samples per second.
-        channels: 1 or 2.
-
     Raises:
         SoundError: If it has no readable sound.
     """

@@ -68,7 +68,7 @@ class Soundtrack:
         self._position = 0.0  # of the next decoded sample
         self._rate = RATE  # of the chunks
         self._playing = self._lost = self._closed = False
-        # the position after the last played sample; None to use the clock
+        # The position after the last played sample; None to use the clock.
         self._follows: float | None = None
         self._gain = self._volume = 1.0
         self._listener: Listener | None = None

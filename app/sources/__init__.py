@@ -42,7 +42,6 @@ class SourceKind:
     """One kind of source.
 
     Attributes:
-        key: its identifier.
         title: its name in the list of sources, in English.
         placeholder: an example of its spec.
         accepts: whether a spec is of this kind.

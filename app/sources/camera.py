@@ -233,7 +233,7 @@ class Camera(FrameSource):
             tr("waiting for it to come back"),
         )
         first = self._grabber.open(Deadline(open_timeout))
-        # state in `info`: the modes, and whether the rate is measured
+        # State in `info`: the modes, and whether the rate is measured.
         self._told = self._mode, False
         self._since = first.index  # first frame in that mode
         self._update_info(first)
@@ -310,7 +310,6 @@ class CameraFeed:
 
     Attributes:
         mode: The mode the driver reports.
-        exposure: Its exposure.
     """
 
     def __init__(

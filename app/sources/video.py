@@ -21,7 +21,7 @@ MAX_SKIPS = 8  # frames skipped in a row to catch up, before playback slows down
 PATIENCE_S = 0.5  # how late a picture may be before it interrupts its sound
 START_S = 0.1  # time for sound to begin
 CHECK_S = 0.1  # between looks at the clock, which an audio device corrects
-# most time, also limited to a quarter of a frame, that frames arrive early to wait for the engine
+# Most time that frames arrive early to wait for the engine; also at most a quarter of a frame.
 EARLY_S = 0.01
 BACK_S = 1e-3  # this long before a frame, the previous one is shown
 DURATION_TOLERANCE = 0.02  # fraction of the duration, the precision of FFmpeg's estimate
@@ -318,7 +318,7 @@ class Video(FrameSource):
                     self._dropped += 1
                     continue
                 if self._sound is None or late > PATIENCE_S:
-                    # cannot keep up: play slower instead of showing fewer and fewer frames
+                    # Cannot keep up: play slower instead of showing fewer and fewer frames.
                     self._start_clock(seconds)
             pixels = self._reader.decode()
             if pixels is None:

@@ -33,7 +33,7 @@ from utils.translation.texts import tr
 
 DEFAULT_DELAY_MS = 100  # browsers' default for an animation without a delay
 MAX_DAMAGED_IN_A_ROW = 20  # consecutive damaged frames after which an animation counts as ended
-# seconds before the sought time at which to enter a file with a wrong index
+# Seconds before the sought time at which to enter a file with a wrong index.
 EARLIER_S = (0.0, 2.0, 10.0)
 SAME_S = 1e-4  # times that differ by less are equal
 

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from app.sources.deadline import Deadline
 
-# limit in bytes of one picture; a larger body is not a stream of pictures
+# Limit in bytes of one picture; a larger body is not a stream of pictures.
 MAX_PART_BYTES = 64 << 20
 MAX_OVERHEAD_BYTES = 1 << 20  # bytes around it: headers, chunk sizes, read-ahead data
 

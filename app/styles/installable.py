@@ -37,7 +37,6 @@ class Installable:
     """A style that was read and validated, but is not a pack of the user yet.
 
     Attributes:
-        title: Its title.
         family: The key of its family of networks.
         contents: Its weights, as returned by the family's `read`.
         spec: The pack it comes from; None for a checkpoint or a picture.

@@ -80,7 +80,7 @@ def load_pack(folder: Path, *, builtin: bool = False) -> Style:
         lite, lite_sha256 = _text(spec, "lite_weights", ""), _text(spec, "lite_sha256", "")
         group = one_line(_text(spec, "group", ""))
         family, style_picture = _text(spec, "family", FEED_FORWARD), _text(spec, "picture", "")
-        # an unknown family is refused below
+        # An unknown family is refused below.
         still, moving = DEFAULT_TEXTURES.get(family, (0.0, 0.0))
         texture = _share(spec, "texture", still)
         stream_texture = _share(spec, "stream_texture", moving)

@@ -168,7 +168,7 @@ def _unpack(archive: zipfile.ZipFile, folder: Path, name: str) -> None:
         )
     for info in infos.values():
         kind = stat.S_IFMT(info.external_attr >> 16)
-        # this flag bit means encrypted
+        # This flag bit means encrypted.
         plain = info.compress_type in _METHODS and not info.flag_bits & 1
         if not plain or kind not in (0, stat.S_IFREG):
             shown = printable(info.filename, MAX_NAME_LENGTH)

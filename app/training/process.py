@@ -21,7 +21,7 @@ class TrainingProcess(CommandProcess):
     """A process that trains a run, or measures how long that takes; one at a time."""
 
     note_received = Signal(str)  # a sentence
-    # name of the loading step, and its share (0 to 1; None if unknown)
+    # Name of the loading step, and its share (0 to 1; None if unknown).
     loading = Signal(str, object)
     estimated = Signal(object)  # the event
     resumed = Signal(object)  # list[LossPoint] up to the checkpoint

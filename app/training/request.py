@@ -15,11 +15,8 @@ class TrainingRequest:
     """One style to train.
 
     Attributes:
-        title: name of the style.
-        picture: the style picture.
         photographs: folder of the training dataset.
         preset: quality and training time.
-        stroke: stroke size.
         style_weight: weight of the style loss.
         vgg: file with VGG-19's weights; None for torchvision's, which are downloaded if missing.
         lite_init: weights of a lite network to start from, for a fast version of the style, which

@@ -68,7 +68,6 @@ class RunDirectory:
     """A run on disk.
 
     Attributes:
-        path: its folder.
         title: name of the style.
         picture: file name of the style picture, without the extension.
         flags: flags of the request.
@@ -88,7 +87,7 @@ class RunDirectory:
     @property
     def style_picture(self) -> Path:
         """The style picture; its name is recorded in the pack."""
-        return self.path / "picture" / f"{self.picture}.png"  # its name is recorded in the pack
+        return self.path / "picture" / f"{self.picture}.png"
 
     @property
     def preview_source(self) -> Path:

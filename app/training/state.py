@@ -46,8 +46,8 @@ class Forecast:
     """
 
     seconds: float
-    seconds_per_step: float  # seconds for one step
-    device: str  # "CPU", or a GPU's name
+    seconds_per_step: float
+    device: str
     on_gpu: bool
     cheaper: Preset | None = None
     cheaper_seconds: float = 0.0
@@ -70,7 +70,6 @@ class State:
 
     Attributes:
         phase: the controller's phase.
-        run: the current run.
         doing: a sentence about the current work.
         fraction: finished share of that work, 0 to 1; None if unknown.
         forecast: the measured training time.

@@ -34,8 +34,6 @@ class CameraStatus:
     """The status of a virtual camera; str() returns it as a clause.
 
     Attributes:
-        state: Its state.
-        device: Its name.
         choice: The settings it was opened with.
         fitting: How the pictures are fitted into it; "" if they have its size.
         fault: Why it failed.

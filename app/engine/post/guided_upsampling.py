@@ -21,7 +21,7 @@ RADIUS = 1  # of the windows, in pixels of the small picture; wider ones bleed a
 NOISE = 50.0  # variance of luma (0-255) below which a window has no edge, only sensor noise
 NOISE_FLOOR = 4  # levels of luma that are cut from the detail: they may be noise, and flicker
 MAX_SLOPE = 1.5  # a larger slope, where a style exaggerates contrast, would draw halos
-# samples; buffers for larger frames, which do not come in streams, are freed
+# Samples; buffers for larger frames, which do not come in streams, are freed.
 KEPT = 3 * 1920 * 1200
 _ONE = 64  # scale of fixed-point slopes: 255 * MAX_SLOPE * _ONE stays within 16 bits
 

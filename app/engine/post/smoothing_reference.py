@@ -24,11 +24,11 @@ Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 _Floats = NDArray[np.float32]
 _Fixed = NDArray[np.int16]
 
-# limit of its weight where it moves: moving a picture often blurs its edges
+# Limit of its weight where it moves: moving a picture often blurs its edges.
 MAX_MOVING_WEIGHT = 0.92
 STILL_CELLS = 0.2  # cells: a smaller motion is only noise
 STEPS_OF_MOTION = 32  # per cell and per pixel; OpenCV may round its samples to them
-# levels of change per level of slope that interpolation causes where something moves
+# Levels of change per level of slope that interpolation causes where something moves.
 SLOPE_TOLERANCE = 0.05
 SIGNED = 2  # side in cells of the window that averages a change with its sign, for less noise
 MIN_CHANGE = 0.7  # levels (0-255) that never count as motion: the rounding error of the means

@@ -26,7 +26,7 @@ FAR = 0.06  # share of their width; beyond it, motion is measured from a newer f
 REFINED = 3  # refinement steps of a motion
 OUTLIERS = 3.0  # median errors; a pixel with a larger error moves otherwise
 _BACK = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
-# change of presence per frame while the motion is not known, and after it is known again
+# Change of presence per frame while the motion is not known, and after it is known again.
 FADES, RETURNS = 0.25, 0.05
 
 

@@ -11,7 +11,7 @@ from app.engine.config import same_choice
 from app.live.latest_value import LatestValue
 from app.live.session.choice import Choice
 
-# least time between two deliveries, as a share of a screen's frame, since streams are not regular
+# Least time between two deliveries, as a share of a screen's frame, since streams are not regular.
 SHARE = 0.9
 # Seconds within which the next result is worth waiting for when the screen is ready: it is younger
 # when it is painted by the time it was awaited.

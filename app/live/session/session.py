@@ -53,7 +53,6 @@ class Session(QObject):
         engine: An engine to use instead of the application's; used only by the engine's thread.
 
     Attributes:
-        library: The styles.
         metrics: Of the stream.
         engine: Used only by the engine's thread.
         studio: The controller of trainings.
