@@ -79,7 +79,7 @@ def _main(argv: list[str]) -> int:
     adopt()
     # The window and the commands prepare the kernels and report missing ones themselves.
     warnings.filterwarnings("ignore", "StyleForge's native kernels")
-    # PyTorch 2.9 and later warn about settings that they all have.
+    # PyTorch 2.9 warns so about settings that all versions since then still have.
     warnings.filterwarnings("ignore", "Please use the new API settings to control TF32")
     try:
         status = _run(argv)

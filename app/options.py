@@ -115,7 +115,7 @@ def mixed_parts(first: str, others: Sequence[tuple[str, float | None]]) -> tuple
     """Assign every style of a mix its share.
 
     Args:
-        first: a style, which gets what the others leave.
+        first: a style, which gets the rest.
         others: styles with shares; those without a share get as much as the first.
 
     Returns:

@@ -180,7 +180,7 @@ class Adaptation:
 
 
 class PrecisionFallback:
-    """Replacements for precisions that gave broken pictures: the next safer precision.
+    """Safer replacements for precisions that produced broken pictures.
 
     A replacement applies to the style, the mix, the precision and the device.
     """

@@ -17,7 +17,7 @@ MARGIN = 1.3  # times LEAST_FPS that the full network must reach to be used agai
 
 
 class NetworkSelector:
-    """Decides whether a stream needs the lite network, for one variant.
+    """The decision whether a stream needs the lite network, for one variant.
 
     The first frame at a new size is not measured, see AdaptiveResolution. While the lite network
     runs, the full network's time is extrapolated from changes in the lite one's. Each return to the

@@ -122,7 +122,8 @@ def unhurried_size(config: EngineConfig, width: int, height: int, limit: int) ->
 
 
 class AdaptiveResolution:
-    """Chooses sizes from the measured time per pixel, for one network, device and stroke width.
+    """The choice of sizes from the measured time per pixel, for one network, device and stroke
+    width.
 
     On a machine that is fast enough, strokes have the width that `stroke_size` determines, and the
     rest of the budget is spent on sharpness. Otherwise the input is smaller and strokes are wider,

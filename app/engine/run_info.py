@@ -15,7 +15,7 @@ from utils.translation.texts import tr
 
 
 class LatestRunInfo:
-    """A cache of the latest RunInfo, made anew only if an input of `run_info` has changed. Not
+    """A cache of the latest RunInfo, renewed only if an input of `run_info` has changed. Not
     thread-safe.
     """
 

@@ -38,7 +38,7 @@ class Stopwatch:
     def reset(self) -> None:
         """Forget the stages, which must have been read; the first new one begins at the next mark.
 
-        On a GPU the events are recorded again, since making and freeing them takes time.
+        On a GPU the events are reused, since making and freeing them takes time.
         """
         self._marks.clear()
 

@@ -1,9 +1,8 @@
 """Weights of the chosen styles, cached, and interpolated if there are several.
 
-The family of a style's network (models.families) determines what its weights are: all weights of a
-network, or a code. Interpolating the weights of networks that were trained from a common base gives
-pictures in between (deep network interpolation, Wang et al. 2019, arXiv:1811.10515) at the cost of
-one network.
+Depending on the network's family (models.families), a style's weights are all weights of a network,
+or a code. Interpolated weights of networks that were trained from a common base paint pictures in
+between (deep network interpolation, Wang et al. 2019, arXiv:1811.10515) at the cost of one network.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ _FAST = int(_FLAGS.BILINEAR)
 
 
 class Converter:
-    """Converts frames of one film. Thread-safe.
+    """A converter for the frames of one film. Thread-safe.
 
     Args:
         colors: Of the frames that are not RGB.

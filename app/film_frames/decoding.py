@@ -40,11 +40,7 @@ def reason(exc: Exception) -> str:
 
 
 def open_container(where: str) -> av.container.InputContainer:
-    """Open an absolute path or an address with FFmpeg.
-
-    Raises:
-        FAULTS: If it cannot be opened.
-    """
+    """Open an absolute path or an address with FFmpeg; raises one of FAULTS."""
     opening, reading = TIMEOUTS_S
     return av.open(where, timeout=(opening, reading) if "://" in where else None)
 

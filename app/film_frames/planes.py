@@ -20,7 +20,7 @@ Plane = NDArray[np.uint8] | NDArray[np.uint16]  # [H, W]
 
 
 class Matrix:
-    """Converts pixels by one matrix and range (ITU-R BT.601, BT.709, BT.2020). Thread-safe.
+    """A conversion by one matrix and range (ITU-R BT.601, BT.709, BT.2020). Thread-safe.
 
     Args:
         red: The share of red in luma.

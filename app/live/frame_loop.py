@@ -99,14 +99,14 @@ class LoopEvents:
 
 
 class FrameLoop:
-    """Reads, styles and delivers a frame with each `step`; commands take effect between two steps.
+    """The loop that reads, styles and delivers a frame with each `step`.
 
-    One thread calls `step` repeatedly while the loop is `running`. If frames stay on a GPU, the
-    next frame of a stream is uploaded while one is computed.
+    One thread calls `step` repeatedly while the loop is `running`; commands take effect between
+    steps. If frames stay on a GPU, the next frame of a stream is uploaded while one is computed.
 
     If the source delivers no new frame (a picture, a pause), the loop styles the last one again
-    when the config has changed, once more in better quality when nothing changes any more, and
-    repeatedly while networks are compared.
+    when the config has changed, once more in better quality when changes stop, and repeatedly while
+    networks are compared.
 
     Args:
         engine: Used only by the loop's thread.
@@ -314,7 +314,7 @@ class FrameLoop:
     def step(self) -> None:
         """Read a frame, style it and deliver a result; do nothing unless the loop is running.
 
-        With a frame in flight, reading waits at most LONGEST_S.
+        Reading waits at most LONGEST_S.
         """
         source = self._source
         if source is None or not self.running:

@@ -36,7 +36,7 @@ class LatestValue:
         """Return whether the next result is expected within `seconds`, judging by the rate of
         results.
 
-        If so, `put` asks to notify the reader of it even if another result is waiting.
+        If so, `put` then returns True for it, even if another result is waiting.
         """
         with self._lock:
             self._awaited = self._interval <= seconds

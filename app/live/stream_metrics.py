@@ -85,7 +85,7 @@ class _Displayed:
 
 
 class StreamMetrics:
-    """Collects the times of frames, as `time.perf_counter()` seconds.
+    """A collector of frame times, as `time.perf_counter()` seconds.
 
     Thread-safe: the engine's thread calls `processed`, the window's thread `displayed`.
     """

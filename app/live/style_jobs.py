@@ -56,7 +56,7 @@ class _Task:
 
 
 class StyleJobs(QObject):
-    """Makes styles from pictures, and codes of styles for another network."""
+    """A queue of jobs that make styles from pictures, and codes of styles for another network."""
 
     progress = Signal(str)  # the current work; empty if there is none
     problem = Signal(object)  # Problem

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class Worker(QObject):
-    """Steps a FrameLoop with each tick of a zero-interval timer.
+    """A worker that steps a FrameLoop with each tick of a zero-interval timer.
 
     Commands arrive as queued signals and take effect between two ticks. The signals match
     `LoopEvents`.

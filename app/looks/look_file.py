@@ -53,7 +53,7 @@ class LookFile:
     def read(self) -> tuple[list[NamedLook], str]:
         """Read the looks.
 
-        A damaged file is copied first, since the next change overwrites it.
+        A damaged file is copied, since the next change overwrites it.
 
         Returns:
             The readable looks, and one sentence about the rest; "" if all are readable.

@@ -45,7 +45,7 @@ class ProcessExit:
 
 
 class CommandProcess(QObject):
-    """Runs one process at a time.
+    """A runner for one process at a time.
 
     The command prints a JSON object with an "event" per line. It stops at an unknown line on its
     stdin, or at the end of stdin.

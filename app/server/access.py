@@ -54,7 +54,7 @@ def token_of(path: Path) -> str:
 
 
 def is_allowed(authorization: str | None, token: str) -> bool:
-    """Return whether an Authorization header has the token, in constant time for wrong tokens.
+    """Return whether an Authorization header has the token; any wrong token takes equally long.
 
     Args:
         authorization: The header; None if there is none.

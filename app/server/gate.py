@@ -30,7 +30,7 @@ HEADERS = {
 
 
 class Gate:
-    """Passes a request to the application, or refuses it before its body is read.
+    """An ASGI gate that passes a request to the application, or refuses it before reading its body.
 
     Args:
         application: The application behind it.

@@ -88,8 +88,8 @@ class Line:
 class Place:
     """A place in the line.
 
-    As a context manager it gives itself back at the end, unless work was put there. Such work gives
-    it back when it is done or cancelled.
+    As a context manager it is returned at the end, unless work was put there. The work then returns
+    it when it is done or cancelled.
     """
 
     def __init__(self, line: Line) -> None:

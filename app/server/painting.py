@@ -33,7 +33,7 @@ class Painted:
 
 
 class Painter(Protocol):
-    """Styles pictures with one engine, and makes styles from pictures.
+    """An engine that styles pictures, and makes styles from pictures.
 
     The server calls `paint`, `add_style` and `remove_style` on one thread.
     """
@@ -45,9 +45,7 @@ class Painter(Protocol):
 
     @property
     def findings(self) -> Mapping[str, Sequence[tuple[str, str]]]:
-        """The runtime report by topic, each line with "ok", "note" or "fault", like `styleforge
-        doctor`.
-        """
+        """The report of `styleforge doctor` by topic, each line with "ok", "note" or "fault"."""
         ...
 
     def check(self, look: Look) -> None:

@@ -41,8 +41,7 @@ class _Jump:
 
 
 class Soundtrack:
-    """Plays the sound of a film at its times: sound that is decoded too late is omitted, not
-    delayed.
+    """A film's sound, played at its times: sound that is decoded too late is omitted, not delayed.
 
     One thread opens the device and decodes. The device's thread takes samples and corrects the
     clock by the sound it has played. All other calls come from the thread that plays the picture.

@@ -37,7 +37,7 @@ class Deadline:
 
 
 def open_with_deadline(work: Callable[[], FrameSource], deadline: Deadline) -> FrameSource:
-    """Run `work`, which opens a source, on its own thread and wait for it until `deadline`.
+    """Run `work`, which opens a source, on its own thread and wait until `deadline`.
 
     A source that opens later is closed. Neither a host lookup nor FFmpeg can be interrupted, so a
     thread can be left behind.

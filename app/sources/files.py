@@ -112,7 +112,7 @@ def natural_sort(paths: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def open_strip(paths: Sequence[str]) -> Pictures:
-    """Open the chosen pictures in this order; a folder stands for the pictures in it."""
+    """Open the chosen pictures in this order; the pictures in a folder replace it."""
     return Pictures(strip_of(paths))
 
 

@@ -102,7 +102,7 @@ class Grabber:
         """Start the thread and return the first frame, which `read` delivers too.
 
         Raises:
-            StyleForgeError: If there is no frame by the deadline; the grabber is then closed.
+            StyleForgeError: If no frame arrives by the deadline; the grabber is then closed.
         """
         self._thread.start()
         with self._changed:

@@ -39,7 +39,7 @@ SAME_S = 1e-4  # times that differ by less are equal
 
 
 class FrameReader(Protocol):
-    """Frames in order, each with its time in seconds. Used by one thread at a time."""
+    """A reader of frames in order, each with its time in seconds. Used by one thread at a time."""
 
     title: str
     fps: float

@@ -29,7 +29,7 @@ _KEPT = 2  # networks in memory: a full and a lite one; each further network tak
 
 
 class AnyStyleNetworks:
-    """Finds networks by the digest of their weights, on any thread.
+    """The networks by the digest of their weights. Thread-safe.
 
     Args:
         shipped: The folder of the shipped networks; it may not exist.
@@ -87,7 +87,7 @@ class AnyStyleNetworks:
         """Return the network that paints a style; None without any.
 
         It is the network of the style's code or, if that is shipped, the full or lite shipped one.
-        If it is missing, it is the default.
+        The default replaces a missing network.
 
         Args:
             digest: Of the weights of the network that the style's code belongs to.

@@ -41,8 +41,8 @@ SCENE_SECOND, SCENE_SIZE = 4.0, (640, 480)  # time and size of the thumbnail's p
 
 
 class TrainingController(QObject):
-    """Trains styles in a separate process. It lives on the GUI thread and blocks it only in
-    `close`.
+    """A controller that trains styles in a separate process. It lives on the GUI thread and blocks
+    it only in `close`.
     """
 
     changed = Signal(object)  # State
@@ -186,7 +186,7 @@ class TrainingController(QObject):
             self._set_state(Phase.STOPPING, doing="Cancelling...")
 
     def leave(self) -> None:
-        """End the current work before the program ends; a trained run can be resumed."""
+        """End the current work before the program ends; training can be resumed."""
         if self._state.phase is Phase.TRAINING:
             self.pause()
         elif self._state.phase in (Phase.PREPARING, Phase.MEASURING):

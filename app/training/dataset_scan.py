@@ -27,7 +27,7 @@ class DatasetScan:
         found: number of pictures in the folder.
         decoded: number of pictures that were decoded.
         faults: one sentence for each decoded picture that cannot be used.
-        problem: why there is nothing to train on; empty if there is.
+        problem: why there is nothing to train on; empty if the folder is usable.
     """
 
     found: int = 0

@@ -60,8 +60,8 @@ class CameraStatus:
 
 
 class VirtualCamera:
-    """Shows the newest picture to other programs, repeatedly at the camera's rate; black before the
-    first one. Open once constructed.
+    """A camera that shows other programs the newest picture, repeatedly at its rate; black before
+    the first one. Open once constructed.
 
     It sends nothing while no program reads, if that is known. A camera that fails is closed.
 
@@ -131,7 +131,7 @@ class VirtualCamera:
                 self._tell(State.SENDING)
                 self._camera.send(picture)
                 self._sent += 1
-                # A late picture does not shorten the next interval.
+                # Missed pictures are not made up for.
                 due = max(due + interval, time.perf_counter())
         except (RuntimeError, ValueError, OSError) as exc:
             self._tell(State.FAILED, str(exc))

@@ -48,7 +48,7 @@ SIZES = (None, 128, 192, 256, 320, 384, 512, 640, 768, 1024, 1280, 1920, 2560, 3
 
 
 class Engine:
-    """Styles frames. Not thread-safe.
+    """The engine, which styles frames. Not thread-safe.
 
     Call `configure`, then `infer` and `finish` for each frame. To overlap frames on a GPU, call
     `begin` for a frame, then `complete` for the one before. Frames of one size can go through the

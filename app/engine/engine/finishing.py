@@ -22,7 +22,8 @@ from app.engine.style_weights import StyleWeights
 
 
 class Finishing:
-    """Blends, smooths and compares, and reports what ran and how long it took. Not thread-safe.
+    """The last step, which blends, smooths and compares, and reports what ran for how long. Not
+    thread-safe.
 
     Args:
         inference: Ran the networks, and runs them again if two are compared.

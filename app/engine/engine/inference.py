@@ -18,8 +18,8 @@ from app.engine.texture import Texture
 
 
 class Inference:
-    """Scales frames, adds texture and runs networks; on a GPU, up to the picture to display. Not
-    thread-safe.
+    """The step that scales frames, adds texture and runs networks; on a GPU, up to the displayed
+    picture. Not thread-safe.
 
     Args:
         on_progress: Called with the finished share while a picture is computed in bands of rows.

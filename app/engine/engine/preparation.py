@@ -21,7 +21,7 @@ from utils.translation.texts import tr
 
 
 class Preparation:
-    """Makes the choices for each frame from the times and results of earlier ones. Not thread-safe.
+    """The choices for each frame, based on the times and results of earlier ones. Not thread-safe.
 
     Args:
         style_weights: Of the styles in force.

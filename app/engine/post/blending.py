@@ -25,7 +25,7 @@ _ANY = object()  # matches any weights, for a restored history
 
 
 class PostProcessor:
-    """Makes the displayed picture from a network's output: smoothing, upsampling, blending.
+    """The steps from a network's output to the displayed picture: smoothing, upsampling, blending.
 
     It stores the history for smoothing, separately for each network. Not thread-safe.
     """
@@ -168,7 +168,7 @@ def blend(result: NDArray[D], source: NDArray[D], strength: float, keep_colors: 
     Args:
         result: The styled picture, [H, W, 3] uint8 or uint16.
         source: The frame, of the same size and dtype.
-        strength: 0 gives the source, 1 the result.
+        strength: 0 for the source, 1 for the result.
         keep_colors: Whether to take the chroma (of YCrCb) from the source.
 
     Returns:

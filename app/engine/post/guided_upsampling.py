@@ -1,10 +1,10 @@
 """Upsampling of a small result to the frame's size, with the detail of the frame.
 
-A guided filter (He & Sun 2015, arXiv:1505.00996) fits the result around each pixel as `a * luma +
-b` of the small source. The fit itself would replace the strokes, which are not in the source, by
-the shading of the source. So only its slope is used: the detail that the frame has beyond its small
-copy is multiplied by `a` and added to the enlarged result. The result keeps its strokes and gains
-the frame's edges.
+A guided filter (He & Sun 2015, arXiv:1505.00996) fits the result around each pixel as
+`a * luma + b`, with the luma of the small source. The fit itself would replace the strokes, which
+are not in the source, by the shading of the source. So only its slope is used: the detail that the
+frame has beyond its small copy is multiplied by `a` and added to the enlarged result. The result
+keeps its strokes and gains the frame's edges.
 """
 
 from __future__ import annotations

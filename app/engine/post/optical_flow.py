@@ -19,7 +19,7 @@ from utils.opencv import cv2
 Floats = NDArray[np.float32]
 
 WINDOW = 7  # pixels
-DAMPING = 2.0  # levels squared, added to the slopes of a window, which may be noise
+DAMPING = 2.0  # levels squared; slopes of a window up to this may be noise
 MEDIAN = 5  # pixels: the window over which single errors are removed, at each size
 _SLOPES = 1 / 32  # the sum of Scharr's weights is 32
 

@@ -11,7 +11,7 @@ from kernels.frames.texture import TextureHistory
 
 
 class Texture:
-    """Adds texture to the inputs of networks, and moves it with the scene. Not thread-safe.
+    """The texture that is added to networks' inputs and moves with the scene. Not thread-safe.
 
     If the native library is not in use, which a warning reports, OpenCV and NumPy add it.
     """

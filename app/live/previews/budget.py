@@ -7,7 +7,7 @@ FIRST_REST_S = 2.0  # before the first work alongside a stream
 
 
 class StreamBudget:
-    """Lets a piece of work begin only when the stream has had its share of the time.
+    """A budget that lets work begin only when the stream has had its share of the time.
 
     A rest 1 / SHARE - 1 times as long follows every piece. At the end of each rest, at most SHARE
     of the time since the beginning was spent.

@@ -53,7 +53,7 @@ class _Made:
 
 
 class PreviewPainter:
-    """Paints previews of the wanted styles, at most one with each `step`. For the engine's thread.
+    """A painter of previews of the wanted styles, at most one per `step`. For the engine's thread.
 
     While a stream moves, painting stays within a StreamBudget. While the stream stands still and
     there is nothing else to do, the painter paints one preview after another. A second engine holds

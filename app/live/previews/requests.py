@@ -13,7 +13,7 @@ from app.styles.library import Library
 
 
 class PreviewRequests(QObject):
-    """Asks the worker for previews of styles.
+    """Requests to the worker for previews of styles.
 
     A style that needs a code first gets it from a job, while no stream plays.
 

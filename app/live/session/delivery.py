@@ -19,7 +19,8 @@ NEXT_S = 0.003
 
 
 class Delivery(QObject):
-    """Takes the newest result whenever the screen can show one, and every result while `held`.
+    """A filter that delivers the newest result when the screen is ready, and every result while
+    `held`.
 
     Args:
         latest: Where the worker puts results.

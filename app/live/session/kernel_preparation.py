@@ -17,7 +17,7 @@ from utils.devices import resolve
 
 
 class KernelPreparation(QObject):
-    """Prepares kernels, one family of operations after another.
+    """The preparation of kernels, one family of operations after another.
 
     Args:
         library: Has the networks that styles share.

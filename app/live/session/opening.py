@@ -17,7 +17,7 @@ Spec = str | Sequence[str]
 
 
 class Opening(QObject):
-    """Opens sources by jobs.
+    """An opener of sources, which uses background jobs.
 
     Args:
         pending: Closes open sources without an owner at the end.

@@ -19,8 +19,8 @@ from utils.translation.texts import tr
 
 
 class UserStyles(QObject):
-    """Changes the styles of the library by jobs; new styles become the choice, removed ones leave
-    it.
+    """Changes to the library's styles by jobs; new styles become the choice, removed ones
+    leave it.
     """
 
     changed = Signal()
