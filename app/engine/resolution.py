@@ -172,8 +172,8 @@ class AdaptiveResolution:
         self._room_s = ROOM_S
 
     def live(self, width: int, height: int, *, hold: bool = False) -> Sizes:
-        """Choose the sizes for a frame of a stream of width x height; with `hold`, do not change
-        them.
+        """Choose the sizes for a stream's frame of width x height pixels; `hold` keeps them
+        unchanged.
         """
         if len(self._recent) >= ENOUGH and not hold:
             self._decide(width, height)

@@ -180,7 +180,7 @@ class Water:
     ripple: Float  # [h, 2w] pixels to the side
     swell: Float  # [h, 2w] pixels up and down
     tint: Bytes  # [h, w, 3] multiplied with the mirrored picture
-    glow: Bytes  # its own light
+    glow: Bytes  # [h, w, 3] its own light
     sparkle: Bytes  # [h, 2w] two copies slide against each other
     shine: Bytes  # [h, w, 3] color of a sparkle there
 

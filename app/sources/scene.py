@@ -190,7 +190,7 @@ class Scene(FrameSource):
         self._painting = scene_renderer(width, height)
         self.info = SourceInfo(tr("Animated scene"), width, height, FPS)
         self._closed = threading.Event()
-        self._began = time.perf_counter()  # minus the time spent paused
+        self._began = time.perf_counter()  # plus the time spent paused
         self._paused_at: float | None = None
         self._delivered = -1
         self._dropped = 0
