@@ -100,7 +100,6 @@ def _main(argv: list[str]) -> int:
 
 
 def _write_error(message: str, exc: Exception) -> None:
-    """Print an error, and on the next line what to do about it."""
     shown = printable(message, MAX_MESSAGE_LENGTH)
     sys.stderr.write(f"styleforge: {shown}\n{advice_for(exc)}\n")
 

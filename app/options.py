@@ -67,7 +67,7 @@ CAMERA_SIZES = ("640x360", "640x480", "960x540", "1280x720", "1920x1080")
 CAMERA_RATES = (10, 15, 24, 25, 30, 50, 60)  # pictures per second
 
 DEFAULT_MIX_AMOUNT = 0.5  # share of the second style
-MOST_MIXED = 4  # styles of one any-style network; mixes of single-style networks have two
+MOST_MIXED = 4  # styles of one any-style network; at most two of single-style networks
 
 Part = tuple[str, float]  # a style and its share of a mix, 0 to 1
 

@@ -22,7 +22,6 @@ def report_header(device: torch.device, styles: Iterable[Style] = ()) -> dict[st
     """Return the first entries of every stored report: date, machine, versions, commit and weights.
 
     Args:
-        device: where the report is measured.
         styles: the measured styles; without any, the report has no weights.
 
     Returns:

@@ -85,7 +85,6 @@ class Adaptation:
 
         Args:
             config: With `network` "auto", streams choose the network automatically.
-            mode: Whether the frame belongs to a stream.
             unavailable: Why there is no lite network; "" if there is one.
         """
         if config.network != "auto" or mode is not ProcessMode.LIVE:
@@ -147,7 +146,6 @@ class Adaptation:
         """Record the times of a frame.
 
         Args:
-            mode: Whether the frame belongs to a stream.
             around_ms: The time of scaling and blending.
         """
         resolution = self._resolution(variant, config, lite=lite)
@@ -196,8 +194,6 @@ class PrecisionFallback:
         """Replace a precision from now on.
 
         Args:
-            config: The config with which it failed.
-            device: The device on which it failed.
             broken: The precision, which may be a replacement already.
 
         Returns:

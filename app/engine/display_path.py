@@ -142,7 +142,6 @@ class DisplayPath:
         ]
 
     def _is_timed(self, styler: FrameStyler, finish: Finish, screen: Size | None) -> bool:
-        """Return whether the stages of the next batch are to be measured."""
         if styler is not self._timed or self._untimed + 1 >= TIMED_EVERY:
             return True
         return not styler.repeats(finish, screen)

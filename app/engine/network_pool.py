@@ -305,8 +305,6 @@ class Network:
         deep: bool = False,
         between: Callable[[], object] = lambda: None,
     ) -> list[Rendering]:
-        """Run the network without a plan on pictures of one size."""
-
         def passed(stage: str) -> None:
             between()
             clock.mark(stage)
@@ -337,7 +335,6 @@ class Network:
 
         Args:
             pixels: The input, of the larger size.
-            strokes: The smaller size.
 
         Returns:
             The output, or None if the native network does not run.

@@ -70,7 +70,6 @@ def long_side(config: EngineConfig, width: int, height: int) -> int:
     """Return the long side of the network's input in pixels, before it is adapted to the machine.
 
     Args:
-        config: Has the size and the strokes.
         width: Of the frame, in pixels.
         height: Of the frame, in pixels.
     """

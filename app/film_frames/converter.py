@@ -36,7 +36,6 @@ class Converter:
 
     Args:
         colors: Of the frames that are not RGB.
-        orientation: Turns decoded frames upright.
         exact: Whether reading rounds exactly and interpolates colors, in 4 ms of a core for a frame
             of 1080p; otherwise it takes 1 ms, for films that play.
     """

@@ -413,7 +413,6 @@ class FrameLoop:
                 self._events.refining(False)
 
     def _on_progress(self, share: float) -> None:
-        """Report the finished share of a picture, unless the picture is no longer wanted."""
         self._give_up_unwanted()
         self._events.progress(share)
 
@@ -427,7 +426,6 @@ class FrameLoop:
             self._give_up_unwanted()
 
     def _give_up_unwanted(self) -> None:
-        """Raise Interrupted if another picture is wanted than the one being computed."""
         config, wanted = self._engine.config, self.wanted
         changed = config is not None and wanted is not None and not same_network(config, wanted)
         if changed or self.interrupted.is_set():
@@ -513,7 +511,6 @@ def _timed(styled: StyledFrame, taken: Taken, finished: float) -> StyledFrame:
     """Complete the timings of a result, so that they add up to the time since its capture.
 
     Args:
-        taken: The frame it was made from.
         finished: When the engine was done; since then, copies of the result were made.
     """
     now = time.perf_counter()

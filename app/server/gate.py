@@ -33,7 +33,6 @@ class Gate:
     """An ASGI gate that passes a request to the application, or refuses it before reading its body.
 
     Args:
-        application: The application behind it.
         hosts: Allowed Host headers.
         rate: Counts requests with the token.
     """

@@ -122,8 +122,7 @@ def look_of_words(words: Sequence[str], ending: str) -> Look:
     """Make a look from `Look.words`, among which there may be other flags of `stylize`.
 
     Args:
-        words: Of a job.
-        ending: The suffix of its result, which determines the format.
+        ending: The suffix of the job's result, which determines the format.
 
     Raises:
         OptionError: If they come from another version.

@@ -12,7 +12,6 @@ class Refused(StyleForgeError):
     """Raised for a request that the server refuses.
 
     Args:
-        status: Of the response.
         sentence: The reason, worded like the program's other errors.
         headers: Of the response, such as Retry-After.
     """

@@ -57,7 +57,6 @@ def serving(
     Args:
         addresses: Loopback addresses.
         port: 0 for a free one.
-        jobs: The folder of the jobs.
 
     Raises:
         AddressError: If it cannot listen there.

@@ -180,7 +180,6 @@ class Soundtrack:
         return self._output
 
     def _decode(self, sound: FilmSound) -> None:
-        """Decode a piece; after the last one, silence."""
         with self._changed:
             seek, self._seek = self._seek, None
         if seek is not None:

@@ -305,7 +305,6 @@ class CameraFeed:
     """One connection to a camera.
 
     Args:
-        asked: The mode to request.
         wanted: Returns the exposure to use, as for ExposureControl.follow.
 
     Attributes:

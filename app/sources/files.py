@@ -67,7 +67,7 @@ def open_folder(folder: Path) -> Pictures:
     """Open the pictures in `folder` as a strip in natural order.
 
     Raises:
-        StyleForgeError: If there is none, or the folder cannot be read.
+        StyleForgeError: If it has no readable picture, or cannot be read.
     """
     return Pictures(pictures_in(folder))
 

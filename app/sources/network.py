@@ -214,7 +214,7 @@ class MultipartFeed:
         """Wait for the next part.
 
         Raises:
-            FeedLost: If the connection was lost or sends something that is not MJPEG.
+            FeedLost: If the connection is lost, or does not send MJPEG.
         """
         try:
             self._jpeg = self._read_part()

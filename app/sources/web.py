@@ -68,8 +68,6 @@ class _LimitedSocketFile(io.RawIOBase):
 
 
 class _LimitedHandler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
-    """HTTP and HTTPS with limited responses."""
-
     def __init__(self, deadline: Deadline, pause: float) -> None:
         super().__init__()
         self._deadline, self._pause = deadline, pause
@@ -113,7 +111,6 @@ def http_get(
     Args:
         url: an http:// or https:// address without a login.
         user: for basic or digest authentication; empty for none.
-        password: of that user.
         deadline: for the connection, the headers and the body.
         pause: the longest wait between two pieces of data, in seconds.
 

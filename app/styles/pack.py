@@ -132,7 +132,6 @@ def _has_file(folder: Path, name: str, unreadable: str) -> bool:
     """Return whether the pack contains the file `name`.
 
     Args:
-        name: As given in the pack.
         unreadable: The message for an unreadable file, in English.
 
     Raises:

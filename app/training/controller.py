@@ -95,7 +95,6 @@ class TrainingController(QObject):
         """Measure how long `request` takes, then train it; a long run waits for confirmation.
 
         Args:
-            request: the style to train.
             frame: picture for the previews, [H, W, 3] uint8 RGB; None for the built-in scene.
             agreed_s: training time in seconds that the user has already confirmed.
         """
@@ -381,7 +380,6 @@ class TrainingController(QObject):
             self._discard(then=lambda: self.whole_file_needed.emit(reason))
 
     def _pause_or_discard(self, problem: Problem) -> None:
-        """Pause the failed run if it has a checkpoint; otherwise delete it."""
         run = self._state.run
         if run is not None and run.worth_keeping:
             self._enter_paused()

@@ -27,7 +27,6 @@ def memory_errors(
     """Turn every out-of-memory exception into an EngineError.
 
     Args:
-        frame: The frame being styled, for the message.
         release: Called when memory ran out; frees everything that can be made again.
     """
     try:

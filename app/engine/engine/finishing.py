@@ -27,8 +27,6 @@ class Finishing:
 
     Args:
         inference: Ran the networks, and runs them again if two are compared.
-        post: The steps after the network on the CPU.
-        style_weights: Knows why there is no lite network.
     """
 
     def __init__(

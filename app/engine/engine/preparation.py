@@ -24,9 +24,6 @@ class Preparation:
     """The choices for each frame, based on the times and results of earlier ones. Not thread-safe.
 
     Args:
-        style_weights: Of the styles in force.
-        networks: Knows what fits into memory.
-        adaptation: Knows the times of earlier frames.
         on_notice: Called with one sentence when a precision gave a broken picture.
     """
 

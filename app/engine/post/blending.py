@@ -41,12 +41,7 @@ class PostProcessor:
         self._smoothers.clear()
 
     def begin(self, weights: Hashable, *, smoothed: bool) -> None:
-        """Begin a frame. Other weights, or a frame that is not smoothed, end the history.
-
-        Args:
-            weights: The key of the weights of its networks.
-            smoothed: Whether its pictures are smoothed over time.
-        """
+        """Begin a frame. Other weights, or a frame that is not smoothed, end the history."""
         if not smoothed or self._weights not in (weights, _ANY):
             self._smoothers.clear()
         self._weights, self._smoothed = weights, smoothed
@@ -77,8 +72,7 @@ class PostProcessor:
 
         Args:
             kernels: The network, a key of ALL_VARIANTS.
-            output: Its output.
-            resized: Its input, of the same size.
+            resized: Its input, of the output's size.
 
         Returns:
             A picture of the frame's size.
@@ -98,9 +92,7 @@ def deep_picture(
     without smoothing.
 
     Args:
-        output: The network's output.
-        small: The same in 8 bits.
-        resized: The network's input.
+        small: `output` in 8 bits.
 
     Returns:
         A picture of the frame's size.

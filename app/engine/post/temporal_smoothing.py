@@ -26,8 +26,7 @@ class TemporalSmoother:
         it was a flash, and the stream continues; otherwise it was a cut, and a new stream begins.
 
         Args:
-            result: The styled picture.
-            source: The picture it was made from, of the same size.
+            source: The picture that `result` was made from, of the same size.
             amount: 0 for none, 1 for the most smoothing.
 
         Returns:

@@ -192,7 +192,6 @@ def _look(config: EngineConfig) -> EngineConfig:
 
 
 def _cut(frame: Frame) -> Frame:
-    """Return the middle of a frame, in the shape and size of previews."""
     width, height = SIZE
     across = min(frame.width, max(1, frame.height * width // height))
     down = min(frame.height, max(1, frame.width * height // width))

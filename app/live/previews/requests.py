@@ -16,10 +16,6 @@ class PreviewRequests(QObject):
     """Requests to the worker for previews of styles.
 
     A style that needs a code first gets it from a job, while no stream plays.
-
-    Args:
-        style_jobs: Knows which styles need a code.
-        stands_still: Returns whether no stream plays.
     """
 
     made = Signal(object)  # Preview

@@ -17,7 +17,6 @@ class Choice(QObject):
 
     Args:
         config: The initial one, which `send` sends to the worker.
-        style_jobs: Prepares them.
         loop: The worker's loop, whose `wanted` it sets.
     """
 

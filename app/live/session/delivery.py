@@ -23,7 +23,6 @@ class Delivery(QObject):
     `held`.
 
     Args:
-        latest: Where the worker puts results.
         choice: Results must match this choice.
 
     Attributes:

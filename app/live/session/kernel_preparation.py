@@ -17,11 +17,7 @@ from utils.devices import resolve
 
 
 class KernelPreparation(QObject):
-    """The preparation of kernels, one family of operations after another.
-
-    Args:
-        library: Has the networks that styles share.
-    """
+    """The preparation of kernels, one family of operations after another."""
 
     changed = Signal(object)  # tuple[KernelStatus, ...]
     compiling = Signal(bool)

@@ -118,7 +118,6 @@ def _shown(library: Library, style: Style) -> StyleShown:
 
 
 def _is_of_picture(style: Style) -> bool:
-    """Return whether the user made the style from a picture."""
     return style.family == ANY_STYLE and not style.builtin
 
 
