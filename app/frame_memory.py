@@ -19,9 +19,9 @@ _allocate: Allocate = pageable
 
 
 def allocate_by(allocate: Allocate) -> None:
-    """Have `allocate` allocate the pixels of new frames; any thread may call it.
+    """Make `allocate` the allocator for the pixels of new frames; any thread may call it.
 
-    The engine calls this for its device. Frames in other memory stay valid and are copied if
+    The engine sets it for its device. Frames in other memory stay valid and are copied if
     necessary.
     """
     global _allocate

@@ -84,7 +84,7 @@ def percentages(shares: Sequence[float]) -> list[int]:
 
 
 def blend_label(parts: Sequence[Part]) -> str:
-    """Label of a mix: "Candy 60 %, Starry Night 40 %", or the title of a style alone.
+    """Return the label of a mix, "Candy 60 %, Starry Night 40 %", or the title of a style alone.
 
     Args:
         parts: titles with shares that add up to 1.

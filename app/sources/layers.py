@@ -72,7 +72,7 @@ def rgb(*channels: float) -> Float:
 
 
 def interpolate(a: Real, b: Real, share: Real) -> Float:
-    """Interpolate: `a` where `share` [h, w] is 0, `b` where it is 1."""
+    """Interpolate between `a`, where `share` [h, w] is 0, and `b`, where it is 1."""
     share = np.clip(share, 0, 1)[..., None]
     return (a * (1 - share) + b * share).astype(np.float32, copy=False)
 
