@@ -12,7 +12,7 @@ from utils.leaving import limit_end
 def main() -> int:
     """Run the program, and limit how long its process may take to end.
 
-    SIGTERM ends it as Ctrl+C does: what is being written is completed or removed.
+    SIGTERM ends it as Ctrl+C does: files being written are completed or removed.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     return limit_end(cli.main())

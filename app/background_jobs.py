@@ -33,9 +33,9 @@ class RunJob(Protocol):
 
 
 class Jobs(QObject):
-    """Runs work on daemon threads, so that a driver or compiler that hangs cannot keep the program
-    alive.
+    """A pool of daemon threads that runs jobs.
 
+    The threads are daemons so that a hanging driver or compiler cannot keep the program alive.
     Callbacks run on the thread that owns this object, and none runs after `close()`. Idle threads
     are reused, because starting a thread on a busy machine takes long.
     """
@@ -45,7 +45,7 @@ class Jobs(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._callbacks: dict[int, tuple[Callable[[Any], None], Callable[[Exception], None]]] = {}
-        self._writing: set[int] = set()  # numbers of jobs that write files of the user
+        self._writing: set[int] = set()  # numbers of jobs that write the user's files
         self._threads: list[BackgroundThread] = []
         self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
         self._idle = threading.Semaphore(0)  # counts the idle threads
@@ -53,12 +53,13 @@ class Jobs(QObject):
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._finished.connect(self._deliver)
-        # Deleted without `close`, as with a window, this object would leave its threads waiting.
+        # If this object is deleted without `close`, for instance with its window, its threads still
+        # end.
         self.destroyed.connect(partial(_end, self._lock, self._closed, self._work, self._threads))
 
     @property
     def writing(self) -> bool:
-        """Whether a job that writes a file of the user is under way."""
+        """Whether a job that writes one of the user's files is running."""
         return bool(self._writing)
 
     def run(
@@ -72,10 +73,8 @@ class Jobs(QObject):
         """Run `work` on a background thread.
 
         Args:
-            work: called without arguments on a background thread.
-            done: called with the result of `work`.
             failed: called with the exception instead, if `work` raises one.
-            writes: whether `work` writes a file of the user, see `writing`.
+            writes: whether `work` writes one of the user's files, see `writing`.
         """
         self._next += 1
         key = self._next
@@ -119,10 +118,7 @@ class Jobs(QObject):
             failed(fault)
 
     def close(self, timeout: float = 1.0) -> bool:
-        """Stop delivering results and wait for the threads.
-
-        Args:
-            timeout: the longest time to wait, in seconds.
+        """Stop delivering results and wait up to `timeout` seconds for the threads.
 
         Returns:
             True if every job has ended.
@@ -142,7 +138,7 @@ def _end(
     threads: Sequence[threading.Thread],
     *_: object,
 ) -> None:
-    """Let the threads end, and deliver nothing any more."""
+    """End the threads and deliver no further results."""
     with lock:
         closed.set()
     for _thread in threads:

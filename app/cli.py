@@ -1,4 +1,4 @@
-"""Command line entry point: without a command it opens the window; commands run without Qt."""
+"""Command line entry point. Without a command it opens the window; commands run without Qt."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ COMMANDS = {
     "completion": "print a script that completes commands and flags in a shell",
     "man": "print the manual page",
 }
-OF_ALL = ("completion", "man")  # describe every command, and are given the parser of all
+# These describe every command, so they get the parser of all commands.
+OF_ALL = ("completion", "man")
 
 MB_ICONERROR = 0x10
 _EXIT_STATUSES = "\n".join(
@@ -56,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the program.
 
     Args:
-        argv: the command line; None for that of the process.
+        argv: the command line; None for the arguments of this process.
 
     Returns:
         The exit status, one of EXIT_STATUSES.
@@ -69,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     sys.stderr = told = StringIO()
     status = record_status(_main(argv))
     if status and sys.platform == "win32":
-        _show_message(told.getvalue())  # started from the Start menu, where nobody reads a stream
+        _show_message(told.getvalue())  # started from the Start menu, where stderr is not visible
     return status
 
 
@@ -78,7 +79,7 @@ def _main(argv: list[str]) -> int:
     adopt()
     # The window and the commands prepare the kernels and report missing ones themselves.
     warnings.filterwarnings("ignore", "StyleForge's native kernels")
-    # PyTorch 2.9 says this of settings that every version from it on has.
+    # PyTorch 2.9 warns so about settings that all versions since then still have.
     warnings.filterwarnings("ignore", "Please use the new API settings to control TF32")
     try:
         status = _run(argv)
@@ -99,13 +100,12 @@ def _main(argv: list[str]) -> int:
 
 
 def _write_error(message: str, exc: Exception) -> None:
-    """Print an error, and on a line of its own what to do about it."""
     shown = printable(message, MAX_MESSAGE_LENGTH)
     sys.stderr.write(f"styleforge: {shown}\n{advice_for(exc)}\n")
 
 
 class HelpFormatter(argparse.HelpFormatter):
-    """Keeps the lines of a text that has several; other text is filled."""
+    """A help formatter that keeps the lines of multi-line text and fills other text."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         if "\n" in text:
@@ -114,8 +114,10 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 class ArgumentParser(argparse.ArgumentParser):
-    """Escapes control characters in error messages, since arguments can be arbitrary file names.
-    The help ends with the exit statuses. Parsers of commands are of this class too.
+    """The parser of the program and of every command.
+
+    It escapes control characters in error messages, since arguments can be arbitrary file names.
+    Its help ends with the exit statuses.
     """
 
     def __init__(self, **how: Any) -> None:
@@ -131,7 +133,7 @@ def _run(argv: Sequence[str]) -> int:
     try:
         parser = _parser(command)
         args = parser.parse_args(argv)
-    except SystemExit as exc:  # argparse has printed why
+    except SystemExit as exc:  # argparse has already printed the reason
         return exc.code if isinstance(exc.code, int) else WRONG_USAGE
     if command in OF_ALL:
         args.program = parser
@@ -148,7 +150,7 @@ def _command_module(name: str) -> ModuleType:
 
 
 def _discard_stdout() -> None:
-    """Flush stdout; if that fails, redirect it to the null device, or Python would fail again at
+    """Flush stdout, or redirect it to the null device if that fails: Python would fail again at
     exit.
     """
     try:
@@ -158,7 +160,7 @@ def _discard_stdout() -> None:
 
 
 def _show_message(text: str) -> None:
-    """Show an error in a box of Windows: Qt may be what does not load."""
+    """Show an error in a Windows message box, since Qt itself may have failed to load."""
     windows: Any = ctypes
     windows.windll.user32.MessageBoxW(None, text.strip(), "StyleForge", MB_ICONERROR)
 
@@ -170,7 +172,7 @@ def _null_stream() -> TextIO:
 def _load_window() -> Callable[[argparse.Namespace], int]:
     try:
         from app.ui.application import run
-    except ImportError as exc:  # usually of a system library that Qt needs
+    except ImportError as exc:  # usually because a system library that Qt needs is missing
         raise StyleForgeError(
             f"the window cannot be loaded: {exc}; `styleforge doctor` reports what is missing"
         ) from exc

@@ -1,4 +1,4 @@
-"""Errors as values that the window and the command line can show, and what to do about them."""
+"""Errors as values that the window and the command line can show, with advice for each."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _DETAILS = "_details"  # attribute of an exception with its formatted traceback
 
 
 class StyleForgeError(Exception):
-    """Base class of the application's errors: something that the user can act on.
+    """Base class of the application's errors: faults that the user can act on.
 
-    The message is one sentence that names the object and its fault; it is shown unchanged.
+    The message is one sentence that names the object and its fault. The program shows it unchanged.
     """
 
 
 def format_details(exc: BaseException) -> str:
     """Return the traceback of `exc` as text, for a bug report.
 
-    The first call for an exception reads source files, which should not happen on the GUI thread.
+    The first call for an exception reads source files; avoid it on the GUI thread.
     """
     details: str | None = getattr(exc, _DETAILS, None)
     if details is None:
@@ -39,7 +39,7 @@ class Problem:
     Attributes:
         summary: One line for the user.
         details: For "Copy details".
-        advice: What to do next, as a sentence; empty only where the summary says it.
+        advice: What to do next, as a sentence; empty only if the summary says it.
     """
 
     summary: str
@@ -48,8 +48,9 @@ class Problem:
 
     @classmethod
     def of(cls, exc: BaseException, *, doing: str) -> Problem:
-        """Make a problem of `exc` in the language of the window; `doing` completes "Could not
-        ...", for instance "open the camera".
+        """Make a problem of `exc` in the language of the window.
+
+        `doing` completes "Could not ...", for instance "open the camera".
         """
         said = tr("Could not {doing}: {error}", doing=tr(doing), error=exc)
         summary = printable(said, MAX_MESSAGE_LENGTH)
@@ -59,8 +60,8 @@ class Problem:
 def advice_for(exc: BaseException) -> str:
     """Return what to do about `exc`, as a sentence.
 
-    The advice is that of its class or of the nearest base in ADVICE; of an error without one, that
-    of its cause.
+    The advice belongs to the class of `exc` or its nearest base in ADVICE. For a class without
+    advice, it is the advice for the exception's cause.
     """
     cause: BaseException | None = exc
     while cause is not None:
@@ -83,10 +84,10 @@ ASK_FOR_HELP = (
     "`styleforge doctor --report`."
 )
 
-# What to do about an error, by the name of its class; that of the nearest base counts. Names, since
-# this module is below those that define the classes. A test walks all of them.
+# Advice by the name of an error's class; the nearest base with an entry counts. The keys are names
+# because this module is below the ones that define the classes. A test walks all classes.
 ADVICE = {
-    # Of the window and the commands
+    # The window and the commands
     "EngineError": "Choose another style, precision or engine; `styleforge doctor` tells what "
     "runs on this machine.",
     "StyleError": "Choose another style. One that is damaged can be installed again, or removed "
@@ -130,7 +131,7 @@ ADVICE = {
     "predicts for others.",
     "DoctorError": "`styleforge doctor --cards` lists the cards that are known.",
     "ReportError": "Run `styleforge doctor --report` in a terminal, which shows more.",
-    # Of networks, kernels and files
+    # Networks, kernels and files
     "TrainingError": "Correct the setting or the file that is named, then resume: the last "
     "checkpoint is kept.",
     "LayoutError": "Choose the whole file of VGG-19, or one of your own.",
@@ -150,7 +151,7 @@ ADVICE = {
     "DoesNotFit": "Choose a smaller tile or network.",
     "StateError": "Start the film or the stream again.",
     "HubError": "Install the package that is named, or pass --random-weights.",
-    # Of Python, PyTorch and the system
+    # Python, PyTorch and the system
     "FileNotFoundError": "Check the name: the file may have been moved, or its disk removed.",
     "FileExistsError": "Choose another name, or delete what is there.",
     "PermissionError": "Choose another folder, or ask its owner for permission.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 DONE = 0
 FAILED = 1
 WRONG_USAGE = 2
-INTERRUPTED = 128 + 2  # what shells report of a program that Ctrl+C ended
+INTERRUPTED = 128 + 2  # the status that shells report for a program that Ctrl+C ended
 
 EXIT_STATUSES = {
     DONE: "everything was done",

@@ -17,23 +17,21 @@ from utils.images.origin import Origin
 class Frame:
     """An RGB image, read-only so that threads may share it.
 
-    Use `with_pixels`, not dataclasses.replace, to change the pixels: `replace` would keep the
-    `preview` and the `screen` of the old ones.
+    Change pixels with `with_pixels`: dataclasses.replace would keep the old `preview` and `screen`.
 
     Attributes:
         pixels: [H, W, 3] uint8 RGB.
         index: counts the frames the source produced, so a gap means dropped frames.
         captured_at: `time.perf_counter()` at capture, in seconds.
         read_ms: time to grab or decode the frame, in milliseconds.
-        preview: the same picture with fewer pixels, for display, where app.live.display_copy made
-            one.
-        screen: [h, w, 4] uint8 of B, G, R and 255, the same picture as a window paints it, in the
-            size in which it is shown, where a GPU made one.
-        alpha: [H, W] uint8 transparency of a picture that has any; its pixels are then composited
+        preview: a smaller copy for display, if app.live.display_copy made one.
+        screen: [h, w, 4] uint8 of B, G, R and 255, the picture as a window paints it, in the size
+            in which it is shown; set if a GPU made one.
+        alpha: [H, W] uint8 transparency, if the picture has any; its pixels are then composited
             over white. Results of the frame have the same alpha.
-        deep: [H, W, 3] uint16, the same picture with 16 bits per channel, where a file has them.
-        origin: What a picture file says beside the pixels; results of the frame have the same.
-        plays_at: When the sound of this moment is heard, as `time.perf_counter()`; None where a
+        deep: [H, W, 3] uint16, the same picture with 16 bits per channel, if the file has them.
+        origin: What a picture file records besides the pixels; results of the frame have the same.
+        plays_at: When the sound of this moment is heard, as `time.perf_counter()`; None if the
             source has no time of its own. Results of the frame have the same.
     """
 
@@ -75,8 +73,8 @@ class Frame:
     ) -> Frame:
         """Return a frame of the same moment with other pixels, [H, W, 3] uint8 RGB.
 
-        It has no preview, and no screen and no 16 bits but those that are given. The alpha channel
-        is kept only if the size stays the same.
+        It has no preview, and only the `screen` and `deep` that the caller passes. It keeps the
+        alpha channel only if the size stays the same.
         """
         alpha = self.alpha if pixels.shape == self.pixels.shape else None
         moment = self.index, self.captured_at, self.read_ms
@@ -92,8 +90,9 @@ class Frame:
 
     @property
     def moment(self) -> float:
-        """What the frame is in step with, as `time.perf_counter()`: the sound that is heard then
-        or, where the source has no time of its own, was heard when the frame was captured."""
+        """The `time.perf_counter()` that the frame is in step with: when its sound is heard or, if
+        the source has no time of its own, when the frame was captured.
+        """
         return self.captured_at if self.plays_at is None else self.plays_at
 
     @property
@@ -120,8 +119,8 @@ class SourceInfo:
         count: number of pictures in a strip; 1 for other sources.
         note: how the source differs from the request ("requested 1280x720, got 640x480 YUYV at 10
             fps").
-        exposure: why the exposure of a camera cannot be set, as a sentence; "" where it can be,
-            None where the source has none.
+        exposure: why the exposure of a camera cannot be set, as a sentence; "" if it can be set,
+            None if the source has no exposure.
     """
 
     title: str
@@ -135,10 +134,10 @@ class SourceInfo:
 
 
 class FrameSource(ABC):
-    """Anything that yields frames.
+    """A source of frames.
 
-    A source is opened by a background job, then used by the engine's thread alone. Controls that do
-    not apply to a source (seeking a camera) do nothing.
+    A background job opens it; then only the engine's thread uses it. Controls that do not apply to
+    a source (seeking a camera) do nothing.
     """
 
     info: SourceInfo
@@ -147,13 +146,11 @@ class FrameSource(ABC):
 
     @abstractmethod
     def read(self, timeout: float = 0.02) -> Frame | None:
-        """Return the newest frame not yet delivered, or None if there is none within `timeout`
+        """Return the newest frame not yet delivered, or None if none arrives within `timeout`
         seconds.
 
-        It never waits longer than `timeout`.
-
         Raises:
-            StyleForgeError: there will never be another frame (a corrupt file).
+            StyleForgeError: There will never be another frame (a corrupt file).
         """
 
     @abstractmethod
@@ -163,12 +160,13 @@ class FrameSource(ABC):
     @property
     def status(self) -> str:
         """One sentence about a temporary fault ("The camera 'X' was unplugged; waiting for it to
-        come back."), or an empty string."""
+        come back."), or an empty string.
+        """
         return ""
 
     @property
     def dropped(self) -> int:
-        """Number of frames that were replaced by newer ones before they were read."""
+        """Number of frames that newer ones replaced before they were read."""
         return 0
 
     @property
@@ -183,31 +181,36 @@ class FrameSource(ABC):
         """Pause or resume. While paused, read() returns a frame only after a seek or step."""
 
     def step(self, count: int) -> None:
-        """Go `count` pictures (a strip, wrapping around) or frames (a paused video) forward."""
+        """Go forward by `count` pictures (a strip, wrapping around) or frames (a paused video)."""
 
     def set_mode(self, width: int, height: int, fps: float) -> None:
-        """Have a camera deliver another size, in pixels, and rate, in frames a second."""
+        """Switch a camera to another size, in pixels, and rate, in frames per second."""
 
     def set_exposure(self, stops: float | None) -> None:
-        """Expose a camera's pictures longer or shorter: each stop doubles or halves the time; 0 is
-        that of the automatic when it is left; None for automatic."""
+        """Set a camera's exposure time in stops, each of which doubles or halves the time.
+
+        0 is the automatic exposure time at the moment it is left; None returns to automatic.
+        """
 
     @property
     def silence(self) -> str | None:
-        """Why the sound of the source is not heard, as a sentence; "" where it is, None where the
-        source has none."""
+        """Why the sound of the source is not heard, as a sentence; "" if it is heard, None if the
+        source has no sound.
+        """
         return None
 
     def set_volume(self, volume: float) -> None:
-        """Set how loud the source's sound is heard, 0 to 1."""
+        """Set the volume of the source's sound, 0 to 1."""
 
     def set_delay(self, seconds: float) -> None:
-        """Tell how long it takes from reading a frame until it is painted, so that sound and
-        picture are in step."""
+        """Set the seconds from reading a frame until it is painted, to keep sound and picture in
+        step.
+        """
 
     def set_loop(self, part: tuple[float, float] | None) -> None:
-        """Play a part of a video again and again, between the times of its first and last frame,
-        in seconds; None for all of it."""
+        """Loop a part of a video, between the times of its first and last frame in seconds; None
+        plays all.
+        """
 
     def listen(self, listener: Listener | None) -> None:
-        """Give the source's sound, as it is played, to a listener; None for no more."""
+        """Send the source's sound, as it is played, to a listener; None stops sending."""

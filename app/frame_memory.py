@@ -1,4 +1,4 @@
-"""Memory for the pixels of new frames: that which the engine's device reads fastest."""
+"""Memory for the pixels of new frames, of the kind that the engine's device reads fastest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Allocate = Callable[[int, int], NDArray[np.uint8]]  # height and width to [heigh
 
 
 def pageable(height: int, width: int) -> NDArray[np.uint8]:
-    """Memory of any kind, which a processor reads; not initialized."""
+    """Allocate ordinary memory, for a processor to read; not initialized."""
     return np.empty((height, width, 3), np.uint8)
 
 
@@ -19,12 +19,15 @@ _allocate: Allocate = pageable
 
 
 def allocate_by(allocate: Allocate) -> None:
-    """Have the pixels of new frames allocated by `allocate`, which any thread may call. The engine
-    calls this for its device; frames in other memory stay valid, and are copied where need be."""
+    """Make `allocate` the allocator for the pixels of new frames; any thread may call it.
+
+    The engine sets it for its device. Frames in other memory stay valid and are copied if
+    necessary.
+    """
     global _allocate
     _allocate = allocate
 
 
 def new_pixels(height: int, width: int) -> NDArray[np.uint8]:
-    """Pixels [height, width, 3] uint8 for a frame, to be written once; not initialized."""
+    """Allocate pixels [height, width, 3] uint8 for a frame, to be written once; not initialized."""
     return _allocate(height, width)

@@ -1,7 +1,7 @@
-"""The networks' times that were measured on this machine's GPUs, kept in the user's folder.
+"""Network times measured on this machine's GPUs, stored in the user's folder.
 
-A time counts for the GPU, the driver and the version of StyleForge that it was measured with; with
-another one, it is not found. `styleforge bench` and `styleforge doctor --measure` store them.
+A time is valid only for the GPU, the driver and the version of StyleForge that it was measured
+with. `styleforge bench` and `styleforge doctor --measure` store times.
 """
 
 from __future__ import annotations
@@ -24,17 +24,16 @@ from utils.files.atomic import atomic_write
 from utils.files.regular import read_regular
 
 MAX_BYTES = 1 << 20  # size limit of the file; a row takes 200 bytes
-SIZES = ((512, 512), (1280, 720), (1920, 1080))  # width and height, that `doctor` tells of
+SIZES = ((512, 512), (1280, 720), (1920, 1080))  # widths and heights that `doctor` reports
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What a measured time depends on.
+    """The conditions that a measured time depends on.
 
     Attributes:
         gpu: As PyTorch reports it.
-        driver: The NVIDIA driver's version; empty where it does not say.
-        styleforge: The version of StyleForge.
+        driver: The NVIDIA driver's version; empty if the driver does not report it.
     """
 
     gpu: str
@@ -43,7 +42,7 @@ class Machine:
 
     @classmethod
     def of(cls, device: torch.device) -> Machine:
-        """This machine with the GPU that `device` names."""
+        """Return this machine with the GPU that `device` names."""
         return cls(torch.cuda.get_device_name(device), driver_version(), styleforge_version())
 
 
@@ -52,7 +51,7 @@ class MeasuredRate:
     """A measured time of a network in FP16, for one picture.
 
     Attributes:
-        machine: Where.
+        machine: Where it was measured.
         network: Its name in CONFIGS.
         width: Of the picture, in pixels.
         height: Of the picture, in pixels.
@@ -69,12 +68,12 @@ class MeasuredRate:
 
     @property
     def fps(self) -> float:
-        """Pictures a second, of the network alone."""
+        """Pictures per second, for the network alone."""
         return 1e3 / self.ms
 
 
 class RatesError(ValueError):
-    """Raised for a file that cannot be read as a whole; `found` has the rows that can be."""
+    """Raised for a file that cannot be read completely; `found` has the readable rows."""
 
     def __init__(self, message: str, found: Sequence[MeasuredRate] = ()) -> None:
         super().__init__(message)
@@ -82,18 +81,15 @@ class RatesError(ValueError):
 
 
 def rates_path() -> Path:
-    """Path of this user's file; its folder may not exist yet."""
+    """Return the path of this user's file; its folder may not exist yet."""
     return platformdirs.user_data_path(APP_NAME, appauthor=False) / "measured.json"
 
 
 def load_rates(path: Path) -> list[MeasuredRate]:
-    """Read the measured times.
-
-    Args:
-        path: The file, which need not exist.
+    """Read the measured times from `path`, which need not exist.
 
     Raises:
-        RatesError: It cannot be read or is damaged; the message names it.
+        RatesError: If the file is unreadable or damaged; the message names it.
     """
     try:
         rows = small_json.loads_parts(read_regular(path, MAX_BYTES))["rates"]
@@ -115,18 +111,17 @@ def load_rates(path: Path) -> list[MeasuredRate]:
 def store_rates(
     path: Path, device: torch.device, network: str, ms_by_size: dict[tuple[int, int], float]
 ) -> None:
-    """Store times measured now, in place of those of the same machine, network and size.
+    """Store times measured now. They replace earlier times of the same machine, network and size.
 
-    Of a damaged file, the rows that can be read stay.
+    If the file is damaged, its readable rows stay.
 
     Args:
         path: The file; its folder is made if it does not exist.
-        device: The GPU.
         network: Its name in CONFIGS.
         ms_by_size: Milliseconds by width and height.
 
     Raises:
-        OSError: The file cannot be written; it is left as it was.
+        OSError: If the file cannot be written; it is left unchanged.
     """
     machine, taken = Machine.of(device), datetime.now(UTC).date().isoformat()
     new = [MeasuredRate(machine, network, *size, ms, taken) for size, ms in ms_by_size.items()]
@@ -143,7 +138,7 @@ def store_rates(
 def find_rate(
     rates: Iterable[MeasuredRate], machine: Machine, network: str, size: tuple[int, int]
 ) -> MeasuredRate | None:
-    """The time of a network on a machine at a width and a height; None if there is none."""
+    """Return the time of a network on a machine at a width and a height; None if there is none."""
     return next((rate for rate in rates if _key(rate) == (machine, network, *size)), None)
 
 

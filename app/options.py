@@ -1,8 +1,8 @@
 """Tables of the named options (network, strokes, upsampling, virtual camera), and the notation of a
 style mix.
 
-Imports nothing slow, since `--help` reads it. Menus, flags and settings list these options; the
-engine implements them.
+This module imports nothing slow, since `--help` reads it. Menus, flags and settings list these
+options; the engine implements them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option: `title` is its name, `remark` describes in one line what it does."""
+    """One option: `title` is its name, `remark` describes its effect in one line."""
 
     title: str
     remark: str
@@ -67,14 +67,15 @@ CAMERA_SIZES = ("640x360", "640x480", "960x540", "1280x720", "1920x1080")
 CAMERA_RATES = (10, 15, 24, 25, 30, 50, 60)  # pictures per second
 
 DEFAULT_MIX_AMOUNT = 0.5  # share of the second style
-MOST_MIXED = 4  # styles of one any-style network; two of networks of their own
+MOST_MIXED = 4  # styles of one any-style network; at most two of single-style networks
 
 Part = tuple[str, float]  # a style and its share of a mix, 0 to 1
 
 
 def percentages(shares: Sequence[float]) -> list[int]:
     """Round shares that add up to 1 to whole percents that add up to 100."""
-    exact = [round(100 * share, 6) for share in shares]  # of equal ones the first gets more
+    # Of equal shares, the first gets the larger percentage.
+    exact = [round(100 * share, 6) for share in shares]
     whole = [math.floor(percent) for percent in exact]
     by_loss = sorted(range(len(exact)), key=lambda n: whole[n] - exact[n])
     for n in by_loss[: 100 - sum(whole)]:
@@ -83,7 +84,7 @@ def percentages(shares: Sequence[float]) -> list[int]:
 
 
 def blend_label(parts: Sequence[Part]) -> str:
-    """Label of a mix: "Candy 60 %, Starry Night 40 %", or the title of a style alone.
+    """Return the label of a mix, "Candy 60 %, Starry Night 40 %", or the title of a style alone.
 
     Args:
         parts: titles with shares that add up to 1.
@@ -98,7 +99,7 @@ def parse_mix(text: str) -> tuple[str, float | None]:
     """Parse "starry_night:0.4" into ("starry_night", 0.4); without a number the share is None.
 
     Raises:
-        ValueError: `text` is anything else; the message is one sentence.
+        ValueError: If `text` is anything else; the message is one sentence.
     """
     key, colon, number = text.partition(":")
     try:
@@ -111,18 +112,18 @@ def parse_mix(text: str) -> tuple[str, float | None]:
 
 
 def mixed_parts(first: str, others: Sequence[tuple[str, float | None]]) -> tuple[Part, ...]:
-    """Give every style of a mix its share.
+    """Assign every style of a mix its share.
 
     Args:
-        first: a style, which gets what the others leave.
-        others: styles with shares; those without one get as much as the first.
+        first: a style, which gets the rest.
+        others: styles with shares; those without a share get as much as the first.
 
     Returns:
         The styles with shares that add up to 1.
 
     Raises:
-        ValueError: there are too many, one is there twice, or the shares add up to more than 1;
-            one sentence.
+        ValueError: If there are too many styles, one appears twice, or the shares add up to more
+            than 1; the message is one sentence.
     """
     keys = [first, *(key for key, _ in others)]
     if len(keys) > MOST_MIXED:
@@ -137,7 +138,7 @@ def mixed_parts(first: str, others: Sequence[tuple[str, float | None]]) -> tuple
 
 
 def without(parts: Sequence[Part], key: str) -> tuple[Part, ...]:
-    """Take a style out of a mix; the others keep their proportions."""
+    """Remove a style from a mix; the others keep their proportions."""
     kept = [part for part in parts if part[0] != key]
     total = sum(share for _, share in kept)
     return tuple((other, share / total if total else 1 / len(kept)) for other, share in kept)
@@ -149,7 +150,7 @@ def format_parts(parts: Sequence[Part]) -> str:
 
 
 def parse_parts(text: str) -> tuple[Part, ...]:
-    """Read what `format_parts` wrote; what is no share from 0 to 1 is left out."""
+    """Read the output of `format_parts`; lines without a valid share from 0 to 1 are left out."""
     found: list[Part] = []
     for line in text.split("\n"):
         key, _, number = line.rpartition(":")

@@ -1,8 +1,8 @@
 """The one table of parameters that change the look or the speed; imports nothing slow.
 
-A field of `Parameters` with a row is a control. EngineConfig and Settings inherit the field, and
-the row generates the control in the panel, the flag with its help, and the metadata of saved
-pictures. Only its effect has to be written, in `app/engine`.
+A field of `Parameters` with a row is a control. EngineConfig and Settings inherit the field. The
+row generates the control in the panel, the flag with its help, and the metadata of saved pictures.
+Only its effect has to be implemented, in `app/engine`.
 
 Fields without a row have controls and flags of their own, because their options are found at run
 time (styles, devices) or need PyTorch (kernels).
@@ -36,7 +36,7 @@ class Group(StrEnum):
 
 
 class Stage(Enum):
-    """Where in the pipeline a parameter takes effect."""
+    """The place in the pipeline where a parameter takes effect."""
 
     NETWORK = "network"  # a change needs another run of the network
     FINISHING = "finishing"  # applied to the network's result; a change needs no new run
@@ -48,7 +48,6 @@ class Parameter:
 
     Attributes:
         label: text in the panel, "&" before the mnemonic.
-        tip: tooltip.
         group: heading in the panel.
         stage: where the parameter takes effect.
         title: accessible name; by default `label` without its mnemonic.
@@ -56,7 +55,7 @@ class Parameter:
             no flag.
         window_flag: whether the window has the flag too.
         metadata: key in the metadata of saved pictures; empty for none.
-        persisted: whether the value is kept in the settings file.
+        persisted: whether the settings file stores the value.
     """
 
     label: str
@@ -74,7 +73,7 @@ class Parameter:
             object.__setattr__(self, "title", without_mnemonic(self.label))
 
     def valid(self, value: object) -> bool:
-        """Whether `value` is a valid value of this parameter."""
+        """Return whether `value` is a valid value of this parameter."""
         raise NotImplementedError
 
     def text(self, value: Any) -> str:
@@ -89,7 +88,7 @@ class FractionParameter(Parameter):
     zero: str = "0 %"
 
     def valid(self, value: object) -> bool:
-        """Whether `value` is a float from 0 to 1."""
+        """Return whether `value` is a float from 0 to 1."""
         return isinstance(value, float) and 0 <= value <= 1
 
     def text(self, value: float) -> str:
@@ -99,18 +98,21 @@ class FractionParameter(Parameter):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AmountParameter(Parameter):
-    """A number from 0 to 1 or AUTO, for what the engine finds best; shown as a slider in percent,
-    with `zero` instead of "0 %", and a check box labeled `automatic` for AUTO."""
+    """A number from 0 to 1, or AUTO to let the engine choose.
+
+    It is shown as a slider in percent, with `zero` instead of "0 %", and a check box labeled
+    `automatic` for AUTO.
+    """
 
     zero: str = "0 %"
     automatic: str
 
     def valid(self, value: object) -> bool:
-        """Whether `value` is AUTO, or a float from 0 to 1."""
+        """Return whether `value` is AUTO, or a float from 0 to 1."""
         return value == AUTO or (isinstance(value, float) and 0 <= value <= 1)
 
     def text(self, value: float | str) -> str:
-        """Return a number with two decimals, and AUTO as it is."""
+        """Return a number with two decimals, and AUTO unchanged."""
         return value if isinstance(value, str) else f"{value:.2f}"
 
 
@@ -119,7 +121,7 @@ class SwitchParameter(Parameter):
     """A boolean, shown as a check box."""
 
     def valid(self, value: object) -> bool:
-        """Whether `value` is a bool."""
+        """Return whether `value` is a bool."""
         return isinstance(value, bool)
 
     def text(self, value: bool) -> str:
@@ -138,7 +140,7 @@ class ChoiceParameter(Parameter):
     checked: str = ""
 
     def valid(self, value: object) -> bool:
-        """Whether `value` is a key of the options."""
+        """Return whether `value` is a key of the options."""
         return isinstance(value, str) and value in self.options
 
     def text(self, value: str) -> str:
@@ -152,10 +154,10 @@ def _row(default: T, parameter: Parameter) -> T:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The table, and a value of every parameter.
+    """The table, and a value for every parameter.
 
     `style` is the key of a style, `kernels` one of models.transformer_net.ALL_VARIANTS, `device` is
-    "auto" or a PyTorch device string. Flags and metadata are in the order of the rows; within a
+    "auto" or a PyTorch device string. Flags and metadata follow the order of the rows; within a
     group of the panel, check boxes come last.
     """
 
@@ -280,11 +282,11 @@ CHOICES: dict[str, Mapping[str, Option]] = {
 
 
 def parameter_values(parameters: Parameters) -> dict[str, Any]:
-    """Return the value of every field of the table, with a row or without, by name."""
+    """Return the values of all fields of the table by name, including fields without a row."""
     return {each.name: getattr(parameters, each.name) for each in fields(Parameters)}
 
 
 def given_values(options: Namespace) -> dict[str, Any]:
-    """Return the values of the rows whose flags are given, or have a default, by name."""
+    """Return the values of the rows whose flags were passed or have a default, by name."""
     flags = {name: getattr(options, name, None) for name in PARAMETERS}
     return {name: value for name, value in flags.items() if value is not None}

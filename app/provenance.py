@@ -1,4 +1,4 @@
-"""Records where a measurement comes from: machine, versions and commit."""
+"""Provenance of a measurement: machine, versions and commit."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ def report_header(device: torch.device, styles: Iterable[Style] = ()) -> dict[st
     """Return the first entries of every stored report: date, machine, versions, commit and weights.
 
     Args:
-        device: where the report is measured.
         styles: the measured styles; without any, the report has no weights.
 
     Returns:
-        A JSON-serializable dict. `weights` has the sha256 of each file by "<key>/<file name>";
-        `tuned`, where layers were tuned for the GPU, tells which, or why they are not used.
+        A JSON-serializable dict. `weights` has the sha256 of each file by "<key>/<file name>". If
+        layers were tuned for the GPU, `tuned` names them, or the reason why they are not used.
     """
     files = [(s.key, path) for s in styles for path in (s.weights, s.lite) if path is not None]
     weights = {f"{key}/{path.name}": digest_of(path) for key, path in files}
@@ -53,10 +52,10 @@ def version_info() -> dict[str, Any]:
 
 
 def commit() -> str | None:
-    """Return the commit of the running files, as `utils.provenance.commit_of` has it."""
+    """Return the commit of the running files, see `utils.provenance.commit_of`."""
     return commit_of(Path(__file__))
 
 
 def digest_of(path: Path) -> str:
-    """Return the sha256 of a file of weights, in hexadecimal; of a packed one, of its contents."""
+    """Return the sha256 of a weights file in hexadecimal; for a packed file, of its contents."""
     return hashlib.sha256(unpack(path.read_bytes())).hexdigest()

@@ -1,4 +1,4 @@
-"""The user's settings, kept between runs in the per-user folder."""
+"""The user's settings, which a file in the per-user folder stores between runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_BYTES = 1 << 20  # size limit of the settings file; a long strip of pictures
 
 
 def settings_path() -> Path:
-    """Path of this user's settings file; its folder may not exist yet."""
+    """Return the path of this user's settings file; its folder may not exist yet."""
     return platformdirs.user_config_path(APP_NAME, appauthor=False) / "settings.json"
 
 
@@ -48,30 +48,30 @@ class Settings(Parameters):
         view: "styled", "split" or "compare".
         split: position of the divider, 0 to 1.
         overlay: whether the figures are shown over the picture.
-        badge: whether the frames a second are shown in its corner while the figures are not.
-        layers: whether they tell the time of every layer of the network.
+        badge: whether the frame rate is shown in the picture's corner while the figures are hidden.
+        layers: whether the figures include the time of every layer of the network.
         advanced: whether the panel shows its advanced settings.
         theme: "system", "light" or "dark".
         language: "system", or a key of utils.translation.languages.LANGUAGES.
-        reduce_motion: whether nothing moves by itself, whatever the system says.
+        reduce_motion: whether nothing moves by itself, regardless of the system's setting.
         try_styles: whether a style is tried when the pointer rests on its card.
-        style_order: keys of styles in the order made by hand, one a line; others follow.
-        favorite_styles: keys of the styles that come first, one a line.
-        style_groups: the user's groups of styles: a key, a space and a group each line.
+        style_order: keys of styles in the user's order, one per line; others follow.
+        favorite_styles: keys of the styles that come first, one per line.
+        style_groups: the user's groups of styles: a key, a space and a group per line.
         mirror: whether the picture on screen is mirrored.
         camera_size: of the virtual camera, one of CAMERA_SIZES.
         camera_rate: its pictures per second.
         camera_format: a key of CAMERA_FORMATS.
         camera_fit: a key of CAMERA_FITS.
-        camera_device: its name; empty for the first there is.
-        camera_always: whether it is sent pictures although no program reads them.
-        slideshow_seconds: how long each style of the slideshow is shown.
-        slideshow_styles: keys of its styles, one a line; empty for all.
-        slideshow_cuts: whether it cuts from one style to the next in place of fading.
-        volume: how loud the sound of films is heard, 0 to 1.
-        muted: whether it is not heard at all.
+        camera_device: its name; empty for the first one found.
+        camera_always: whether it receives pictures even while no program reads them.
+        slideshow_seconds: how long the slideshow shows each style.
+        slideshow_styles: keys of its styles, one per line; empty for all.
+        slideshow_cuts: whether it cuts from one style to the next instead of fading.
+        volume: volume of a film's sound, 0 to 1.
+        muted: whether the sound is muted.
         show_looks: whether the strip of looks is shown.
-        record_sound: what recordings have: "none", "film" or "microphone".
+        record_sound: sound of recordings: "none", "film" or "microphone".
         geometry: Qt's window geometry in base64.
         photographs: folder of the last training dataset.
         own_pictures: whether training may look through the user's pictures folder.
@@ -79,13 +79,13 @@ class Settings(Parameters):
         open_folder: where pictures and videos were last opened; empty for the system's folder.
         weights_folder: where a checkpoint was last chosen; empty for the system's folder.
         save_folder: where a picture was last saved; empty for the system's folder.
-        queue_styles: keys of styles for what is queued, one a line; empty for the look on screen.
+        queue_styles: keys of styles for queued jobs, one per line; empty for the look on screen.
         queue_folder: for the results of the queue; empty for StyleForge in the user's pictures.
-        queue_skip: whether what has a result is skipped by the queue, or replaced.
-        watched_folder: whose pictures are queued as they appear; empty for none.
-        film_codec: how films are exported, see app.export.film.codecs.CODECS.
+        queue_skip: whether the queue skips inputs that have a result, instead of replacing it.
+        watched_folder: folder whose new pictures are queued as they appear; empty for none.
+        film_codec: codec of exported films, see app.export.film.codecs.CODECS.
         film_encoder: where they are encoded, see app.export.film.codecs.PLACES.
-        film_quality: in which quality, see app.export.film.codecs.QUALITIES.
+        film_quality: their quality, see app.export.film.codecs.QUALITIES.
     """
 
     source: str = ""
@@ -141,12 +141,11 @@ class Settings(Parameters):
 
     @classmethod
     def load(cls, path: Path, complain: Callable[[str], object] = log.warning) -> Settings:
-        """Read `path`; missing or malformed values get their defaults.
+        """Read `path`, which need not exist; missing or malformed values get their defaults.
 
         Args:
-            path: the settings file, which need not exist.
-            complain: called with one sentence about everything that is damaged, which is deferred,
-                since the language is one of the settings.
+            complain: called with one sentence per fault. The sentence is deferred, since the
+                language is one of the settings.
         """
         try:
             text = read_regular(path, MAX_BYTES).decode("utf-8", "replace")
@@ -189,8 +188,9 @@ class Settings(Parameters):
         return cls(**kept)
 
     def save(self, path: Path) -> None:
-        """Write to a temporary file beside `path`, then rename it, so that the file is never
-        incomplete."""
+        """Write a temporary file next to `path`, then rename it, so that the file is never
+        incomplete.
+        """
         stored = {name: getattr(self, name) for name in _PERSISTED}
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as temporary:
@@ -236,7 +236,7 @@ def _parse_json(text: str) -> dict[str, Any] | None:
 
 
 def _recover_settings(text: str, names: Sequence[str]) -> dict[str, Any]:
-    """Return the settings that can still be read from damaged JSON, each on its own."""
+    """Return the settings that can still be read from damaged JSON, each independently."""
     found: dict[str, Any] = {}
     for name in names:
         for match in re.finditer(rf'"{name}"\s*:\s*', text):
@@ -248,7 +248,7 @@ def _recover_settings(text: str, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _is_number(name: str, default: object) -> bool:
-    """Whether a setting may be a float."""
+    """Return whether a setting may be a float."""
     return isinstance(default, float) or isinstance(PARAMETERS.get(name), AmountParameter)
 
 
@@ -262,5 +262,5 @@ def _valid(name: str, value: object, default: object) -> bool:
     if name in _RANGES:
         low, high = _RANGES[name]
         return low <= value <= high  # type: ignore[operator]  (the type was checked above)
-    # A lone surrogate can neither be shown nor be part of a name.
+    # A lone surrogate can neither be shown nor be part of a file name.
     return not (isinstance(value, str) and re.search("[\ud800-\udfff]", value))

@@ -31,41 +31,41 @@ from utils.devices import resolve
 Pictures = TypeVar("Pictures")
 Picture = NDArray[np.uint8]  # [H, W, 3] RGB
 
-# Rows of the table of parameters that concern streams or have an argument of their own.
+# Rows of the parameter table that concern streams or have an argument of their own.
 _NO_ARGUMENTS = ("smoothing", "mix_amount")
 
 
 class StylistError(StyleForgeError):
-    """An argument of a Stylist is not possible."""
+    """Raised for an invalid argument of a Stylist."""
 
 
 class Stylist:
-    """Styles batches of pictures: `Stylist("candy")(batch)`.
+    """A callable that styles batches of pictures: `Stylist("candy")(batch)`.
 
-    The network is loaded once, by the constructor, or by the first call in a process that received
-    the object pickled. It may be called from several threads, which take turns. The result does not
-    depend on what was in a batch with a picture, but for rounding: at most 2 of 255.
+    The constructor loads the network once; in a process that unpickled the object, the first call
+    does. Several threads may call it; they run one at a time. The result for a picture does not
+    depend on the rest of its batch, except for rounding: a difference of at most 2 of 255.
 
     Args:
         style: Key of a style, see `styleforge styles list`; or keys with their shares, which are
-            mixed in proportion: `{"candy": 0.6, "starry_night": 0.4}`; or a `Path`, that of a
-            picture, in whose style an any-style network paints. Other processes read it too.
+            mixed in proportion: `{"candy": 0.6, "starry_night": 0.4}`; or the `Path` of a picture,
+            in whose style an any-style network paints. Other processes read that file too.
         style_network: For a style picture, a file of `styleforge train-vit`; None for the any-style
-            network that comes with StyleForge and is for the device.
+            network that comes with StyleForge for the device.
         device: "auto" (a GPU if there is one), "cpu", "cuda:0" ...
         precision: Name of a `models.precision.Precision`.
         kernels: One of `models.transformer_net.ALL_VARIANTS`.
         size: Long side of the network's input in pixels; None for the picture's own, at most 2048.
             The result always has the size of the picture.
-        batch: The most pictures that go through the network together, 1 or more; fewer of large
-            ones. None for 8 on a GPU and 1 on the CPU.
-        column: Key of the pictures in batches that are mappings, as Ray Data has them.
+        batch: The largest number of pictures that go through the network together, 1 or more; large
+            pictures go in smaller groups. None for 8 on a GPU and 1 on the CPU.
+        column: Key of the pictures in batches that are mappings, as in Ray Data.
         **parameters: Parameters of the look by the names of `app.parameters.PARAMETERS`, such as
             `strength=0.7`, `keep_colors=True`, `strokes="bold"`, `texture="auto"`.
 
     Raises:
-        StylistError: An argument is not possible.
-        StyleForgeError: The style or the device is not available.
+        StylistError: If an argument is invalid.
+        StyleForgeError: If the style or the device is not available.
     """
 
     def __init__(
@@ -117,11 +117,11 @@ class Stylist:
 
         Returns:
             New NumPy arrays in the same arrangement: an array [N, H, W, 3], one picture, a list or
-            an array of objects; of a mapping a dict with everything else as it was.
+            an array of objects; for a mapping, a dict with everything else unchanged.
 
         Raises:
-            ValueError: The batch is none of these.
-            StyleForgeError: There is not enough memory.
+            ValueError: If the batch is none of these.
+            StyleForgeError: If memory runs out.
         """
         given: Any = batch
         if not isinstance(given, Mapping):
@@ -131,12 +131,12 @@ class Stylist:
                 f"the batch has no '{self._column}', only {', '.join(map(str, given))}; "
                 "Stylist(column=...) names another"
             )
-        # Not by calling itself: Ray's subclass has every call wait for the one before.
+        # This does not call `self` again: Ray's subclass makes every call wait for the one before.
         styled: Any = {**given, self._column: self._arranged(given[self._column])}
         return styled
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the network, which the process that unpickles the object loads by itself."""
+        """Leave out the network, which the process that unpickles the object loads itself."""
         return {**self.__dict__, "_engine": None, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -162,7 +162,7 @@ class Stylist:
         return np.stack(self._styled([_picture(each) for each in batch]))
 
     def _styled(self, pictures: list[Picture]) -> list[Picture]:
-        """Style pictures, successive ones of one size together."""
+        """Style pictures; consecutive pictures of one size go through the network together."""
         styled: list[Picture] = []
         with self._lock:
             engine = self._engine = self._engine or self._new_engine()
@@ -183,7 +183,6 @@ class Stylist:
         return styled
 
     def _most(self, pixels: int) -> int:
-        """How many pictures go through the network together."""
         if self._batch is None and resolve(self._config.device).type == "cpu":
             return 1
         return max(1, min(self._batch or BATCH, BATCH_PIXELS // pixels))
@@ -217,7 +216,7 @@ def _parts(style: str | Mapping[str, float]) -> tuple[tuple[str, float], ...]:
 
 
 def _checked(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of the look, with whole numbers as the floats that they stand for."""
+    """Return the validated parameters of the look, with whole numbers for fractions made floats."""
     checked = {}
     for name, value in parameters.items():
         row = PARAMETERS.get(name)
@@ -233,7 +232,7 @@ def _checked(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _picture(given: Any) -> Picture:
-    """One picture, as a view that may be made read-only."""
+    """Return one picture, as a view that may be made read-only."""
     picture = np.asarray(given)
     if picture.ndim != 3 or picture.shape[2] != 3 or picture.dtype != np.uint8 or not picture.size:
         raise ValueError(_expected(picture))

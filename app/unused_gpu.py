@@ -1,4 +1,6 @@
-"""Whether an NVIDIA card is unused because PyTorch is a CPU build, and which command mends it."""
+"""Detection of an NVIDIA card that PyTorch's CPU build leaves unused, and the command that fixes
+it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ SENTENCE = mark("Your NVIDIA card is not used: this is PyTorch's CPU build")
 
 
 def has_unused_gpu() -> bool:
-    """Whether the NVIDIA driver runs a GPU that this PyTorch was built without.
+    """Return whether the NVIDIA driver runs a GPU that this PyTorch was built without.
 
     Loads the driver, which may take a second.
     """
@@ -29,12 +31,14 @@ def has_unused_gpu() -> bool:
 
 
 def mending_command() -> str:
-    """The command line that replaces PyTorch: "styleforge gpu", or with what is not on the PATH."""
+    """Return the command line that replaces PyTorch: "styleforge gpu", or with full paths if that
+    is not on the PATH.
+    """
     script = Path(sysconfig.get_path("scripts")) / "styleforge"
     if sys.platform == "win32":
         script = script.with_suffix(".exe")
     found = shutil.which("styleforge")
-    # uv links the command of a tool into a folder of the PATH, on Windows it copies it.
+    # uv links the command of a tool into a folder of the PATH; on Windows it copies it.
     if found and script.is_file() and filecmp.cmp(found, script, shallow=False):
         return "styleforge gpu"
     package = __name__.rpartition(".")[0]

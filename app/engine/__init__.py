@@ -1,1 +1,1 @@
-"""Styles one frame: networks, sizes, weights, and the picture arithmetic around them. No Qt."""
+"""The engine that styles one frame: networks, sizes, weights, and picture arithmetic. No Qt."""

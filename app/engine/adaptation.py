@@ -1,4 +1,6 @@
-"""What the engine changes by itself: a broken precision, a slow network, the sizes of its input."""
+"""Choices that the engine adapts by itself: a safer precision, a faster network, its input
+sizes.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ from utils.translation.texts import tr
 
 
 class Variant(NamedTuple):
-    """What has to be equal for measurements to be comparable."""
+    """The conditions that must be equal for measurements to be comparable."""
 
     kernels: str  # a key of ALL_VARIANTS
     precision: Precision
@@ -37,14 +39,14 @@ class Variant(NamedTuple):
 
 
 class Adaptation:
-    """Keeps the selectors and resolutions of every variant, and applies them to frames.
+    """The selectors and resolutions of every variant, and their choices for each frame.
 
     Args:
         budget_ms: The capture-to-paint time that the automatic size aims at.
         on_notice: Called with one sentence when a stream first changes to the lite network.
 
     Attributes:
-        held: Whether the size and the network of a stream are kept as they are.
+        held: Whether a stream's size and network stay fixed.
         compiling: Whether kernels are being compiled, which slows everything else down.
     """
 
@@ -79,25 +81,22 @@ class Adaptation:
         mode: ProcessMode,
         unavailable: str,
     ) -> bool:
-        """Decide whether a frame is styled by the lite network.
+        """Decide whether the lite network styles a frame.
 
         Args:
-            variant: What runs.
-            config: The network is chosen automatically only if it says so, and only for streams.
-            frame: The frame.
-            mode: Whether it is one of a stream.
-            unavailable: Why there is no lite network; "" where there is one.
+            config: With `network` "auto", streams choose the network automatically.
+            unavailable: Why there is no lite network; "" if there is one.
         """
         if config.network != "auto" or mode is not ProcessMode.LIVE:
             return config.network == "lite" and not unavailable
         selector = self._selector(variant)
-        # In a comparison two networks share the machine, so neither time is that of a stream.
+        # In a comparison two networks share the machine, so neither time represents a stream.
         if not config.compare and not self.held:
             selector.decide(frame.width, frame.height, long_side(config, frame.width, frame.height))
         if unavailable:
             return False
         if selector.lite and not self._lite_announced and not self.compiling:
-            self._lite_announced = True  # once; from then on the status line says it
+            self._lite_announced = True  # once; from then on the status line shows it
             self._on_notice(
                 tr(
                     "Using the fast version of this style, so that the picture stays fluid "
@@ -108,7 +107,9 @@ class Adaptation:
         return selector.lite
 
     def too_slow(self, variant: Variant) -> str:
-        """Why the full network is too slow for a stream, as a clause; "" where it is not."""
+        """Return why the full network is too slow for a stream, as a clause; "" if it is fast
+        enough.
+        """
         return self._selector(variant).remark
 
     def sizes(
@@ -120,7 +121,7 @@ class Adaptation:
         *,
         lite: bool,
     ) -> Sizes:
-        """Choose the sizes of the network's input for a frame; arguments as for `use_lite`."""
+        """Choose the sizes of the network's input for a frame; see `use_lite` for the arguments."""
         if config.size is not None:
             return requested_sizes(config, frame.width, frame.height)
         resolution = self._resolution(variant, config, lite=lite)
@@ -145,16 +146,10 @@ class Adaptation:
         """Record the times of a frame.
 
         Args:
-            variant: What ran.
-            config: The config it ran with.
-            mode: Whether the frame is one of a stream.
-            sizes: Of the network's input.
-            network_ms: The time of the network.
             around_ms: The time of scaling and blending.
-            lite: Whether the lite network ran.
         """
         resolution = self._resolution(variant, config, lite=lite)
-        # A comparison keeps the size of the stream before it. Without one, the size is chosen by
+        # A comparison keeps the size of the preceding stream. Without a stream, the size depends on
         # the time of the network that would run alone.
         if not (config.compare and resolution.streamed):
             resolution.measured(sizes, network_ms)
@@ -173,7 +168,7 @@ class Adaptation:
     ) -> AdaptiveResolution:
         key = (variant, lite, config.strokes)
         if key not in self._resolutions:
-            # The lite network is used for the frame rate, so its size has to keep it.
+            # The lite network is used for the frame rate, so its size has to sustain that rate.
             interval_ms = 1000 / FAMILIES[variant.family].lite_fps if lite else math.inf
             stroke_size = round(STROKE_SIZE * STROKES[config.strokes].scale)
             self._resolutions[key] = AdaptiveResolution(
@@ -183,31 +178,29 @@ class Adaptation:
 
 
 class PrecisionFallback:
-    """Replaces a precision that gives broken pictures by the next safer one.
+    """Safer replacements for precisions that produced broken pictures.
 
-    The replacement is remembered for the style, the mix, the precision and the device.
+    A replacement applies to the style, the mix, the precision and the device.
     """
 
     def __init__(self) -> None:
         self._replaced: dict[Hashable, Precision] = {}
 
     def current(self, config: EngineConfig, device: torch.device) -> Precision:
-        """The precision to compute in: that of `config`, or its replacement."""
+        """Return the precision to compute in: the config's, or its replacement."""
         return self._replaced.get(_key(config, device), config.precision)
 
     def step_down(self, config: EngineConfig, device: torch.device, broken: Precision) -> Precision:
         """Replace a precision from now on.
 
         Args:
-            config: With which it failed.
-            device: On which it failed.
             broken: The precision, which may be a replacement already.
 
         Returns:
             The next safer precision.
 
         Raises:
-            ValueError: There is none: it is FP32.
+            ValueError: If `broken` is FP32, which has no safer precision.
         """
         if broken.safer is None:
             raise ValueError(f"there is no safer precision than {broken.title}")

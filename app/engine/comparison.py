@@ -1,4 +1,6 @@
-"""Compares two networks on the same frames, ours with the baseline: latency and difference."""
+"""Comparison of two networks on the same frames, usually ours and the baseline: latency and
+difference.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,11 @@ TIMED_FRAMES = 60  # the medians cover this many frames
 
 
 class Comparer:
-    """Keeps the times of the two networks on the last frames. Not thread-safe."""
+    """The times of two networks on the last frames. Not thread-safe."""
 
     def __init__(self) -> None:
         self._baseline_first = False
-        self._conditions: object = None  # of the times
+        self._conditions: object = None  # the conditions that the times belong to
         self._times: tuple[deque[float], deque[float]] = (deque(), deque())
 
     def order(self, kernels: str, family: NetworkFamily[Any]) -> tuple[str, str]:
@@ -34,7 +36,6 @@ class Comparer:
         Args:
             kernels: The network in the config. If it is the baseline, the other one is the fused
                 network.
-            family: The family of both.
         """
         reference = compared_with(kernels, family)
         other = kernels if kernels != reference else FUSED
@@ -56,13 +57,10 @@ class Comparer:
         Args:
             renderings: The outputs of the two networks, by kernels, each timed along its own
                 fastest path.
-            networks: The networks. One that returned uint8 only runs once more, untimed, for its
+            networks: The networks. One that returned only uint8 runs once more, untimed, for its
                 values before rounding.
             inputs: Their inputs, [H, W, 3] for each size.
-            displayed: The displayed picture of each.
-            precision: What both computed in.
             conditions: Whatever else has to stay equal for times to be comparable.
-            family: The family of both networks.
         """
         reference = BASELINE if BASELINE in renderings else FUSED
         other = next(kernels for kernels in renderings if kernels != reference)
@@ -100,6 +98,7 @@ class Comparer:
 
 
 def compared_with(kernels: str, family: NetworkFamily[Any]) -> str:
-    """Which network one is compared with: what another runtime runs with ours, and ours with the
-    baseline. Keys of ALL_VARIANTS."""
+    """Return the key in ALL_VARIANTS of the network that `kernels` is compared with: our fused
+    network for a variant of another runtime, the baseline otherwise.
+    """
     return BASELINE if family.variant(kernels).runtime is None else FUSED

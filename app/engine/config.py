@@ -1,4 +1,4 @@
-"""The engine's configuration: a value that may cross threads."""
+"""The engine's configuration, a value that may cross threads."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from models.precision import Precision
 class EngineConfig(Parameters):
     """Everything that determines the result for a frame: equal configs give equal results.
 
-    The fields of app.parameters.Parameters, and those that are no settings themselves.
+    It extends app.parameters.Parameters by fields that are not settings themselves.
 
     Attributes:
-        precision: What to compute in.
-        size: The long side of the network's input in pixels; None for automatic. The result has
-            the frame's size in any case.
+        precision: The precision to compute in.
+        size: The long side of the network's input in pixels; None for automatic. The result always
+            has the frame's size.
         compare: Whether to run the baseline and another network on the same frames.
         mix: The key of a second style, whose share is `mix_amount`; None for the first style alone.
-        mix_more: The keys of a third and a fourth style with their shares; the first style has what
-            the others leave.
+        mix_more: The keys of a third and a fourth style with their shares; the first style has the
+            rest.
     """
 
     precision: Precision = Precision.fp32
@@ -34,7 +34,7 @@ class EngineConfig(Parameters):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The keys of the style, or of those that are mixed, with shares that add up to 1."""
+        """The keys of the style, or of the mixed styles, with shares that add up to 1."""
         if self.mix is None or self.mix == self.style:
             return ((self.style, 1.0),)
         others = [(self.mix, self.mix_amount), *self.mix_more]
@@ -44,15 +44,15 @@ class EngineConfig(Parameters):
 
     @property
     def styles(self) -> tuple[str, ...]:
-        """The keys of the style, or of those that are mixed."""
+        """The keys of the style, or of the mixed styles."""
         return tuple(key for key, _ in self.parts)
 
     def mixed(self, parts: Sequence[Part]) -> EngineConfig:
-        """This config with other styles.
+        """Return this config with other styles.
 
         Args:
-            parts: Keys with shares that add up to 1; one for a style alone, whose config forgets
-                the shares of the mix before it.
+            parts: Keys with shares that add up to 1. A single style resets the shares of an earlier
+                mix.
         """
         (style, _), *others = parts
         if not others:
@@ -61,7 +61,7 @@ class EngineConfig(Parameters):
         return replace(self, style=style, mix=mix, mix_amount=amount, mix_more=tuple(more))
 
     def texture_or(self, automatic: float) -> float:
-        """The amount of texture; `automatic` where it is automatic."""
+        """Return the amount of texture, or `automatic` if it is set to automatic."""
         return automatic if self.texture == AUTO else float(self.texture)
 
 
@@ -70,14 +70,18 @@ _SLIDERS = tuple(name for name, row in PARAMETERS.items() if isinstance(row, Fra
 
 
 def same_network(a: EngineConfig, b: EngineConfig) -> bool:
-    """Whether two configs differ at most in what follows the network, so that its output is the
-    same."""
-    return a is b or _same_but(_FINISHING, a, b)  # for each frame, mostly of one config
+    """Return whether two configs differ at most in steps after the network, so that its output is
+    the same.
+    """
+    # Called for each frame, mostly with the same config.
+    return a is b or _same_but(_FINISHING, a, b)
 
 
 def same_choice(a: EngineConfig, b: EngineConfig) -> bool:
-    """Whether two configs differ at most in the values of sliders: while one is being dragged,
-    the result of a moment ago may still be displayed."""
+    """Return whether two configs differ at most in the values of sliders.
+
+    While the user drags a slider, the previous result may still be displayed.
+    """
     if a.styles == b.styles:
         a = replace(a, mix_more=b.mix_more)
     return _same_but(_SLIDERS, a, b)

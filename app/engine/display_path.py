@@ -19,18 +19,18 @@ from models.inference.frame_styler import Finish, FrameStyler, Submission
 from utils.translation.texts import tr
 
 STYLERS_KEPT = 2  # each holds buffers of the frame's size
-TIMED_EVERY = 8  # batches of a stream that repeats: the others are launched as one graph
+# In a repeating stream, one batch in this many is timed; one graph launches each of the others.
+TIMED_EVERY = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Submitted:
-    """A batch of frames under way on the GPU.
+    """A batch of frames in flight on the GPU.
 
     Attributes:
-        styler: What it was given to.
-        submission: What that returned.
-        clock: Measures its stages; None for the timings of the newest batch that was timed.
-        finish: What is made of the network's output.
+        styler: The styler that processes the batch.
+        clock: Measures the batch's stages; None to use the timings of the newest timed batch.
+        finish: How the displayed picture is made from the network's output.
     """
 
     styler: FrameStyler
@@ -40,32 +40,33 @@ class Submitted:
 
 
 class DisplayPath:
-    """Runs the network and what surrounds it on the GPU, and copies the displayed picture alone.
+    """The GPU path that runs the network and all steps around it and downloads only the displayed
+    picture.
 
-    It does for the fused network on a GPU what app.engine.post does elsewhere. DEPTH batches, most
-    of them of a single frame, may be under way. Not thread-safe.
+    For the fused network on a GPU, it replaces app.engine.post. Up to DEPTH batches, most of them a
+    single frame, may be in flight. Not thread-safe.
     """
 
     def __init__(self) -> None:
         self._stylers: dict[Hashable, FrameStyler] = {}
         self._newest: Submitted | None = None
-        self._weights: Hashable = None  # the key of those of the newest frame
-        self._restored: StreamState = {}  # what the next frame continues
-        self._clocks: dict[torch.device, list[Stopwatch]] = {}  # of batches that were collected
-        self._spent: Timings | None = None  # of a frame of the newest batch that was timed
-        self._timed: FrameStyler | None = None  # what styled that
-        self._untimed = 0  # batches submitted since the newest one that is timed
+        self._weights: Hashable = None  # key of the newest frame's weights
+        self._restored: StreamState = {}  # the state that the next frame continues
+        self._clocks: dict[torch.device, list[Stopwatch]] = {}  # clocks of collected batches
+        self._spent: Timings | None = None  # of a frame of the newest timed batch
+        self._timed: FrameStyler | None = None  # the styler of that batch
+        self._untimed = 0  # batches submitted since the newest timed one
 
     def reset_history(self) -> None:
         """Do not smooth the next frame with earlier ones."""
         self._newest, self._restored = None, {}
 
     def state(self) -> StreamState:
-        """What is kept of the frames that were submitted, for `restore`. Waits for them."""
+        """Return the state of the frames submitted so far, for `restore`. Waits for them."""
         return self._restored if self._newest is None else self._newest.styler.state()
 
     def restore(self, state: StreamState) -> None:
-        """Go on, with the same weights, with the stream that `state` is of."""
+        """Continue the stream of `state`, with the same weights."""
         self._newest, self._restored = None, state
 
     def submit(
@@ -80,18 +81,17 @@ class DisplayPath:
         """Start styling frames of one size, which go through the network as one batch.
 
         Args:
-            network: With its weights loaded.
+            network: The network, with its weights loaded.
             frames: Each [H, W, 3] uint8, RGB.
-            sizes: Of the network's inputs.
-            finish: What is made of the network's output.
-            weights: Their key: another one ends the history that smoothing keeps.
+            finish: How the displayed picture is made from the network's output.
+            weights: Key of the weights; another key discards the history used for smoothing.
             screen: (width, height) of a copy of each picture that a window paints.
 
         Returns:
-            What `collect` takes; None where this path cannot be taken.
+            A batch for `collect`; None if this path is not available.
 
         Raises:
-            StateError: What was restored does not fit.
+            StateError: If the restored state does not fit.
         """
         with network.computing():
             styler = self._styler(network, frames, sizes)
@@ -117,8 +117,10 @@ class DisplayPath:
         return self._newest
 
     def collect(self, submitted: Submitted) -> list[Rendering]:
-        """Wait for the displayed pictures of a batch, one for each frame; the timings of each are
-        its share of the batch's, or of the newest one's that was timed."""
+        """Wait for a batch and return its displayed pictures, one per frame.
+
+        The timings of each are its share of the batch's, or of the newest timed batch's.
+        """
         painted, clock = submitted.submission.wait(), submitted.clock
         if clock is not None:
             self._spent = clock.read(wait=False).share(len(painted))
@@ -140,14 +142,14 @@ class DisplayPath:
         ]
 
     def _is_timed(self, styler: FrameStyler, finish: Finish, screen: Size | None) -> bool:
-        """Whether the stages of the next batch are to be measured."""
         if styler is not self._timed or self._untimed + 1 >= TIMED_EVERY:
             return True
         return not styler.repeats(finish, screen)
 
     def finish(self, finish: Finish) -> Pixels:
-        """Make the newest frame's picture once more, with other options but for smoothing and
-        texture."""
+        """Make the newest frame's picture again, with other options except smoothing and
+        texture.
+        """
         newest = self._newest
         assert newest is not None
         (picture,) = newest.styler.finish_again(newest.submission, finish).wait()
@@ -156,7 +158,7 @@ class DisplayPath:
     def _styler(
         self, network: Network, frames: Sequence[Pixels], sizes: Sizes
     ) -> FrameStyler | None:
-        """With the plans of the network for these sizes; None where there are none."""
+        """Return a styler with the network's plans for these sizes; None if there are none."""
         samples = len(frames)
         detail = network.plan(sizes.detail, samples)
         kernels = frame_kernels(network.device) if detail is not None else None
@@ -174,7 +176,7 @@ class DisplayPath:
         return styler
 
     def _clock(self, device: torch.device) -> Stopwatch:
-        """One of a batch that was collected, if there is any: its events are used again."""
+        """Return the clock of a collected batch, whose events are reused, or else a new clock."""
         idle = self._clocks.get(device)
         return idle.pop() if idle else Stopwatch(device, running=False)
 
@@ -187,11 +189,10 @@ class DisplayPath:
 
 
 def finish_of(config: EngineConfig, *, texture: float, continues: bool) -> Finish:
-    """What a config makes of the network's output, and of its input.
+    """Return how a config turns the network's output and input into the displayed picture.
 
     Args:
-        config: The config.
-        texture: How much the network is given.
+        texture: The amount of texture in the network's input.
         continues: Whether the frame continues the one before it; only then it is smoothed.
     """
     return Finish(

@@ -1,4 +1,4 @@
-"""What the engine knows of a frame between the network and the result."""
+"""The engine's data about a frame between the network and the result."""
 
 from __future__ import annotations
 
@@ -24,20 +24,17 @@ class Inferred:
     """The output of the networks for a frame, from which `Engine.finish` makes the result.
 
     Attributes:
-        frame: The input.
         config: The config at the time.
         mode: How much time the frame may take.
-        device: Where it is computed.
-        precision: What was computed in, which may differ from the config's.
-        active: The weights.
+        precision: The precision used, which may differ from the config's.
         sizes: The (width, height) of the networks' inputs.
-        texture: How much the networks are given, 0 to 1.
-        inputs: The frame scaled to each of the sizes, the larger first; none where it was scaled
-            on the GPU.
-        given: The same as the networks are given them, with texture.
+        texture: The amount of texture added to the inputs, 0 to 1.
+        inputs: The frame scaled to each of the sizes, the larger first; empty if it was scaled on
+            the GPU.
+        given: The same with texture, as the networks receive them.
         renderings: The output of each network that ran, by its key in ALL_VARIANTS.
-        resize_ms: How long scaling the frame, and adding the texture, took.
-        bands: Why the network runs in bands of rows, as a clause; "" where it runs at once.
+        resize_ms: The time of scaling the frame and adding the texture.
+        bands: Why the network runs in bands of rows, as a clause; "" if it runs at once.
     """
 
     frame: Frame
@@ -56,7 +53,7 @@ class Inferred:
 
     @property
     def variant(self) -> Variant:
-        """What the times of the frame are times of."""
+        """The variant that the frame's times belong to."""
         family = self.active.family.key
         return Variant(self.config.kernels, self.precision, self.device, family)
 
@@ -67,13 +64,13 @@ class Inferred:
 
     @property
     def finish(self) -> Finish:
-        """What is made of the frame where it stays on a GPU."""
+        """How the displayed picture is made if the frame stays on a GPU."""
         continues = self.mode.has_history
         return finish_of(self.config, texture=self.texture, continues=continues)
 
     @property
     def deep(self) -> bool:
-        """Whether the result has 16 bits per channel: that of a picture that has them."""
+        """Whether the result has 16 bits per channel, as its frame has."""
         return self.frame.deep is not None and not self.config.compare and not self.smoothed
 
     @property
@@ -84,11 +81,10 @@ class Inferred:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pending:
-    """Frames under way on the GPU as one batch, of which `Engine.complete` makes the result.
+    """Frames in flight on the GPU as one batch, from which `Engine.complete` makes the results.
 
     Attributes:
-        batch: What is known of each, without the output.
-        submitted: What is computed.
+        batch: The data of each frame, without the output.
     """
 
     batch: tuple[Inferred, ...]

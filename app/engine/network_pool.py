@@ -1,4 +1,4 @@
-"""The networks in memory: one for each variant, precision, device and kind of network."""
+"""The networks in memory: one per variant, precision, device and kind of network."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from utils.free_memory import free_bytes
 from utils.translation.numbers import number
 from utils.translation.texts import tr
 
-# Of the memory of a device that was free when it was first used: for a picture at once, and for one
-# in bands of rows, whose need is known better.
+# Shares of a device's memory that was free at its first use: for a picture at once, and for a
+# picture in bands of rows, whose memory use is known more exactly.
 AT_ONCE, IN_BANDS = 0.5, 0.9
-# The most pictures of a batch on a GPU unless another number is asked for, and its most pixels: at
-# 1280x720 eight pictures in a batch take an H200 0.556 ms each, and one alone 0.650. Larger
-# pictures fill a GPU by themselves.
+# The default limits of a batch on a GPU, in pictures and in pixels. At 1280x720, a batch of eight
+# pictures takes an H200 0.556 ms per picture, and one picture alone 0.650. Larger pictures fill a
+# GPU by themselves.
 BATCH = 8
 BATCH_PIXELS = BATCH * 1280 * 720
 NETWORKS_KEPT = 4  # bounds the memory of their buffers
 Size = tuple[int, int]  # width, height
 Deep = NDArray[np.uint16]  # [H, W, 3] RGB
-_PER_DEEP = 257  # steps of 16 bits in one of 8
+_PER_DEEP = 257  # 16-bit steps in one 8-bit step
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,15 +50,15 @@ class Rendering:
     Attributes:
         pixels: The picture, clamped and rounded.
         timings: From uint8 input to uint8 output.
-        broken: Whether the output was not finite, or one constant.
+        broken: Whether the output was constant or not finite.
         raws: The output before rounding for each size, see `Network.raw`; empty if the native
-            network gave uint8 only.
-        displayed: What was made of the output on the GPU: `pixels` is then the displayed picture,
-            and the timings have scaling and blending. None for the output itself.
-        screen: The copy of the displayed picture that a window paints, where one was asked for:
-            see `Frame.screen`.
+            network returned only uint8.
+        displayed: The steps applied to the output on the GPU: `pixels` is then the displayed
+            picture, and the timings include scaling and blending. None for the output itself.
+        screen: The copy of the displayed picture that a window paints, if requested; see
+            `Frame.screen`.
         batch: How many frames were computed together; the timings are the share of this one.
-        deep: The picture with 16 bits per channel, where that was asked for.
+        deep: The picture with 16 bits per channel, if requested.
     """
 
     pixels: Pixels
@@ -80,7 +80,7 @@ class NetworkPool:
     """A least-recently-used cache of NETWORKS_KEPT networks. Not thread-safe.
 
     Args:
-        free: Gives the free bytes of a device, once for each.
+        free: Returns the free bytes of a device; called once per device.
     """
 
     def __init__(self, free: Callable[[torch.device], float] = free_bytes) -> None:
@@ -96,14 +96,11 @@ class NetworkPool:
         *,
         by_layer: bool = False,
     ) -> Network:
-        """Get a network with these weights loaded.
+        """Return a network with these weights loaded.
 
         Args:
             kernels: A key of ALL_VARIANTS.
-            precision: What it computes in.
-            device: Where it runs.
-            active: The weights.
-            by_layer: Whether its timings are to have every layer, which takes longer on a GPU.
+            by_layer: Whether its timings cover every layer, which takes longer on a GPU.
         """
         key = (kernels, precision, device, active.network)
         network = self._networks.pop(key, None) or Network(*key, active.family)
@@ -115,8 +112,11 @@ class NetworkPool:
         return network
 
     def memory(self, device: torch.device) -> float:
-        """The bytes that were free on a device when it was first used. Always the same, so that
-        what a run takes itself does not change the way later pictures are computed."""
+        """Return the number of bytes that were free on a device when it was first used.
+
+        The value stays constant, so that a run's own memory use does not change how later pictures
+        are computed.
+        """
         if device not in self._free_bytes:
             self._free_bytes[device] = self._free(device)
         return self._free_bytes[device]
@@ -124,11 +124,12 @@ class NetworkPool:
     def bands_reason(
         self, family: NetworkFamily[Any], precision: Precision, device: torch.device, size: Size
     ) -> str:
-        """Why pictures of a size are to run in bands of rows, as a clause; "" where they run at
-        once, also since the family cannot run in bands.
+        """Return why pictures of a size have to run in bands of rows, as a clause.
+
+        The clause is "" if they run at once, or if the family cannot run in bands.
 
         Raises:
-            MemoryError: They do not fit into memory in bands either.
+            MemoryError: If they do not fit into memory in bands either.
         """
         at_once = size[0] * size[1] * family.memory_per_pixel(device, precision)
         free, in_bands = self.memory(device), family.banded_bytes(size, precision)
@@ -153,13 +154,7 @@ class Network:
 
     Args:
         kernels: A key of ALL_VARIANTS.
-        precision: What it computes in.
-        device: Where it runs.
-        network: Which one, as in ActiveWeights.
-        family: Its family.
-
-    Attributes:
-        device: Where it runs.
+        network: The kind of network, as in ActiveWeights.
     """
 
     def __init__(
@@ -179,19 +174,19 @@ class Network:
         self._runners: dict[Size, SingleFrameRunner] = {}  # by the size of their pictures
 
     def load_weights(self, active: ActiveWeights) -> None:
-        """Load `active`, unless these weights are loaded already."""
+        """Load `active`, unless these weights are already loaded."""
         if active.key != self._loaded:
             self._family.load_into(self._module, active.state)
             self._loaded = active.key
 
     @property
     def by_layer(self) -> bool:
-        """Whether its timings tell every layer."""
+        """Whether its timings cover every layer."""
         return bool(self._module.by_layer)
 
     def time_layers(self, on: bool) -> None:
-        """Have its timings tell every layer, or groups of layers only, as at first."""
-        if on != self._module.by_layer:  # to set an attribute of a module takes its time
+        """Set whether its timings cover every layer, or only groups of layers (the default)."""
+        if on != self._module.by_layer:  # setting an attribute of a module is slow
             self._module.by_layer = on  # pyright: ignore[reportAttributeAccessIssue, reportArgumentType]
 
     def render_all(
@@ -206,14 +201,14 @@ class Network:
 
         Args:
             inputs: The frame at each size, the larger first.
-            deep: Whether the output is to have 16 bits per channel as well.
-            banded: Has the larger one computed in bands of rows; told the share that is done. What
-                it raises ends the computation.
-            between: Called between layers where the network runs at once and without a plan, as on
-                a CPU; what it raises ends the computation.
+            deep: Whether to return 16 bits per channel as well.
+            banded: If set, the larger size is computed in bands of rows, and this function is
+                called with the finished share. An exception it raises ends the computation.
+            between: Called between layers if the network runs at once and without a plan, as on a
+                CPU. An exception it raises ends the computation.
 
         Returns:
-            The output for the larger size. If there are two, its low frequencies are those of the
+            The output for the larger size. With two sizes, its low frequencies come from the
             smaller one, see `join_bands`.
         """
         detail = None if banded is None else self._render_in_bands(inputs[0], banded, deep=deep)
@@ -246,12 +241,10 @@ class Network:
         deep: bool = False,
         between: Callable[[], object] = lambda: None,
     ) -> Rendering:
-        """Run the network on a picture by the fastest path, with timings.
+        """Run the network on a picture along the fastest path, with timings.
 
         Args:
             pixels: The input; the output has its size.
-            deep: As of `render_all`.
-            between: As of `render_all`.
         """
         clock = Stopwatch(self.device)
         with self.computing():
@@ -265,7 +258,6 @@ class Network:
     def _render_in_bands(
         self, pixels: Pixels, progress: Callable[[float], object], *, deep: bool
     ) -> Rendering:
-        """Run the network on a picture in bands of rows."""
         size = pixels.shape[1], pixels.shape[0]
         painted = np.empty(pixels.shape, np.uint8)
         painted_deep = np.empty(pixels.shape, np.uint16) if deep else None
@@ -277,7 +269,7 @@ class Network:
 
         def write(top: int, values: Tensor) -> None:
             raw = values[0].permute(1, 2, 0).float()
-            low, high = torch.aminmax(raw)  # which propagate NaN
+            low, high = torch.aminmax(raw)  # aminmax propagates NaN
             ranges.append((float(low), float(high)))
             place = slice(top, top + len(raw))
             painted[place] = _rounded(raw)
@@ -293,8 +285,11 @@ class Network:
         return Rendering(painted, clock.read(), broken, deep=painted_deep)
 
     def render_batch(self, pictures: Sequence[Pixels]) -> list[Rendering]:
-        """Run the network on pictures of one size: as one batch, or one after another where its
-        fastest path takes single pictures; `Rendering.batch` says which."""
+        """Run the network on pictures of one size.
+
+        They run as one batch, or one after another if the fastest path accepts only single
+        pictures; `Rendering.batch` tells which.
+        """
         height, width = pictures[0].shape[:2]
         with self.computing():
             single = self.plan((width, height)) is not None
@@ -310,15 +305,13 @@ class Network:
         deep: bool = False,
         between: Callable[[], object] = lambda: None,
     ) -> list[Rendering]:
-        """Run the network without a plan on pictures of one size."""
-
         def passed(stage: str) -> None:
             between()
             clock.mark(stage)
 
         with self.computing():
             raws = self._raws(pictures, passed)
-            # aminmax propagates NaN, so its two values show any that is not finite.
+            # aminmax propagates NaN, so its two values reveal any value that is not finite.
             ranges = [tuple(map(float, torch.aminmax(raw))) for raw in raws]
             out = _rounded(raws)
             deeps = list(map(_rounded_deep, raws)) if deep else [None] * len(raws)
@@ -342,10 +335,9 @@ class Network:
 
         Args:
             pixels: The input, of the larger size.
-            strokes: The smaller size.
 
         Returns:
-            The output, or None where the native network does not run.
+            The output, or None if the native network does not run.
         """
         if self.device.type != "cuda":
             return None
@@ -359,10 +351,7 @@ class Network:
         return Rendering(result.pixels, clock.read(), result.broken)
 
     def raw(self, pixels: Pixels) -> Tensor:
-        """Run the network on a picture and keep its values; slower than `render`.
-
-        Args:
-            pixels: The input.
+        """Run the network on a picture and return its unrounded values; slower than `render`.
 
         Returns:
             [H, W, 3] float32 on the device, about 0-255, neither clamped nor rounded.
@@ -371,7 +360,7 @@ class Network:
             return self._raws((pixels,), lambda _: None)[0]
 
     def _raws(self, pictures: Sequence[Pixels], passed: Callable[[str], None]) -> Tensor:
-        """[N, H, W, 3] float32, as `raw` of each."""
+        """Return [N, H, W, 3] float32, the values of `raw` for each picture."""
         stacked = np.stack(pictures) if len(pictures) > 1 else pictures[0][None]
         frames = torch.as_tensor(stacked).to(self.device)
         x = frames.permute(0, 3, 1, 2).to(self._precision.value.dtype)  # [N, 3, H, W]
@@ -382,16 +371,19 @@ class Network:
         return raws
 
     def plan(self, size: Size, samples: int = 1) -> GraphPlan | None:
-        """Get the plan for batches of `samples` pictures of `size`, inside of `computing`; None
-        where the network has none."""
+        """Return the plan for batches of `samples` pictures of `size`; None if the network has
+        none.
+
+        Call it within `computing`.
+        """
         if self._planned is None:
             return None
         return self._planned.plan((samples, size[1], size[0]), self.device)
 
     def _runner(self, size: Size) -> SingleFrameRunner | None:
-        """Get the runner of the plan for pictures of `size`; None where there is none.
+        """Return the runner of the plan for pictures of `size`; None if there is no plan.
 
-        As many runners are kept as plans, which they hold.
+        The cache holds as many runners as plans, since each runner holds a plan.
         """
         plan = self.plan(size)
         runner = self._runners.pop(size, None)
@@ -406,10 +398,10 @@ class Network:
 
     @contextmanager
     def computing(self) -> Generator[None]:
-        """Have PyTorch compute in this network's precision, in inference mode."""
+        """Make PyTorch compute in this network's precision, in inference mode."""
         mode, kind = self._precision.value, self.device.type
         half = torch.float16 if kind == "cuda" else torch.bfloat16
-        # To enter and leave autocast takes 15 us of each frame.
+        # Entering and leaving autocast takes 15 us per frame.
         autocast: AbstractContextManager[object] = nullcontext()
         if mode.autocast or torch.is_autocast_enabled(kind):
             autocast = torch.autocast(kind, half, enabled=mode.autocast)
@@ -423,11 +415,11 @@ class Network:
 
 
 def _rounded(raw: Tensor) -> Pixels:
-    """A network's values [..., 3] as 8 bits."""
+    """Convert a network's values [..., 3] to 8 bits."""
     return (raw.clamp(0, 255) + 0.5).to(torch.uint8).contiguous().cpu().numpy()
 
 
 def _rounded_deep(raw: Tensor) -> Deep:
-    """A network's values [..., 3] as 16 bits."""
+    """Convert a network's values [..., 3] to 16 bits."""
     steps = (raw.clamp(0, 255) * _PER_DEEP + 0.5).to(torch.int32)  # NaN becomes 0
     return steps.contiguous().cpu().numpy().astype(np.uint16)

@@ -1,4 +1,4 @@
-"""Decides, from what was measured, whether a stream needs the lite network."""
+"""The decision, from measurements, whether a stream needs the lite network."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from utils.translation.texts import tr
 
 LEAST_FPS = 15.0  # the frame rate that a stream should reach
 COUNTED = 5  # frames to measure before the first decision
-VERY_SLOW_MS = 500.0  # of frames that take so long, two are enough
-MARGIN = 1.3  # how much faster than LEAST_FPS the full network has to be to be used again
+VERY_SLOW_MS = 500.0  # if frames take this long, two are enough
+MARGIN = 1.3  # times LEAST_FPS that the full network must reach to be used again
 
 
 class NetworkSelector:
-    """Decides whether a stream needs the lite network, for one variant.
+    """The decision whether a stream needs the lite network, for one variant.
 
     The first frame at a new size is not measured, see AdaptiveResolution. While the lite network
-    runs, the full network's time is extrapolated from changes in the lite one's. Each return to
-    the full network raises the margin of the next one, so that a wrong estimate is not repeated.
+    runs, the full network's time is extrapolated from changes in the lite one's. Each return to the
+    full network raises the margin of the next one, so that a wrong estimate is not repeated.
 
     Attributes:
         lite: Whether the lite network is needed.
-        remark: Why it is, as a clause; empty where it is not.
-        rate: What the full network would reach, as "8 fps"; empty as long as it is not needed.
+        remark: Why it is needed, as a clause; empty if it is not.
+        rate: The rate that the full network would reach, such as "8 fps"; empty until the lite
+            network is first needed.
     """
 
     def __init__(self) -> None:
@@ -44,8 +45,6 @@ class NetworkSelector:
         """Record the times of a live frame.
 
         Args:
-            lite: Which network ran.
-            sizes: Of its input.
             network_ms: The time that grows with the sizes.
             blend_ms: The time that does not.
         """
@@ -85,10 +84,12 @@ class NetworkSelector:
         return self.lite
 
     def _full_fps(self, at: tuple[int, int]) -> float:
-        """The frame rate of the full network at the size `at`; infinite if not yet measured."""
+        """Return the frame rate of the full network at the size `at`; infinite if not yet
+        measured.
+        """
         if not self._costs[False]:
             return math.inf
-        # The fastest frame: disturbances (starting up, a compiler) only slow a frame down.
+        # The fastest frame counts: disturbances (starting up, a compiler) only slow a frame down.
         cost = min(self._costs[False])
         if self.lite and self._first_lite_cost:
             cost *= median(self._costs[True]) / self._first_lite_cost
@@ -101,7 +102,6 @@ class NetworkSelector:
         self.remark = tr("the full network reaches {rate} at {size}", rate=self.rate, size=max(at))
 
     def _reset(self) -> None:
-        """Discard the measurements."""
         self._best_ms = math.inf
         self._costs = {False: deque(maxlen=9), True: deque(maxlen=9)}
         self._first_lite_cost = 0.0

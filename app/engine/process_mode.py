@@ -1,4 +1,4 @@
-"""How much time a frame may take, and whether it continues the frame before it."""
+"""The time that a frame may take, and whether it continues the frame before it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class ProcessMode(Enum):
-    """How the engine is to process a frame.
+    """How the engine processes a frame.
 
     Attributes:
         LIVE: A frame of a stream: within the latency budget.

@@ -1,4 +1,4 @@
-"""Chooses the sizes of the network's input that meet a time budget, and changes them rarely."""
+"""The choice of network input sizes that meet a time budget and change rarely."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ from app.options import STROKE_SIZE, STROKES
 
 SHORTEST = 16  # pixels; the network's smallest side
 # Long sides that the automatic size chooses from, in addition to the size of the strokes and the
-# frame's own. They are few, so that a stream changes rarely and each change is worth it.
+# frame's own. There are few, so that a stream changes rarely and each change is worth it.
 AUTO_SIZES = (256, 320, 384, 512, 768, 1024, 1440, 1920)
 # The least automatic long sides of the networks. Strokes have a fixed width in pixels, so a smaller
 # input leaves colored blur without a subject: a slower machine paints fewer frames instead. The
 # full network paints wider strokes than the lite one and needs more pixels for them.
 LEAST_LITE, LEAST_FULL = 256, 320
-SHARPER = 1.4  # least detail size over stroke size; below, sharpness is not worth the time
-# The long side of the network's input for single pictures on every device, unless another one is
-# asked for: strokes are so many pixels of it wide. Larger pictures are scaled down for the network,
-# and the result is scaled up again with their detail.
+# Least ratio of detail size to stroke size; below it, sharpness is not worth the time.
+SHARPER = 1.4
+# The default long side of the network's input for single pictures on every device; strokes have a
+# fixed width in its pixels. Larger pictures are scaled down for the network, and the result is
+# scaled up again with their detail.
 MAX_SIZE = 2048
 STILL_BUDGET_MS = 4000.0  # for refining a still picture
 
 ENOUGH = 3  # frames to measure before the first decision
 RECENT = 12  # frames that a decision is based on
-MISSED = 8  # of these, how many have to be too slow to reduce the size
-MISSED_S = 1.0  # for how long this has to be so
-MARGIN = 1.15  # a frame is too slow if it took longer than this many budgets
-ROOM = 0.8  # of the budget that a larger size is allowed to need
-NEARLY_ALL = 0.95  # the same for sizes up to the strokes', whose width is to be kept
+MISSED = 8  # how many of these have to be too slow to reduce the size
+MISSED_S = 1.0  # for how long this has to last
+MARGIN = 1.15  # a frame is too slow if it took longer than this multiple of the budget
+ROOM = 0.8  # share of the budget that a larger size may need
+NEARLY_ALL = 0.95  # the same for sizes up to the strokes', to preserve the stroke width
 GROWTH = 0.8  # time grows with this power of the pixels, since a part of it is constant
 HOLD_S = 5.0  # the least time between changes
 ROOM_S = 8.0  # how long a larger size has to be affordable before it is used
@@ -66,10 +67,9 @@ def fit(width: int, height: int, long_side: int) -> tuple[int, int]:
 
 
 def long_side(config: EngineConfig, width: int, height: int) -> int:
-    """The long side of the network's input in pixels, before it is adapted to the machine.
+    """Return the long side of the network's input in pixels, before it is adapted to the machine.
 
     Args:
-        config: Gives the size and the strokes.
         width: Of the frame, in pixels.
         height: Of the frame, in pixels.
     """
@@ -78,7 +78,7 @@ def long_side(config: EngineConfig, width: int, height: int) -> int:
 
 
 def requested_sizes(config: EngineConfig, width: int, height: int) -> Sizes:
-    """The sizes for frames of width x height if the size in `config` is not automatic."""
+    """Return the sizes for frames of width x height if the size in `config` is not automatic."""
     if config.keep_strokes and config.size:
         stroke_size = round(STROKE_SIZE * STROKES[config.strokes].scale)
         return kept_strokes(width, height, config.size, stroke_size)
@@ -87,13 +87,13 @@ def requested_sizes(config: EngineConfig, width: int, height: int) -> Sizes:
 
 
 def kept_strokes(width: int, height: int, size: int, stroke_size: int) -> Sizes:
-    """The sizes that give strokes the width of `stroke_size`, and the sharpness of `size`.
+    """Return sizes with strokes as wide as `stroke_size` makes them, and the sharpness of `size`.
 
     Args:
         width: Of the frame, in pixels.
         height: Of the frame, in pixels.
         size: The long side of the sharper input; below `stroke_size`, strokes are wider.
-        stroke_size: The long side of the input that gives strokes their width.
+        stroke_size: The long side of the input that determines the stroke width.
     """
     size = min(size, max(width, height))
     strokes = min(size, stroke_size)
@@ -102,43 +102,44 @@ def kept_strokes(width: int, height: int, size: int, stroke_size: int) -> Sizes:
 
 
 def size_for(config: EngineConfig, pixels: int) -> int:
-    """The inverse of `long_side`: the `EngineConfig.size` that gives an input of `pixels`, rounded
-    down."""
+    """Return the `EngineConfig.size` for an input of `pixels`, rounded down: the inverse of
+    `long_side`.
+    """
     return int(pixels / STROKES[config.strokes].scale)
 
 
 def unhurried_size(config: EngineConfig, width: int, height: int, limit: int) -> int:
-    """The `EngineConfig.size` for a single picture: all of its pixels, up to a limit.
+    """Return the `EngineConfig.size` for a single picture: all of its pixels, up to a limit.
 
     Args:
-        config: A size that is not automatic is kept.
+        config: A size that is not automatic stays.
         width: Of the picture, in pixels.
         height: Of the picture, in pixels.
-        limit: The largest size.
+        limit: The largest automatic size.
     """
     return max(SHORTEST, config.size or min(max(width, height), limit))
 
 
 class AdaptiveResolution:
-    """Chooses sizes from the measured time per pixel, for one network, device and stroke width.
+    """The choice of sizes from the measured time per pixel, for one network, device and stroke
+    width.
 
-    On a machine that is fast enough, strokes have the width that `stroke_size` gives them, and
-    the rest of the budget is spent on sharpness; otherwise the input is smaller and strokes are
-    wider, down to `least`; on a machine that is too slow for `least`, frames exceed the budget. The
-    first decision uses the size that fits; later changes, which are visible, need many frames that
-    agree. The first frame at new sizes is not measured: it allocates buffers and
-    selects convolution algorithms. Measurements survive a change of the frame's size.
+    On a machine that is fast enough, strokes have the width that `stroke_size` determines, and the
+    rest of the budget is spent on sharpness. Otherwise the input is smaller and strokes are wider,
+    down to `least`; on a machine that is too slow for `least`, frames exceed the budget. The first
+    decision uses the size that fits; later changes, which are visible, need many frames that agree.
+    The first frame at new sizes is not measured: it allocates buffers and selects convolution
+    algorithms. Measurements survive a change of the frame's size.
 
     Args:
         budget_ms: The latency to aim at, from capture to paint.
         interval_ms: The time per frame to aim at.
-        stroke_size: The long side of the input that gives strokes their width, in pixels.
+        stroke_size: The long side of the input that determines the stroke width, in pixels.
         least: The smallest long side to choose, unless the frame or `stroke_size` is smaller.
-        clock: Gives seconds.
 
     Attributes:
         overhead_ms: The part of the latency that is spent outside the engine.
-        blend_ms: The time that the engine takes whatever the sizes.
+        blend_ms: The engine's time that does not depend on the sizes.
         streamed: Whether a stream has used it, not only a comparison.
     """
 
@@ -159,7 +160,8 @@ class AdaptiveResolution:
         self._stroke_size = stroke_size
         self._least = least
         self._recent: deque[float] = deque(maxlen=RECENT)  # ms per pixel at the current sizes
-        self._upper_bound = 0.0  # ms per pixel of the newest frame, even the first at its sizes
+        # Milliseconds per pixel of the newest frame, including the first at its sizes.
+        self._upper_bound = 0.0
         self._last: Sizes | None = None
         self._long = stroke_size
         self._decided = False
@@ -169,12 +171,8 @@ class AdaptiveResolution:
         self._room_s = ROOM_S
 
     def live(self, width: int, height: int, *, hold: bool = False) -> Sizes:
-        """Choose the sizes for a frame of a stream.
-
-        Args:
-            width: Of the frame, in pixels.
-            height: Of the frame, in pixels.
-            hold: Whether to keep the sizes as they are.
+        """Choose the sizes for a stream's frame of width x height pixels; `hold` keeps them
+        unchanged.
         """
         if len(self._recent) >= ENOUGH and not hold:
             self._decide(width, height)
@@ -189,8 +187,11 @@ class AdaptiveResolution:
         return self._sizes(width, height, max(long_side, self._long))
 
     def first(self, width: int, height: int) -> Sizes:
-        """Choose the sizes for the first result of a still picture: as soon as possible, but with
-        strokes as wide as those of `still`, which replaces it; others would be another painting."""
+        """Choose the sizes for the first result of a still picture, as soon as possible.
+
+        Strokes are as wide as for `still`, whose result replaces it; other widths would look like
+        another painting.
+        """
         soon, strokes = self.live(width, height), self.still(width, height).strokes
         return soon if soon.strokes == strokes else Sizes(strokes, strokes)
 
@@ -204,7 +205,7 @@ class AdaptiveResolution:
         self._last = sizes
 
     def reset_measurements(self) -> None:
-        """Discard the measurements, such as those of other kernels, but keep the sizes."""
+        """Discard the measurements, such as times of other kernels, but keep the sizes."""
         self._recent.clear()
         self._upper_bound, self._last = 0.0, None
         self._decided, self._room_s = False, ROOM_S
@@ -213,7 +214,8 @@ class AdaptiveResolution:
         now, budget = self._clock(), self._network_budget()
         if not self._decided:
             self._decided = True
-            # The fastest frame: disturbances (starting up, a compiler) only slow a frame down.
+            # The fastest frame counts: disturbances (starting up, a compiler) only slow a frame
+            # down.
             best = min(self._recent)
             size = self._affordable(width, height, budget, best)
             fits = best * self._sizes(width, height, self._long).pixels <= MARGIN * budget
@@ -241,15 +243,21 @@ class AdaptiveResolution:
         self._missed_since = self._room_since = None
 
     def _network_budget(self) -> float:
-        """Milliseconds that the network may take: the budgets without what everything else takes,
-        but at least a third of them, since a smaller network could not make up for that."""
+        """Return the milliseconds that the network may take.
+
+        This is the budget without the time of everything else, but at least a third of the budget,
+        since a smaller network could not make up for the rest.
+        """
         latency = max(self.budget_ms - self.overhead_ms - self.blend_ms, self.budget_ms / 3)
         interval = max(self.interval_ms - self.blend_ms, self.interval_ms / 3)
         return min(latency, interval)
 
     def _affordable(self, width: int, height: int, budget_ms: float, cost: float) -> int:
-        """The largest long side that is expected to take at most `budget_ms`, given the `cost` of
-        a pixel of the last frame in milliseconds; `least` where no side is."""
+        """Return the largest long side that is expected to take at most `budget_ms`, or `least` if
+        none is.
+
+        `cost` is the time of a pixel of the last frame, in milliseconds.
+        """
         largest = min(max(width, height), AUTO_SIZES[-1])
         assert self._last is not None
         pixels = self._last.pixels

@@ -1,4 +1,4 @@
-"""The results of the engine: values that may cross threads."""
+"""The results of the engine, values that may cross threads."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class Timings:
         network: The network; on a GPU measured by CUDA events.
         download: Copying the output from the device.
         groups: The parts of `network` by name: encoder, residual blocks, decoder.
-        layers: The parts of `groups` by group and name, "encoder/conv1", where every layer is
-            timed; empty elsewhere.
+        layers: The parts of `groups` by group and name, "encoder/conv1", if every layer is timed;
+            otherwise empty.
         blend: Smoothing, upsampling and mixing with the frame.
         comparison: The other network of a comparison, and measuring the difference.
         wait: From the capture until the engine took the frame.
         resize: Scaling the frame to the network's input and adding texture; in streams on a GPU
-            beside the frame ahead.
+            concurrent with the frame ahead.
         copy: Making copies in the size of the display.
-        other: What is not part of any of these.
+        other: Everything that is not part of any of these.
     """
 
     read: float = 0.0
@@ -55,7 +55,7 @@ class Timings:
         return Timings._combined((self, other), sum)
 
     def share(self, count: int) -> Timings:
-        """The share of one of `count` frames that were computed together."""
+        """Return the share of one of `count` frames that were computed together."""
         return self if count == 1 else Timings._combined((self,), lambda ms: sum(ms) / count)
 
     @staticmethod
@@ -83,7 +83,7 @@ class Timings:
 
     @property
     def engine(self) -> float:
-        """The time of the engine, but for the frame ahead."""
+        """The time of the engine, without waiting for the frame ahead."""
         network = self.upload + self.network + self.download
         return self.resize + network + self.blend + self.comparison
 
@@ -95,20 +95,18 @@ class Timings:
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """What ran for a frame, which may differ from the config.
+    """A description of what ran for a frame, which may differ from the config.
 
-    str() gives the status line: "Fused, FP32, CPU: no CUDA device", or for a mix "Candy 60 %,
+    str() returns the status line: "Fused, FP32, CPU: no CUDA device", or for a mix "Candy 60 %,
     Starry Night 40 %; Fused, Lite, FP32, CPU".
 
     Attributes:
         kernels: The title of the variant, such as "Fused".
-        precision: What was computed in.
         device: The title of the device: "CPU", "NVIDIA H200 (cuda:0)".
         limitations: Why nothing faster ran, one clause each.
-        style: The title of the style, or those of a mix with their shares.
+        style: The title of the style, or all titles of a mix with their shares.
         mixed: Whether two styles are mixed.
-        lite: Whether the lite network ran.
-        network: The name of a network that paints many styles; "" for that of a single style.
+        network: The name of a network that paints many styles; "" for a single-style network.
     """
 
     kernels: str
@@ -126,7 +124,7 @@ class RunInfo:
         what = f"{network}{self.kernels}, {lite}{self.precision.title}, {self.device}"
         if self.mixed:
             what = f"{self.style}; {what}"
-        # Those that are compared with a constant are still in English.
+        # Limitations that are compared with a constant are still in English.
         return labeled(what, clauses(map(tr, self.limitations))) if self.limitations else what
 
 
@@ -147,23 +145,23 @@ class LatencyStats:
 class Comparison:
     """The baseline and another network on the same frames, at the same size and precision.
 
-    Where the other one is in another runtime, our fused network takes the place of the baseline.
+    If the other network is in another runtime, our fused network takes the place of the baseline.
 
     Attributes:
         baseline: The picture of the baseline.
         fused: The picture of the other network.
-        fused_title: The title of the other network: that of the config, or the fused one if the
-            config's is the baseline.
-        baseline_latency: Of the baseline alone by its fastest path, from uint8 to uint8.
-        fused_latency: The same of the other network.
+        fused_title: The title of the other network: the config's, or the fused one if the config's
+            is the baseline.
+        baseline_latency: Of the baseline alone along its fastest path, from uint8 to uint8.
+        fused_latency: The same for the other network.
         difference: Largest absolute difference of their outputs, 0-255, before rounding. It is
             measured outside the times, like `psnr`.
         psnr: Their PSNR in dB.
         bound: The bound within which they agree: "largest difference at most 0.5 of 255".
-        agrees: Whether they do.
+        agrees: Whether they agree within it.
         frames: How many frames the latencies cover.
         size: (width, height) of their inputs.
-        precision: What both computed in.
+        precision: The precision of both.
         baseline_title: The title of the network that the other one is compared with.
     """
 
@@ -183,8 +181,9 @@ class Comparison:
 
     @property
     def ratio(self) -> float | None:
-        """The baseline's median over the other's, which may be below 1; None, that is withheld,
-        if the pictures do not agree."""
+        """The baseline's median over the other's, which may be below 1; None if the pictures do not
+        agree.
+        """
         return self.baseline_latency.median / self.fused_latency.median if self.agrees else None
 
 
@@ -195,16 +194,14 @@ class StyledFrame:
     Attributes:
         frame: The result, with the index and the time of `source`.
         source: The frame it was made from.
-        config: The config in force.
         timings: The latency by stage.
         size: (width, height) of the network's input.
-        running: What ran.
-        comparison: The comparison, if there was one.
+        running: A description of what ran.
         captured: The frame as it was captured, if `source` is a smaller copy of it.
         finished_at: `time.perf_counter()` when the engine's thread was done with it.
         batch: How many frames went through the network together.
-        texture: How much texture the network was given, 0 to 1.
-        bands: Why the network ran in bands of rows, as a clause; "" where it ran at once.
+        texture: The amount of texture in the network's input, 0 to 1.
+        bands: Why the network ran in bands of rows, as a clause; "" if it ran at once.
     """
 
     frame: Frame

@@ -1,4 +1,4 @@
-"""Describes what runs, and why nothing faster does."""
+"""The description of what runs, and why nothing faster does."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from utils.translation.texts import tr
 
 
 class LatestRunInfo:
-    """What runs, described anew only when something has changed that `run_info` reads. Not
-    thread-safe."""
+    """A cache of the latest RunInfo, renewed only if an input of `run_info` has changed. Not
+    thread-safe.
+    """
 
     def __init__(self) -> None:
         self._read: tuple[object, ...] = ()
@@ -30,7 +31,7 @@ class LatestRunInfo:
         active: ActiveWeights,
         reasons: tuple[str, ...],
     ) -> RunInfo:
-        """As `run_info` of the same arguments, and of the libraries that are in use by now."""
+        """Return `run_info` of the same arguments and of the libraries now in use."""
         read = (config, device, precision, active, reasons, build.reasons())
         if self._info is None or read != self._read:
             self._info = run_info(config, device, precision, active, reasons)
@@ -48,10 +49,7 @@ def run_info(
     """Describe what runs for a config.
 
     Args:
-        config: The config in force.
-        device: Where the network runs.
-        precision: What it computes in, which may differ from the config's.
-        active: The weights in use.
+        precision: The precision it computes in, which may differ from the config's.
         reasons: Why the full or the lite network runs, see `network_reason`, and why in bands of
             rows.
     """
@@ -85,13 +83,11 @@ def run_info(
 def network_reason(
     config: EngineConfig, *, lite: bool, too_slow: str, lite_unavailable: str, compiling: bool
 ) -> str:
-    """Say why a network runs that the user did not choose.
+    """Return why a network runs that the user did not choose.
 
     Args:
-        config: The config in force.
-        lite: Whether the lite network runs.
-        too_slow: Why the automatic choice is the lite network; "" where it is not.
-        lite_unavailable: Why there is no lite network; "" where there is one.
+        too_slow: Why the automatic choice is the lite network; "" if it is not.
+        lite_unavailable: Why there is no lite network; "" if there is one.
         compiling: Whether kernels are being compiled, which slows everything else down.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Times the stages of a frame on the device that runs them."""
+"""Timing of a frame's stages on the device that runs them."""
 
 from __future__ import annotations
 
@@ -16,31 +16,29 @@ STAGES = ("upload", "queue", "network", "download", "resize", "blend")
 
 
 class Stopwatch:
-    """Measures stages one after another: each `mark` ends the stage that began at the one before.
+    """A clock for consecutive stages: each `mark` ends the stage that began at the mark before.
 
-    On a GPU, marks are CUDA events on the stream that is current at each, and do not wait for it;
+    On a GPU, marks are CUDA events on the stream current at that time, and do not wait for it;
     `read` waits for the last.
 
     Args:
-        device: Where the stages run.
-        running: Whether the first stage begins now; else at the first mark, whatever its name.
-
-    Attributes:
-        device: The same.
+        running: Whether the first stage begins now; otherwise it begins at the first mark, whatever
+            its name.
     """
 
     def __init__(self, device: torch.device, *, running: bool = True) -> None:
         self.device = device
         self._cuda, self._index = device.type == "cuda", device.index
         self._marks: list[tuple[str, torch.cuda.Event | float]] = []
-        self._events: list[torch.cuda.Event] = []  # of the marks, in their order; kept by `reset`
+        # Of the marks, in their order; `reset` does not clear it.
+        self._events: list[torch.cuda.Event] = []
         if running:
             self.mark("start")
 
     def reset(self) -> None:
-        """Forget the stages, which have to be read by now: the first one begins at the next mark.
+        """Forget the stages, which must have been read; the first new one begins at the next mark.
 
-        On a GPU the events are recorded again, since to make and free them takes time.
+        On a GPU the events are reused, since making and freeing them takes time.
         """
         self._marks.clear()
 
@@ -48,8 +46,8 @@ class Stopwatch:
         """End a stage.
 
         Args:
-            name: One of STAGES; any other is a group of layers, or below it a layer
-                ("encoder/conv1"), which counts as a part of the network.
+            name: One of STAGES. Any other name is a group of layers, or a layer in a group
+                ("encoder/conv1"), and counts as a part of the network.
         """
         if self._cuda:
             if len(self._events) == len(self._marks):
@@ -64,7 +62,7 @@ class Stopwatch:
         """Return the milliseconds of each stage.
 
         Args:
-            wait: Whether to wait for the last one first; otherwise it has to have ended.
+            wait: Whether to wait for the last stage first; otherwise it must have ended.
         """
         if wait and self._marks and isinstance(last := self._marks[-1][1], torch.cuda.Event):
             last.synchronize()
@@ -92,7 +90,7 @@ def _elapsed(begin: torch.cuda.Event | float, end: torch.cuda.Event | float) -> 
 
 
 def latency_stats(milliseconds: Sequence[float]) -> LatencyStats:
-    """Summarize frame times, of which there has to be at least one."""
+    """Summarize frame times, at least one."""
     values = list(milliseconds)
     p95 = quantiles(values, n=20, method="inclusive")[-1] if len(values) > 1 else values[0]
     return LatencyStats(median(values), p95)

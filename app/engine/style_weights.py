@@ -1,9 +1,8 @@
-"""Loads and caches the weights of the chosen styles, and interpolates them if there are several.
+"""Weights of the chosen styles, cached, and interpolated if there are several.
 
-What the weights of a style are, its family of networks says (models.families): all weights of a
-network, or a code. Interpolating the weights of networks that were trained from a common base
-gives pictures in between (deep network interpolation, Wang et al. 2019, arXiv:1811.10515) at the
-cost of one network.
+Depending on the network's family (models.families), a style's weights are all weights of a network,
+or a code. Interpolated weights of networks that were trained from a common base paint pictures in
+between (deep network interpolation, Wang et al. 2019, arXiv:1811.10515) at the cost of one network.
 """
 
 from __future__ import annotations
@@ -32,14 +31,12 @@ class ActiveWeights:
 
     Attributes:
         key: Equal keys mean equal weights.
-        label: The title of the style, or those of a mix with their shares.
-        state: What a network loads for the style, float32, not to be modified; that of a mix is
-            valid until the next call of `StyleWeights.active`.
-        network: Which network loads it, as in models.families.family.LoadedStyle: the dimensions
+        label: The title of the style, or all titles of a mix with their shares.
+        state: The state that a network loads for the style, float32, not to be modified. The state
+            of a mix is valid until the next call of `StyleWeights.active`.
+        network: The network that loads it, as in models.families.family.LoadedStyle: the dimensions
             of a feed-forward network, or an any-style network.
-        lite: Whether it is the lite network.
-        family: The family of the network.
-        remarks: What was done to read the styles, one clause each.
+        remarks: Measures that were necessary to read the styles, one clause each.
     """
 
     key: Hashable
@@ -63,7 +60,7 @@ class _Weights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Mix:
-    """Weights interpolated; `shares` of each, which add up to 1."""
+    """Interpolated weights; `shares` add up to 1."""
 
     numbers: tuple[int, ...]
     shares: tuple[float, ...]
@@ -71,12 +68,9 @@ class _Mix:
 
 
 class StyleWeights:
-    """Gives the weights of the chosen styles: `choose`, then `active` for each frame.
+    """The weights of the chosen styles: call `choose`, then `active` for each frame.
 
     A mix is computed when it changes. Not thread-safe.
-
-    Args:
-        library: Where styles are looked up.
     """
 
     def __init__(self, library: Library) -> None:
@@ -85,21 +79,19 @@ class StyleWeights:
         self._read: dict[tuple[str, bool], _Weights] = {}  # by style, lite
         self._mixes: dict[bool, _Mix] = {}  # the newest, full and lite
         self._chosen: tuple[Style, ...] = ()
-        self._without_lite: tuple[str, ...] = ()  # the titles of those that have no lite network
-        self._loaded: dict[bool, tuple[_Weights, ...]] = {}  # of those chosen, full and lite
+        # The titles of the chosen styles without a lite network.
+        self._without_lite: tuple[str, ...] = ()
+        self._loaded: dict[bool, tuple[_Weights, ...]] = {}  # of the chosen styles, full and lite
         self._shares: tuple[float, ...] = (1.0,)
         self._active: dict[bool, ActiveWeights] = {}  # of the choice, full and lite
 
     def choose(self, config: EngineConfig) -> None:
         """Load all weights that a config may need; the previous choice stays if that fails.
 
-        Args:
-            config: Gives the styles, their mix and the network.
-
         Raises:
-            StyleError: There is no such style, or the two cannot be mixed.
-            CheckpointError: A file of weights is damaged or is another one than its pack says.
-            OSError: A file cannot be read.
+            StyleError: If a style does not exist, or the styles cannot be mixed.
+            CheckpointError: If a weights file is damaged or differs from its pack's record.
+            OSError: If a file cannot be read.
         """
         chosen = tuple(self._library.get(key) for key in config.styles)
         without = tuple(style.title for style in chosen if not self._has_lite(style))
@@ -115,12 +107,12 @@ class StyleWeights:
 
     @property
     def label(self) -> str:
-        """The title of the style, or those of all that are mixed with their shares."""
+        """The title of the style, or all titles of a mix with their shares."""
         titles = [style.title for style in self._chosen]
         return blend_label(list(zip(titles, self._shares, strict=True)))
 
     def texture(self, *, moving: bool) -> float:
-        """The automatic amount of texture, of a mix that in between.
+        """Return the automatic amount of texture; for a mix, the weighted mean.
 
         Args:
             moving: Whether frames continue one another, and have to stay steady.
@@ -135,7 +127,7 @@ class StyleWeights:
 
     @property
     def lite_unavailable_reason(self) -> str:
-        """Which of the styles has no lite network, as a clause; "" if all have one."""
+        """The clause that names the styles without a lite network; "" if all have one."""
         without = self._without_lite
         if not without:
             return ""
@@ -147,12 +139,13 @@ class StyleWeights:
         )
 
     def active(self, *, lite: bool) -> ActiveWeights:
-        """Get the weights of the choice: the same object until the next one.
+        """Return the weights of the choice: the same object until the next choice.
 
         Args:
-            lite: Whether those of the lite network; only if the config's network is not "full"
-                and every chosen style has one. Those of the full one only if it is not "lite" or
-                a style has no lite network.
+            lite: Whether to return the lite network's weights. They exist only if the config's
+                network is not "full" and every chosen style has a lite network. The full network's
+                weights exist only if the config's network is not "lite" or a style has no lite
+                network.
         """
         if lite not in self._active:
             self._active[lite] = self._made(lite)
@@ -182,8 +175,10 @@ class StyleWeights:
         return _Mix(numbers, self._shares, state)
 
     def evict(self, key: str) -> None:
-        """Drop the cached weights of a style that was removed or replaced; they are used until
-        the next `choose`."""
+        """Drop the cached weights of a style that was removed or replaced.
+
+        They stay in use until the next `choose`.
+        """
         for known in [known for known in self._read if known[0] == key]:
             del self._read[known]
         self._mixes.clear()

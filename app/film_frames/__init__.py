@@ -1,1 +1,1 @@
-"""Frames of films: decoded in order, what their numbers mean, which way up they are, and RGB."""
+"""Frames of films: decoding in order, colors, orientation, and conversion to RGB."""

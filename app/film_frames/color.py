@@ -1,4 +1,4 @@
-"""What the numbers of a film's pixels mean: matrix, range, primaries, transfer."""
+"""The encoding of a film's pixels: matrix, range, primaries, transfer."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ RGB, BT709, UNKNOWN, FCC, BT470BG, BT601, SMPTE240M, BT2020, BT2020_CL = 0, 1, 2
 PQ, HLG = 16, 18  # transfer characteristics of HDR
 LIMITED, FULL = 1, 2  # FFmpeg's numbers of the ranges
 
-# The matrices that are known, each with the shares of red and blue in luma, and the number by which
-# FFmpeg's scaler knows it.
+# The supported matrices, each with the shares of red and blue in luma and its number in FFmpeg's
+# scaler.
 MATRICES = {
     BT709: (0.2126, 0.0722, 1),
     FCC: (0.30, 0.11, 4),
@@ -27,18 +27,18 @@ MATRICES = {
 
 
 class ColorError(StyleForgeError):
-    """The colors of a film are not known; the message is a clause."""
+    """Raised if the colors of a film are not known; the message is a clause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Colors:
-    """What the numbers of a film's pixels mean, in code points of ITU-T H.273.
+    """The encoding of a film's pixels, in code points of ITU-T H.273.
 
     Attributes:
-        matrix: From RGB to luma and chroma; RGB where there is none.
+        matrix: From RGB to luma and chroma; RGB if there is none.
         full: Whether black and white are 0 and 255 (of 8 bits), not 16 and 235.
-        primaries: Of the three colors; UNKNOWN where the film does not say.
-        transfer: From light to numbers; UNKNOWN where the film does not say.
+        primaries: Of the three colors; UNKNOWN if the film does not tell.
+        transfer: From light to numbers; UNKNOWN if the film does not tell.
     """
 
     matrix: int
@@ -52,13 +52,13 @@ class Colors:
         return self.transfer in (PQ, HLG)
 
     def coded(self, width: int, height: int, *, limited: bool = False, rgb: bool = False) -> Colors:
-        """The colors of a result of these.
+        """Return the colors of a film encoded from this one.
 
         Args:
             width: Of the film, in pixels.
             height: Of the film, in pixels.
             limited: Whether the codec has no full range.
-            rgb: Whether the codec keeps RGB.
+            rgb: Whether the codec stores RGB.
         """
         if rgb:
             return replace(self, matrix=RGB, full=True)
@@ -68,23 +68,24 @@ class Colors:
 
 
 def usual_matrix(width: int, height: int) -> int:
-    """The matrix of a film that does not say: BT.709 above 576 lines or from 1280 columns on,
-    BT.601 below, as players have it."""
+    """Return the default matrix of a film: BT.709 above 576 lines or from 1280 columns on,
+    otherwise BT.601, as in players.
+    """
     return BT709 if width >= 1280 or height > 576 else BT601
 
 
 def colors_of(frame: av.VideoFrame) -> Colors:
-    """The colors of a decoded frame, with the usual ones where it does not say.
+    """Return the colors of a decoded frame, with defaults for missing values.
 
     Raises:
-        ColorError: Its matrix is not known.
+        ColorError: If its matrix is not known.
     """
     primaries, transfer = int(frame.color_primaries), int(frame.color_trc)
     if frame.format.is_rgb:
         return Colors(RGB, True, primaries, transfer)
     full = int(frame.color_range) == FULL or frame.format.name.startswith("yuvj")
     matrix = int(frame.colorspace)
-    if matrix in (UNKNOWN, RGB):  # RGB is wrong of a frame that has luma
+    if matrix in (UNKNOWN, RGB):  # RGB is wrong for a frame with luma
         matrix = usual_matrix(frame.width, frame.height)
     if matrix not in MATRICES:
         raise ColorError(

@@ -1,4 +1,6 @@
-"""Frames of a film become RGB in memory for the engine's device, and RGB frames for an encoder."""
+"""Conversion of film frames to RGB in memory for the engine's device, and of RGB frames for an
+encoder.
+"""
 
 from __future__ import annotations
 
@@ -15,25 +17,25 @@ from app.film_frames.transparency import has_alpha
 from app.frame_memory import new_pixels
 from utils.pyav import av
 
-# The bits of luma and chroma in planes of their own; other pixels are left to FFmpeg's scaler.
+# The bits of pixel formats with separate luma and chroma planes. FFmpeg's scaler converts all other
+# formats.
 _PLANES = {
     **dict.fromkeys(("yuv420p", "yuv422p", "yuv444p", "yuvj420p", "yuvj422p", "yuvj444p"), 8),
     **dict.fromkeys(("yuv420p10le", "yuv422p10le", "yuv444p10le"), 10),
     **dict.fromkeys(("yuv420p12le", "yuv422p12le", "yuv444p12le"), 12),
 }
 _FLAGS = av.video.reformatter.Interpolation
-# Without exact rounding what is read is rounded down: a gray ramp that is read, written and read
-# again is then 2 of 255 off.
+# Without exact rounding, values are rounded down: a gray ramp that is read, written and read again
+# is then off by 2 of 255.
 _EXACT = int(_FLAGS.BILINEAR | _FLAGS.FULL_CHR_H_INT | _FLAGS.ACCURATE_RND)
 _FAST = int(_FLAGS.BILINEAR)
 
 
 class Converter:
-    """Converts frames of one film. For any thread.
+    """A converter for the frames of one film. Thread-safe.
 
     Args:
         colors: Of the frames that are not RGB.
-        orientation: How frames that are read become upright.
         exact: Whether reading rounds exactly and interpolates colors, in 4 ms of a core for a frame
             of 1080p; otherwise it takes 1 ms, for films that play.
     """
@@ -44,7 +46,7 @@ class Converter:
         self.colors, self._orientation, self._exact = colors, orientation, exact
         self._range = FULL if colors.full else LIMITED
         self._number: int | None = None
-        self._matrices: dict[int, Matrix] = {}  # by bits; none of RGB
+        self._matrices: dict[int, Matrix] = {}  # by bits; empty for RGB
         if colors.matrix in MATRICES:
             red, blue, self._number = MATRICES[colors.matrix]
             self._matrices = {
@@ -53,12 +55,12 @@ class Converter:
         self._of_thread = threading.local()
 
     def to_rgb(self, frame: av.VideoFrame, width: int, height: int) -> NDArray[np.uint8]:
-        """Convert a decoded frame of any bits.
+        """Convert a decoded frame with any number of bits.
 
         Args:
             frame: In the colors of the film.
-            width: As it is stored, in pixels; a frame of another size is scaled.
-            height: As it is stored, in pixels.
+            width: Stored width in pixels; a frame of another size is scaled.
+            height: Stored height in pixels.
 
         Returns:
             [H, W, 3] uint8 RGB, upright, over white where it is transparent, in new memory.
@@ -78,7 +80,7 @@ class Converter:
         """Make a frame for an encoder.
 
         Args:
-            pixels: [H, W, 3] uint8 RGB, of even sides where the format stores colors by pairs.
+            pixels: [H, W, 3] uint8 RGB, with even sides if the format stores colors in pairs.
             pixel_format: FFmpeg's name of the encoder's format.
         """
         pixels = np.ascontiguousarray(pixels)
@@ -103,7 +105,6 @@ class Converter:
 
     @property
     def _scaler(self) -> av.video.reformatter.VideoReformatter:
-        """FFmpeg's scaler of this thread."""
         of_thread = self._of_thread
         if not hasattr(of_thread, "scaler"):
             of_thread.scaler = av.video.reformatter.VideoReformatter()
@@ -131,7 +132,7 @@ class Converter:
 
 
 def _planes(frame: av.VideoFrame, bits: int = 8) -> list[Any]:
-    """Luma and both of chroma, each [H, W] of uint8, or of uint16 where there are more bits."""
+    """Return luma and both chroma planes, each [H, W] uint8, or uint16 for more than 8 bits."""
     number = np.dtype(np.uint8 if bits == 8 else "<u2")
     return [
         plane_pixels(
@@ -142,7 +143,7 @@ def _planes(frame: av.VideoFrame, bits: int = 8) -> list[Any]:
 
 
 def _copied(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """A copy of [H, W, 3] uint8 pixels in memory that the engine's device reads fastest."""
+    """Copy [H, W, 3] uint8 pixels to memory that the engine's device reads fastest."""
     kept = new_pixels(*pixels.shape[:2])
     np.copyto(kept, pixels)
     return kept

@@ -1,4 +1,4 @@
-"""Decodes the frames of films, past damaged packets, and says what went wrong."""
+"""Decoding of film frames past damaged packets, with a record of the faults."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 from utils.pyav import av
 from utils.text import printable
 
-# What reading and writing films raises: PyAV's errors, among them OSErrors of FFmpeg, and those of
-# the system.
+# Exceptions of reading and writing films: PyAV's errors, some of which are OSErrors, and the
+# system's.
 FAULTS = (av.error.FFmpegError, OSError, ValueError)
 
 
 TIMEOUTS_S = [5.0, 5.0]  # to open an address, and to read from it
 
-# Decoders that read the transparency of these codecs, which FFmpeg's own leave out.
+# Decoders that read the transparency of these codecs, which FFmpeg's own decoders omit.
 _TRANSPARENT = {"vp8": "libvpx", "vp9": "libvpx-vp9"}
 
 
 @dataclass(slots=True)
 class Damage:
-    """What went wrong while a film was decoded.
+    """Faults found while decoding a film.
 
     Attributes:
         damaged: How many packets could not be decoded.
@@ -34,13 +34,13 @@ class Damage:
 
 
 def reason(exc: Exception) -> str:
-    """What went wrong, without the path that PyAV adds."""
+    """Return the fault without the path that PyAV adds."""
     text = getattr(exc, "strerror", None) or str(exc)
     return printable(text[:1].lower() + text[1:] if text else type(exc).__name__)
 
 
 def open_container(where: str) -> av.container.InputContainer:
-    """Open what FFmpeg plays: an absolute path, or an address. Raises one of FAULTS."""
+    """Open an absolute path or an address with FFmpeg; raises one of FAULTS."""
     opening, reading = TIMEOUTS_S
     return av.open(where, timeout=(opening, reading) if "://" in where else None)
 
@@ -48,12 +48,8 @@ def open_container(where: str) -> av.container.InputContainer:
 def decoded(
     container: av.container.InputContainer, stream: av.VideoStream, damage: Damage
 ) -> Iterator[av.VideoFrame]:
-    """Decode from where the container is; a fault of the file ends it, one of a packet does not.
-
-    Args:
-        container: The film.
-        stream: Its picture.
-        damage: Receives what goes wrong.
+    """Decode from the container's position. A fault of the file ends it, a fault of a packet does
+    not.
     """
     packets, decoder = container.demux(stream), _decoder_of(stream)
     while True:
@@ -70,7 +66,7 @@ def decoded(
             damage.damaged += 1
             continue
         yield from frames
-    if damage.fault:  # otherwise the last packet has emptied the decoder
+    if damage.fault:  # otherwise the last packet has flushed the decoder
         try:
             yield from decoder.decode(None)
         except av.error.FFmpegError:
@@ -78,8 +74,11 @@ def decoded(
 
 
 def _decoder_of(stream: av.VideoStream) -> av.VideoCodecContext:
-    """Return the decoder of a stream; for WebM's transparency a new one, since FFmpeg has it in a
-    decoder that it does not choose by itself."""
+    """Return the decoder of a stream.
+
+    WebM's transparency needs a new one, since FFmpeg supports it only in a decoder that it does not
+    choose itself.
+    """
     usual = stream.codec_context
     name = _TRANSPARENT.get(usual.name)
     tags = {key.lower(): value for key, value in stream.metadata.items()}

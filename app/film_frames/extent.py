@@ -1,4 +1,4 @@
-"""How many frames of a film are to be shown, how fast, and for how long."""
+"""The number of frames that a film shows, its rate and its length."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from pathlib import Path
 from app.film_frames.decoding import FAULTS
 from utils.pyav import av
 
-MOST_RATE = 1000  # frames a second; a higher rate is the clock of the file
-USUAL_RATE = Fraction(25)  # frames a second of a film that does not tell
-# Bytes of an MPEG-4 packet that repeats the frame before it: a start code and a header.
+MOST_RATE = 1000  # frames per second; a higher rate is the clock of the file
+USUAL_RATE = Fraction(25)  # frames per second if the film does not tell
+# Size limit in bytes of an MPEG-4 packet that repeats the previous frame: a start code and a
+# header.
 _MOST_REPEATING = 8
-_MOST_RIFFS = 1000  # chunks of up to a gigabyte that an AVI file is made of
+_MOST_RIFFS = 1000  # limit of the chunks, each up to a gigabyte, in an AVI file
 
 
 def frame_rate(container: av.container.InputContainer, stream: av.VideoStream) -> Fraction:
-    """Return the frames a second of a film, on average.
+    """Return the average frames per second of a film.
 
-    The header of an AVI file counts ticks, of which some, or most, have no frame of their own.
+    The header of an AVI file counts ticks. Some or most of them have no frame of their own.
     """
     rate = stream.average_rate or stream.guessed_rate or USUAL_RATE
     if _is_avi(container) and stream.frames and _is_whole_riff(container.name):
@@ -28,26 +29,27 @@ def frame_rate(container: av.container.InputContainer, stream: av.VideoStream) -
 
 
 def length_s(container: av.container.InputContainer, stream: av.VideoStream) -> float:
-    """Return how many seconds the picture of a film says to last; 0 where it does not say."""
+    """Return the length of a film's picture in seconds, as the file declares it; 0 if it does
+    not.
+    """
     if stream.frames and stream.average_rate and not _has_edit_lists(container):
-        return float(stream.frames / stream.average_rate)  # FFmpeg shortens an AVI that is cut off
+        return float(stream.frames / stream.average_rate)  # FFmpeg shortens a truncated AVI
     if stream.duration and stream.time_base:
         return float(stream.duration * stream.time_base)
     return _tagged_length_s(stream)
 
 
 def shown_frames(container: av.container.InputContainer, stream: av.VideoStream) -> int:
-    """Count the frames of a film that are to be shown, by its index.
+    """Count the frames that a film shows, by its index.
 
     The number in the header includes frames that an edit list hides, frames before the first key
-    frame, and ticks at which the frame before is shown again.
+    frame, and ticks that show the previous frame again.
 
     Args:
-        container: The film, of which nothing was read; packets of its beginning are read.
-        stream: Its picture.
+        container: The film, not read yet; this reads packets of its beginning.
 
     Returns:
-        0 where the file does not tell.
+        0 if the file does not tell.
     """
     if not stream.frames or (_is_avi(container) and not _is_whole_riff(container.name)):
         return 0
@@ -65,7 +67,8 @@ def _indexed(stream: av.VideoStream) -> list[av.index.IndexEntry]:
 
 def _before_the_first_key(container: av.container.InputContainer, stream: av.VideoStream) -> int:
     """Count the frames that no decoder can show, since the first key frame comes after them or is
-    shown after them; 0 where there is no key frame."""
+    shown after them; 0 without a key frame.
+    """
     if not any(entry.is_keyframe for entry in stream.index_entries):
         return 0
     early: list[int] = []
@@ -81,7 +84,7 @@ def _before_the_first_key(container: av.container.InputContainer, stream: av.Vid
             elif not packet.is_discard:
                 early.append(shown)
     except FAULTS:
-        pass  # reading the frames meets the fault again, and says so
+        pass  # reading the frames meets the fault again and reports it
     return sum(shown < key for shown in early) if key is not None else 0
 
 
@@ -94,8 +97,9 @@ def _has_edit_lists(container: av.container.InputContainer) -> bool:
 
 
 def _tagged_length_s(stream: av.VideoStream) -> float:
-    """Return the length by the tag of a Matroska file, such as 00:01:02.500000000, which says when
-    the picture ends; 0 without one."""
+    """Return the length by the tag of a Matroska file, such as 00:01:02.500000000, at which the
+    picture ends; 0 without a tag.
+    """
     found = re.fullmatch(r"(\d+):(\d\d):(\d\d(?:\.\d+)?)", stream.metadata.get("DURATION", ""))
     if not found:
         return 0.0
@@ -105,8 +109,9 @@ def _tagged_length_s(stream: av.VideoStream) -> float:
 
 
 def _is_whole_riff(name: str) -> bool:
-    """Check whether an AVI file is as long as it says. If it was cut off, it lacks its index, which
-    is at its end."""
+    """Check whether an AVI file has its declared length. A truncated file lacks the index at its
+    end.
+    """
     at = 0
     if "://" in name:
         return False

@@ -1,4 +1,4 @@
-"""How a film is turned before it is shown: the display matrix that cameras write."""
+"""The orientation of a film: the display matrix that cameras write."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ _ONE = 1 << 16  # 1 in the fixed point of the matrix
 
 @dataclass(frozen=True, slots=True)
 class Orientation:
-    """How stored pixels become upright ones: columns and rows are exchanged first, then the sides.
+    """The transformation from stored to upright pixels: the transposition comes first, then the
+    flips.
 
     Attributes:
         transposed: Whether columns and rows are exchanged.
-        mirrored: Whether left and right are.
-        flipped: Whether top and bottom are.
+        mirrored: Whether left and right are exchanged.
+        flipped: Whether top and bottom are exchanged.
     """
 
     transposed: bool = False
@@ -28,11 +29,11 @@ class Orientation:
     flipped: bool = False
 
     def size(self, width: int, height: int) -> tuple[int, int]:
-        """The (width, height) of the upright picture of a stored one."""
+        """Return the (width, height) of the upright picture."""
         return (height, width) if self.transposed else (width, height)
 
     def upright(self, pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """A view of stored pixels [H, W, 3], upright."""
+        """Return an upright view of stored pixels [H, W, 3]."""
         if self.transposed:
             pixels = pixels.transpose(1, 0, 2)
         if self.mirrored:
@@ -49,10 +50,10 @@ def orientation_of(frame: av.VideoFrame) -> Orientation:
     """Read the display matrix of a decoded frame (ISO/IEC 14496-12, 8.3.2).
 
     Returns:
-        As it is stored where there is none, or one that turns by no multiple of 90 degrees.
+        AS_STORED without a matrix, or if it does not turn by a multiple of 90 degrees.
     """
     kind = av.sidedata.sidedata.Type.DISPLAYMATRIX
-    side: Any = frame.side_data  # its stub names one kind only
+    side: Any = frame.side_data  # its stub lists only one kind
     data = next((each for each in side if each.type == kind), None)
     if data is None:
         return AS_STORED

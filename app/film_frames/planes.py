@@ -1,8 +1,8 @@
-"""RGB of luma and chroma, and back, by any matrix and range, rounded exactly.
+"""Conversion between RGB and luma with chroma, for any matrix and range, rounded exactly.
 
 FFmpeg's scaler takes 9.5 ms of a core to read a frame of 1080p with exact rounding, and 7 to write
-one; OpenCV takes 4 for each. It is given 16 bits, which it computes in float32; of 8 it would round
-each share of the matrix to 1 / 1024, which moves grays.
+one; OpenCV takes 4 for each. OpenCV receives 16 bits, which it computes in float32; with 8 bits it
+would round each share of the matrix to 1 / 1024, which shifts grays.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ Plane = NDArray[np.uint8] | NDArray[np.uint16]  # [H, W]
 
 
 class Matrix:
-    """Converts pixels by one matrix and range (ITU-R BT.601, BT.709, BT.2020). For any thread.
+    """A conversion by one matrix and range (ITU-R BT.601, BT.709, BT.2020). Thread-safe.
 
     Args:
         red: The share of red in luma.
         blue: The share of blue in luma.
-        full: Whether black and white are the ends of the numbers, not 16 and 235 (of 8 bits).
-        bits: Of luma and chroma; more than 8 are of type uint16.
+        full: Whether black and white are the extreme values, not 16 and 235 (of 8 bits).
+        bits: Of luma and chroma; more than 8 are uint16.
     """
 
     def __init__(self, red: float, blue: float, *, full: bool, bits: int = 8) -> None:
@@ -54,7 +54,7 @@ class Matrix:
         """Convert luma and chroma.
 
         Args:
-            planes: Luma [H, W], then both of chroma, of its size or smaller.
+            planes: Luma [H, W], then both chroma planes, of its size or smaller.
             rgb: Receives the pixels, [H, W, 3].
         """
         luma, *chroma = planes
@@ -75,7 +75,7 @@ class Matrix:
 
         Args:
             rgb: [H, W, 3].
-            planes: Receive luma [H, W] and both of chroma, [H / 2, W / 2].
+            planes: Receive luma [H, W] and both chroma planes, [H / 2, W / 2].
         """
         luma, *chroma = planes
         memory = self._memory(luma.shape, luma.dtype)
@@ -89,7 +89,7 @@ class Matrix:
             cv2.resize(whole, size, dst=plane, interpolation=cv2.INTER_AREA)
 
     def _memory(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> _Memory:
-        """That of this thread: getting new memory would take longer than computing."""
+        """Return this thread's buffers: allocating new memory would take longer than computing."""
         of_thread = self._of_thread
         memory: _Memory | None = getattr(of_thread, "memory", None)
         if memory is None or memory.chroma[0].shape != shape or memory.chroma[0].dtype != dtype:
@@ -99,8 +99,6 @@ class Matrix:
 
 
 class _Memory:
-    """What is computed between luma and chroma and RGB."""
-
     def __init__(self, height: int, width: int, dtype: np.dtype[Any]) -> None:
         self.chroma = [np.empty((height, width), dtype) for _ in range(2)]
         self.joined = np.empty((height, width, 3), dtype)
@@ -117,12 +115,11 @@ def over_white(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def plane_pixels(buffer: memoryview, line: int, width: int, height: int) -> NDArray[np.uint8]:
-    """The bytes of a plane, [H, W] uint8, in its own memory.
+    """Return a view of the bytes of a plane, [H, W] uint8.
 
     Args:
-        buffer: The memory.
-        line: How many bytes a line takes there.
-        width: How many of them are used.
-        height: How many lines there are.
+        line: Bytes from one line to the next.
+        width: Bytes used in each line.
+        height: Number of lines.
     """
     return np.frombuffer(buffer, np.uint8)[: line * height].reshape(height, line)[:, :width]

@@ -1,4 +1,4 @@
-"""Chooses the streams of a film that are played: its picture and its sound."""
+"""The choice of a film's picture and sound streams."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def moving_picture(container: av.container.InputContainer) -> av.VideoStream | N
     """Choose the picture of a film, as FFmpeg does: the default stream, then the one that moves.
 
     Returns:
-        None where every video stream is a cover or has an unknown codec.
+        None if every video stream is a cover or has an unknown codec.
     """
     cover = av.stream.Disposition.attached_pic
     pictures = [each for each in container.streams.video if not each.disposition & cover]
@@ -25,7 +25,7 @@ def moving_picture(container: av.container.InputContainer) -> av.VideoStream | N
 
 
 def sound_stream(container: av.container.InputContainer) -> av.AudioStream | None:
-    """Choose the sound of a film in the same way; None where no codec is known."""
+    """Choose the sound of a film in the same way; return None if no codec is known."""
     return _best(container, "audio", container.streams.audio)
 
 
@@ -34,7 +34,7 @@ def _best(
     kind: Literal["video", "audio"],
     streams: Sequence[_Playable],
 ) -> _Playable | None:
-    """Return FFmpeg's choice; where that cannot be played, the default stream or the first one."""
+    """Return FFmpeg's choice; if that cannot be played, the default stream or the first one."""
     playable = [each for each in streams if each.codec_context is not None]
     best, default = container.streams.best(kind), av.stream.Disposition.default
     ranked = sorted(playable, key=lambda each: (each is not best, not each.disposition & default))

@@ -1,4 +1,4 @@
-"""Whether the frames of a film are transparent."""
+"""The detection of transparent film frames."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from app.film_frames.planes import plane_pixels
 from utils.pyav import av
 
 _PALETTE = "pal8"
-_COLOR_BYTES = 4  # of a color of a palette; the last one is alpha
+_COLOR_BYTES = 4  # per palette color; the last byte is alpha
 
 
 def has_alpha(frame: av.VideoFrame) -> bool:
-    """Check whether the pixels of a frame are stored with alpha; a palette always has it."""
+    """Check whether a frame stores alpha; a palette always does."""
     return frame.format.name == _PALETTE or any(each.is_alpha for each in frame.format.components)
 
 

@@ -1,4 +1,4 @@
-"""Smaller copies of large frames for display, and results of them in full size for files."""
+"""Smaller copies of large frames for display, and full-size results for files."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from app.frame import Frame
 from app.frame_memory import new_pixels
 from utils.opencv import cv2
 
-MANY_PIXELS = 4_000_000  # about those of a large window; smaller frames are scaled when drawn
+MANY_PIXELS = 4_000_000  # about the pixels of a large window; smaller frames are scaled when drawn
 
 
 def with_preview(frame: Frame) -> Frame:
-    """Give a frame of more than MANY_PIXELS a copy (`Frame.preview`) that is smaller by an integer
-    factor; other frames, and those that have a `screen`, are returned as they are."""
+    """Add a copy (`Frame.preview`), smaller by an integer factor, to a frame of more than
+    MANY_PIXELS.
+
+    Other frames, and frames with a `screen`, are returned unchanged.
+    """
     pixels = frame.width * frame.height
     if frame.preview is not None or frame.screen is not None or pixels <= MANY_PIXELS:
         return frame
@@ -35,10 +38,9 @@ def for_display(frame: Frame, display: tuple[int, int], size: int | None = None)
     """Scale a frame down to about the size of the display.
 
     Args:
-        frame: The frame.
         display: (width, height) in pixels; (0, 0) if there is none.
-        size: The long side of the network's input, which the copy is not smaller than; None where
-            it follows the frame's.
+        size: The long side of the network's input, a lower limit for the copy; None if it follows
+            the frame's.
 
     Returns:
         A copy that is smaller by an integer factor, with at most four times the pixels of the
@@ -58,14 +60,13 @@ def for_display(frame: Frame, display: tuple[int, int], size: int | None = None)
 
 
 def screen_size(frame: Frame, display: tuple[int, int]) -> tuple[int, int] | None:
-    """The size in which a display shows the whole of a frame, rounded down as Qt rounds.
+    """Return the size in which a display shows the whole of a frame, rounded down as in Qt.
 
     Args:
-        frame: The frame.
         display: (width, height) in pixels; (0, 0) if there is none.
 
     Returns:
-        (width, height); None where the frame is shown larger than it is.
+        (width, height); None if the display enlarges the frame.
     """
     if min(display) < 1 or (display[0] > frame.width and display[1] > frame.height):
         return None
@@ -76,11 +77,9 @@ def screen_size(frame: Frame, display: tuple[int, int]) -> tuple[int, int] | Non
 
 
 def full_size(styled: StyledFrame) -> Pixels:
-    """Get the pixels of a result in the size of the captured frame, for a file.
+    """Return the pixels of a result in the size of the captured frame, for a file.
 
-    Args:
-        styled: If it was made from a smaller copy for display, it is enlarged with the detail of
-            the captured frame.
+    A result made from a smaller copy for display is enlarged with the detail of the captured frame.
 
     Returns:
         [H, W, 3] uint8, RGB.
@@ -93,7 +92,7 @@ def full_size(styled: StyledFrame) -> Pixels:
 
 
 def with_previews(styled: StyledFrame) -> StyledFrame:
-    """Apply `with_preview` to every frame of a result; frames that were identical stay so."""
+    """Apply `with_preview` to every frame of a result; identical frames stay identical."""
     if styled.comparison is None and styled.frame.screen is not None:
         source = with_preview(styled.source)
         return styled if source is styled.source else replace(styled, source=source)

@@ -1,4 +1,6 @@
-"""Measures flicker: the change of a styled stream from frame to frame over that of its source."""
+"""A measure of flicker: the change of a styled stream from frame to frame over its source's
+change.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 from app.engine.result import StyledFrame
 
 FRAMES = 30  # changes to average over
-APART_S = 1 / 100  # between measurements, at least: the eye sees no faster flicker
+APART_S = 1 / 100  # least time between measurements: the eye sees no faster flicker
 STILL = 0.05  # levels (0-255); a source that changes less is still
 _SAMPLES = 96  # pixels sampled along the long side; more give the same figures
 
@@ -27,17 +29,17 @@ class Flicker:
 
     @property
     def ratio(self) -> float | None:
-        """The output's change over the source's; None where the source stands still."""
+        """The output's change over the source's; None if the source stands still."""
         return self.output / self.source if self.source >= STILL else None
 
 
 class FlickerMeter:
-    """Averages the changes of the last frames; another config or size begins a new average."""
+    """The average change over the last frames; another config or size begins a new average."""
 
     def __init__(self) -> None:
         self._last: StyledFrame | None = None
         self._changes: deque[tuple[float, float]] = deque(maxlen=FRAMES)
-        self._measured = -math.inf  # when the newest was captured
+        self._measured = -math.inf  # when the newest frame was captured
 
     def add(self, styled: StyledFrame) -> None:
         """Add the next result of the stream."""

@@ -1,4 +1,4 @@
-"""The frame loop: reads, styles and delivers frames. It is independent of Qt and of threads."""
+"""The loop that reads, styles and delivers frames. It is independent of Qt and of threads."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from utils.translation.texts import tr
 log = logging.getLogger(__name__)
 
 OVERHEAD_S = 0.5  # between updates of the engine's overhead
-LEAD = 2  # times that an upload takes, before the end of the frame ahead
-LONGEST_S = 0.02  # that commands wait for a frame under way
-EARLY_S = 0.0002  # what a sleeping thread may wake up late
+LEAD = 2  # multiples of the upload time, before the end of the frame ahead
+LONGEST_S = 0.02  # that commands wait for a frame in flight
+EARLY_S = 0.0002  # how late a sleeping thread may wake up
 
 
 class Interrupted(Exception):
-    """The picture under way is not wanted any more."""
+    """Raised if the picture being computed is no longer wanted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,9 +40,9 @@ class Taken:
 
     Attributes:
         frame: As it was captured.
-        shown: What is styled: the frame, or its copy in the size of the display.
+        shown: The frame to style: `frame`, or its copy in the size of the display.
         begun: When it was taken, as `time.perf_counter()`.
-        copied: When there was that copy.
+        copied: When that copy was ready.
     """
 
     frame: Frame
@@ -53,12 +53,11 @@ class Taken:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Between:
-    """What there is between two steps of a loop.
+    """The state between two steps of a loop.
 
     Attributes:
         frame: The newest frame.
-        config: The config in force.
-        moving: Whether a stream plays: further frames are to come.
+        moving: Whether a stream plays, so that further frames follow.
         idle: Whether the last step found nothing to do.
     """
 
@@ -69,23 +68,21 @@ class Between:
 
 
 def _nothing(*_: object) -> None:
-    """Nobody wants to know."""
+    """Ignore an event."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoopEvents:
-    """Whom a loop tells what; all are called on the thread that steps it.
+    """Callbacks of a loop; all run on the thread that steps it.
 
     Attributes:
         ready: There is a new result in `latest`.
-        problem: Something failed.
-        info_changed: The properties of a new source, and whenever they have changed.
+        info_changed: The properties of a new source, and every change of them.
         ended: The source delivers no more frames.
         status: The source's status, when it changes.
-        position_changed: The source's position, when it changes.
         silence_changed: FrameSource.silence of the source, when it changes.
         config_rejected: The config that stays in force, or None.
-        progress: The share of a picture that is computed in bands of rows; 1 at its end.
+        progress: The finished share of a picture that is computed in bands of rows; 1 at its end.
         refining: True when the computation of a picture in better quality begins, False at its end.
     """
 
@@ -102,26 +99,23 @@ class LoopEvents:
 
 
 class FrameLoop:
-    """Reads, styles and delivers a frame with each `step`; commands take effect between two steps.
-    For one thread, which calls `step` again and again while the loop is `running`.
+    """The loop that reads, styles and delivers a frame with each `step`.
 
-    Where frames stay on a GPU, the next frame of a stream is uploaded while one is computed.
+    One thread calls `step` repeatedly while the loop is `running`; commands take effect between
+    steps. If frames stay on a GPU, the next frame of a stream is uploaded while one is computed.
 
-    If the source delivers no new frame (a picture, a pause), the last one is styled again when the
-    config has changed, once more in better quality when nothing changes any more, and repeatedly
-    while networks are compared.
+    If the source delivers no new frame (a picture, a pause), the loop styles the last one again
+    when the config has changed, once more in better quality when changes stop, and repeatedly while
+    networks are compared.
 
     Args:
-        engine: Used by the loop's thread only.
-        latest: Where results are put.
-        metrics: Records the times of frames.
-        events: Whom it tells what happens.
+        engine: Used only by the loop's thread.
 
     Attributes:
-        wanted: The newest config, which another thread may set before `configure` is called.
+        wanted: The newest config, which another thread may set before it calls `configure`.
         pending: Sources on their way to `open`.
-        interrupted: Set by another thread to give up a picture that is computed in bands of rows or
-            refined, before a command that clears it.
+        interrupted: Another thread sets it to give up a picture that is being refined or computed
+            in bands of rows, before it sends a command, which clears it.
         running: Whether a step has something to do: there are a source and a config, and no frame
             has failed.
     """
@@ -148,7 +142,7 @@ class FrameLoop:
         self._paused = False
         self._styled: EngineConfig | None = None  # the config of the newest result
         self._refined = False  # whether the newest result is in the better quality
-        self._refining = False  # whether that is being computed
+        self._refining = False  # whether it is being computed
         self._reduced = False  # whether the newest result is in the size of the display
         self._display = self._least = (0, 0)
         self._held = self._idle = False
@@ -160,12 +154,15 @@ class FrameLoop:
         self._overhead_at = 0.0
         self._under_way: tuple[Taken, Pending] | None = None  # on the GPU
         self._due = 0.0  # when to read the next frame, at the earliest
-        self._spent_s = 0.0  # what the newest frame took, from its upload to its download
-        self._ends = 0.0  # when the frame under way is expected to be done
+        self._spent_s = 0.0  # the time of the newest frame from upload to download
+        self._ends = 0.0  # when the frame in flight is expected to end
 
     def between(self) -> Between | None:
-        """What there is until the next step for whom else may use the engine's thread; None while
-        it is needed alone: before the first result, in comparisons and recordings."""
+        """Return the state until the next step, for other users of the engine's thread.
+
+        Return None while the loop needs the thread alone: before the first result, in comparisons
+        and in recordings.
+        """
         source, frame, config = self._source, self._frame, self._engine.config
         if source is None or frame is None or config is None or not self.running:
             return None
@@ -188,8 +185,10 @@ class FrameLoop:
         self._start()
 
     def configure(self, config: EngineConfig) -> None:
-        """Use a config, unless a newer one is on its way; `config_rejected` follows if it cannot be
-        used."""
+        """Use a config, unless a newer one is on its way.
+
+        `config_rejected` is called if it cannot be used.
+        """
         kept = self._engine.config
         if kept is not None and self.wanted is not None and config != self.wanted:
             return  # a newer one is already on its way
@@ -210,7 +209,7 @@ class FrameLoop:
             self._engine.reset_history()
 
     def step_source(self, count: int) -> None:
-        """Go `count` frames or pictures forward; backward if negative."""
+        """Go forward by `count` frames or pictures; backward if negative."""
         self.interrupted.clear()
         if self._source:
             self._discard()
@@ -218,7 +217,7 @@ class FrameLoop:
             self._engine.reset_history()
 
     def cancel(self) -> None:
-        """End an interruption that nothing follows: what is on screen stays."""
+        """End an interruption without another command; the picture on screen stays."""
         self.interrupted.clear()
 
     def pause(self, paused: bool) -> None:
@@ -229,29 +228,29 @@ class FrameLoop:
             self._source.pause(paused)
 
     def set_volume(self, volume: float) -> None:
-        """Set how loud the sound of this source and of the next ones is, 0 to 1."""
+        """Set the volume of this source and the next ones, 0 to 1."""
         self._volume = volume
         if self._source:
             self._source.set_volume(volume)
 
     def listen(self, listener: Listener | None) -> None:
-        """Give the sound of this source and of the next ones to a listener; None for no more."""
+        """Send the sound of this source and the next ones to a listener; None stops sending."""
         self._listener = listener
         if self._source:
             self._source.listen(listener)
 
     def set_loop(self, part: tuple[float, float] | None) -> None:
-        """Play a part of the source again and again, between two times; None for all of it."""
+        """Loop a part of the source, between two times; None plays all of it."""
         if self._source:
             self._source.set_loop(part)
 
     def set_mode(self, width: int, height: int, fps: float) -> None:
-        """Have a camera deliver another size and rate."""
+        """Switch a camera to another size and rate."""
         if self._source:
             self._source.set_mode(width, height, fps)
 
     def set_exposure(self, stops: float | None) -> None:
-        """Expose a camera's pictures longer or shorter; None for automatic."""
+        """Set a camera's exposure, see `FrameSource.set_exposure`."""
         if self._source:
             self._source.set_exposure(stops)
 
@@ -260,30 +259,38 @@ class FrameLoop:
         self._engine.evict(style)
 
     def compile_kernels(self, compiling: bool) -> None:
-        """Tell whether kernels are being compiled. When they are ready, the last frame is styled
-        again, since its result may differ although the config is the same."""
+        """Set whether kernels are being compiled.
+
+        When they are ready, the last frame is styled again, since its result may differ with the
+        same config.
+        """
         self._engine.compile_kernels(compiling)
         if not compiling:
             self._styled = None
 
     def time_layers(self, on: bool) -> None:
-        """Time every layer of the network, or not. The last frame is styled again, so that a
-        picture or a pause is timed too."""
+        """Set whether every layer of the network is timed.
+
+        The last frame is styled again, so that a picture or a pause is timed too.
+        """
         self._engine.time_layers(on)
         self._styled = None
 
     def set_display_size(self, width: int, height: int) -> None:
         """Process the frames of streams in about the size of the display, in pixels; (0, 0) for
-        their own size."""
+        their own size.
+        """
         self._display = width, height
 
     def set_least_size(self, width: int, height: int) -> None:
-        """Keep the frames of streams about as large as this, in pixels, where the display is
-        smaller or there is none: somebody else takes the results too; (0, 0) for nobody."""
+        """Keep stream frames at least about this large, in pixels, even on a smaller display.
+
+        Other consumers of the results need this size; (0, 0) if there are none.
+        """
         self._least = width, height
 
     def hold(self, held: bool) -> None:
-        """Keep the automatic size and network while `held`, and give results the frame's size."""
+        """Fix the automatic size and network while `held`, and make results in the frame's size."""
         self._held = held
         self._engine.hold(held)
 
@@ -305,8 +312,10 @@ class FrameLoop:
             self.running = True
 
     def step(self) -> None:
-        """Read a frame, which is waited for LONGEST_S at most, style it and deliver a result; does
-        nothing unless the loop is running."""
+        """Read a frame, style it and deliver a result; do nothing unless the loop is running.
+
+        Reading waits at most LONGEST_S.
+        """
         source = self._source
         if source is None or not self.running:
             return
@@ -341,15 +350,18 @@ class FrameLoop:
         self._style(source, self._frame, refine)
 
     def _read(self, source: FrameSource) -> Frame | None:
-        """The source's next frame. While one is under way, it may come as late as that is done: to
-        wait for the one under way first would leave the GPU idle until the next is uploaded."""
+        """Return the source's next frame.
+
+        With a frame in flight, the next one may arrive until that ends: waiting for the frame in
+        flight first would leave the GPU idle until the next one is uploaded.
+        """
         if self._under_way is None:
             return source.read()
         left = self._ends - EARLY_S - time.perf_counter()
         return source.read(timeout=min(max(left, 0.0), LONGEST_S))
 
     def _needs_reprocess(self, source: FrameSource) -> bool | None:
-        """Whether to style the last frame again: None for no, True for better quality."""
+        """Return whether to style the last frame again: None for no, True for better quality."""
         config = self._engine.config
         if self._frame is None or config is None:
             return None
@@ -389,7 +401,7 @@ class FrameLoop:
                     self._events.refining(True)
                 inferred = self._engine.infer(shown, mode)
                 self._deliver(self._engine.finish(inferred, self.wanted), taken, refined=refine)
-        except Interrupted:  # nothing is styled until the next command
+        except Interrupted:  # the loop styles nothing until the next command
             self._styled, self._refined, self._reduced = self._engine.config, True, False
             self._events.progress(1.0)
         except Exception as exc:
@@ -401,18 +413,19 @@ class FrameLoop:
                 self._events.refining(False)
 
     def _on_progress(self, share: float) -> None:
-        """Tell how much of a picture is done, unless it is not wanted any more."""
         self._give_up_unwanted()
         self._events.progress(share)
 
     def _between_layers(self) -> None:
-        """Give up a refined picture that is not wanted any more. A frame of a stream is completed:
-        where the config changes all the time, none would ever be shown otherwise."""
+        """Give up a refined picture that is no longer wanted.
+
+        A frame of a stream is completed: otherwise, while the config keeps changing, no frame would
+        ever be shown.
+        """
         if self._refining:
             self._give_up_unwanted()
 
     def _give_up_unwanted(self) -> None:
-        """Raise Interrupted where another picture is wanted than the one under way."""
         config, wanted = self._engine.config, self.wanted
         changed = config is not None and wanted is not None and not same_network(config, wanted)
         if changed or self.interrupted.is_set():
@@ -430,14 +443,13 @@ class FrameLoop:
             self._fail(exc)
 
     def _complete(self, taken: Taken, pending: Pending) -> None:
-        """Wait for a frame that is on the GPU and deliver its result."""
         styled = self._engine.complete(pending)
         spent = styled.timings
         computed = spent.resize + spent.network + spent.blend
         self._spent_s = (computed + spent.download) / 1e3
-        self._ends = time.perf_counter() + self._spent_s  # of the one that was begun meanwhile
-        # Half of the frame that is computed now, or as long as it takes until the next one is there
-        # and scaled; but a GPU that had to wait for its frame is not made to wait longer.
+        self._ends = time.perf_counter() + self._spent_s  # for the frame that was begun meanwhile
+        # Half of the frame now being computed, or the time until the next one is read and scaled;
+        # but a GPU that had to wait for its frame does not wait longer.
         lead = max(computed / 2, LEAD * (spent.upload + spent.resize))
         self._due = time.perf_counter() + max(0.0, min(computed - lead, spent.queue)) / 1e3
         self._deliver(styled, taken, refined=False)
@@ -451,24 +463,27 @@ class FrameLoop:
         self._styled, self._refined, self._reduced = styled.config, refined, reduced
         if self._latest.put(styled):
             self._events.ready()
-        self._metrics.processed(styled, time.perf_counter())  # which the window does not wait for
+        self._metrics.processed(styled, time.perf_counter())  # the window does not wait for this
 
     def _discard(self) -> None:
-        """Give up the frame that is on the GPU, if there is one."""
         given_up, self._under_way = self._under_way, None
         if given_up is not None:
             self._engine.discard(given_up[1])
 
     def _fail(self, error: Exception) -> None:
-        """Tell that a frame failed; nothing is styled until the next config or source, since every
-        frame would fail the same."""
+        """Report a failed frame.
+
+        The loop styles nothing until the next config or source, since every frame would fail the
+        same way.
+        """
         self.running = False
         self._discard()
         self._events.problem(Problem.of(error, doing="style this frame"))
 
     def _report_overhead(self, now: float) -> None:
-        """Update the overhead that the automatic size takes into account, and the delay by which
-        sound is in step, every OVERHEAD_S."""
+        """Update the engine's overhead, for the automatic size, and the sound's delay every
+        OVERHEAD_S.
+        """
         if now - self._overhead_at >= OVERHEAD_S:
             self._overhead_at = now
             self._engine.set_overhead(self._metrics.overhead_ms(now))
@@ -487,7 +502,7 @@ class FrameLoop:
 
 
 def _mode(source: FrameSource, refine: bool) -> ProcessMode:
-    if refine:  # a stream that is paused keeps its history
+    if refine:  # a paused stream keeps its history
         return ProcessMode.SEQUENCE if source.live else ProcessMode.REFINE
     return ProcessMode.LIVE if source.live else ProcessMode.SINGLE
 
@@ -496,8 +511,6 @@ def _timed(styled: StyledFrame, taken: Taken, finished: float) -> StyledFrame:
     """Complete the timings of a result, so that they add up to the time since its capture.
 
     Args:
-        styled: The result.
-        taken: What it was made from.
         finished: When the engine was done; since then, copies of the result were made.
     """
     now = time.perf_counter()

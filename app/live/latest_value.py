@@ -1,4 +1,4 @@
-"""Hands the newest result from the engine's thread to the window's."""
+"""The handover of the newest result from the engine's thread to the window's."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from app.engine.result import StyledFrame
 
 
 class LatestValue:
-    """Holds the newest result only: a slow reader skips results and never falls behind.
-    Thread-safe."""
+    """The newest result only: a slow reader skips results and never falls behind. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -21,7 +20,7 @@ class LatestValue:
         self._awaited = False
 
     def put(self, value: StyledFrame) -> bool:
-        """Store a result, in place of one that was not taken.
+        """Store a result, replacing one that was not taken.
 
         Returns:
             Whether the reader has to be notified: no result was waiting, or it awaits this one.
@@ -34,8 +33,11 @@ class LatestValue:
         return notify
 
     def await_next(self, seconds: float) -> bool:
-        """Whether results come so fast that the next one is expected within `seconds`; the reader
-        is then notified of it, though one may be waiting."""
+        """Return whether the next result is expected within `seconds`, judging by the rate of
+        results.
+
+        If so, `put` then returns True for it, even if another result is waiting.
+        """
         with self._lock:
             self._awaited = self._interval <= seconds
             return self._awaited

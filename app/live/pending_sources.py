@@ -1,4 +1,4 @@
-"""Keeps the sources that were opened for the engine's thread and have not reached it."""
+"""Sources that were opened for the engine's thread and have not reached it yet."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from app.frame import FrameSource
 
 
 class PendingSources:
-    """Sources that are open and not yet the worker's, so that the end of the session closes them.
-    Thread-safe."""
+    """Open sources that the worker does not own yet, which the end of the session closes.
+    Thread-safe.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -30,12 +31,12 @@ class PendingSources:
         return False
 
     def remove(self, source: FrameSource) -> None:
-        """Pass the responsibility for a source to the caller."""
+        """Pass the ownership of a source to the caller."""
         with self._lock:
             self._sources = [kept for kept in self._sources if kept is not source]
 
     def close(self) -> None:
-        """Close every source that is left, and any that is added from now on."""
+        """Close every remaining source, and any that is added from now on."""
         with self._lock:
             self._closed = True
             sources, self._sources = self._sources, []

@@ -1,4 +1,4 @@
-"""Measures the rates and the latency of a stream, and names its bottleneck. Independent of Qt."""
+"""The rates and the latency of a stream, and its bottleneck. Independent of Qt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.engine.result import StyledFrame, Timings
 from app.live.flicker import Flicker, FlickerMeter
 
 WINDOW_S = 2.0  # of the averages
-TIMED = 100  # frames at most, evenly among those of the window, whose timings are averaged
+TIMED = 100  # most frames whose timings are averaged, evenly spaced in the window
 BUSY = 0.85  # utilization of the engine above which it is the bottleneck
 # Fields of Timings; the longest is the bottleneck of a busy engine.
 ENGINE_PARTS = (
@@ -24,7 +24,7 @@ ENGINE_PARTS = (
 
 @dataclass(frozen=True, slots=True)
 class Bottleneck:
-    """What limits a stream.
+    """The part that limits a stream.
 
     Attributes:
         part: One of ENGINE_PARTS, "display", or the kind of the source: "camera", "video".
@@ -40,17 +40,17 @@ class StreamStats:
     """The metrics of a stream over the last WINDOW_S seconds.
 
     Attributes:
-        capture_fps: Frames per second that the source delivered, dropped ones included.
+        capture_fps: Frames per second that the source delivered, including dropped ones.
         processed_fps: Frames per second that the engine styled.
         displayed_fps: Frames per second that were painted.
-        latency_ms: Median time from capture to paint: `timings.wait`, `timings.total`,
-            `deliver_ms` and `paint_ms`.
+        latency_ms: Median time from capture to paint: `timings.wait`, `timings.total`, `deliver_ms`
+            and `paint_ms`.
         latency_p95_ms: Its 95th percentile.
         dropped: Frames that were not styled since the source was opened.
         timings: The mean latency by stage, of at most TIMED frames.
         deliver_ms: Mean time from the engine's thread to the window's.
         paint_ms: Mean time of painting.
-        bottleneck: What limits the stream; None if there is no stream.
+        bottleneck: The part that limits the stream; None if there is no stream.
         flicker: Measured over the last frames; None before there are two.
     """
 
@@ -71,8 +71,8 @@ class StreamStats:
 class _Processed:
     at: float
     timings: Timings
-    captured: int  # frames of the source until this one; a seek backwards is left out
-    capturing_s: float  # that these took
+    captured: int  # frames of the source up to this one, without backward seeks
+    capturing_s: float  # the time of these frames
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,10 @@ class _Displayed:
 
 
 class StreamMetrics:
-    """Collects the times of frames. Thread-safe: the engine's thread calls `processed`, the
-    window's `displayed`. Times are `time.perf_counter()` seconds."""
+    """A collector of frame times, as `time.perf_counter()` seconds.
+
+    Thread-safe: the engine's thread calls `processed`, the window's thread `displayed`.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -128,9 +130,7 @@ class StreamMetrics:
         """Record that a result was painted.
 
         Args:
-            styled: The result.
             now: When painting ended.
-            paint_ms: How long it took.
         """
         frame = styled.source
         finished_at = styled.finished_at or now
@@ -143,16 +143,18 @@ class StreamMetrics:
             _forget_old(self._displayed, now)
 
     def overhead_ms(self, now: float) -> float:
-        """The median time from capture to paint spent outside the engine, in milliseconds; 0 if
-        nothing was painted."""
+        """Return the median time from capture to paint spent outside the engine, in milliseconds; 0
+        if nothing was painted.
+        """
         with self._lock:
             _forget_old(self._displayed, now)
             outside = [s.latency_ms - s.timings.engine for s in self._displayed]
         return median(outside) if outside else 0.0
 
     def delay_s(self, now: float) -> float:
-        """The median time from taking a frame to painting its result, in seconds; 0 if nothing was
-        painted."""
+        """Return the median time from taking a frame to painting its result, in seconds; 0 if
+        nothing was painted.
+        """
         with self._lock:
             _forget_old(self._displayed, now)
             delays = [s.latency_ms - s.timings.wait for s in self._displayed]
@@ -193,8 +195,8 @@ class StreamMetrics:
         if not processed_fps:
             return None
         busy = timings.total * processed_fps / 1e3 >= BUSY
-        # The engine may also be slowed by other processes: if it drops frames, it does not wait
-        # for them, unless each takes longer to read than to style.
+        # Other processes may also slow the engine: if it drops frames, it does not wait for them,
+        # unless each takes longer to read than to style.
         behind = processed_fps < 0.9 * capture_fps and timings.read < timings.total
         if busy or behind:
             return Bottleneck(max(ENGINE_PARTS, key=lambda part: getattr(timings, part)))
@@ -209,7 +211,6 @@ def _rate(times: Sequence[float]) -> float:
 
 
 def _capture_rate(samples: Sequence[_Processed]) -> float:
-    """Frames per second that the source delivered, dropped ones included."""
     if not samples:
         return 0.0
     first, last = samples[0], samples[-1]
@@ -218,7 +219,6 @@ def _capture_rate(samples: Sequence[_Processed]) -> float:
 
 
 def _forget_old(samples: deque[_Processed] | deque[_Displayed], now: float) -> None:
-    """Remove what is older than WINDOW_S from the left."""
     while samples and now - samples[0].at > WINDOW_S:
         samples.popleft()
 

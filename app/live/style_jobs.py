@@ -1,4 +1,4 @@
-"""Long work on styles, one piece after another in the background; it can be canceled."""
+"""Long work on styles in the background, one task after another; it can be canceled."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from utils.translation.texts import mark, tr, trn
 
 Progress = Callable[[str], object]
 
-# How the steps of the work are told behind its title.
+# Wording of the work's steps after its title.
 _STEPS = {
     "Reading the network": mark("reading the network"),
     "Reading the picture": mark("reading the picture"),
@@ -32,7 +32,7 @@ _STEPS = {
 
 
 class JobCanceled(Exception):
-    """The user canceled the work; raised by the progress that the work reports."""
+    """Raised by the progress callback of a task that the user canceled."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,13 +40,10 @@ class _Task:
     """One piece of work.
 
     Attributes:
-        title: What it does, "Making a style of 'wave.jpg'".
+        title: A description: "Making a style of 'wave.jpg'".
         doing: Completes "Could not ...".
-        work: Called with its progress on another thread.
-        done: Called with the result.
-        failed: Called when it failed or was canceled.
-        canceled: Set to cancel it.
-        makes: Whether it makes a style that the user asked for.
+        work: Called with its progress callback on another thread.
+        makes: Whether it makes a style that the user requested.
     """
 
     title: str
@@ -59,15 +56,9 @@ class _Task:
 
 
 class StyleJobs(QObject):
-    """Makes styles of pictures, and codes of styles for another network.
+    """A queue of jobs that make styles from pictures, and codes of styles for another network."""
 
-    Args:
-        library: The styles.
-        jobs: Runs the work.
-        parent: Of the QObject.
-    """
-
-    progress = Signal(str)  # what is being done; empty when nothing is
+    progress = Signal(str)  # the current work; empty if there is none
     problem = Signal(object)  # Problem
     _step = Signal(object, str)  # a task and its progress, from the thread of the work
 
@@ -76,29 +67,27 @@ class StyleJobs(QObject):
         self._library, self._jobs = library, jobs
         self._waiting: deque[_Task] = deque()
         self._current: _Task | None = None
-        self._ready: set[str] = set()  # styles that were prepared
+        self._ready: set[str] = set()  # prepared styles
         self._lock = threading.Lock()
         self._closed = False
         self._step.connect(self._on_step)
 
     @property
     def busy(self) -> bool:
-        """Whether something is being done."""
+        """Whether a task is running."""
         return self._current is not None
 
     @property
     def making(self) -> str:
-        """The title of the work on a style that the user asked for; "" while there is none."""
+        """The title of the task that makes a style for the user; "" if there is none."""
         tasks = [*([] if self._current is None else [self._current]), *self._waiting]
         return next((task.title for task in tasks if task.makes), "")
 
     def install_picture(self, path: Path, title: str, done: Callable[[Style], object]) -> None:
-        """Make a style of a picture.
+        """Make a style from a picture.
 
         Args:
-            path: The picture.
             title: Of the style; "" for the file's name.
-            done: Called with the style.
         """
         name = printable(path.name, MAX_NAME_LENGTH)
 
@@ -121,7 +110,7 @@ class StyleJobs(QObject):
         )
 
     def unprepared(self, keys: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of the styles that have to be prepared before they are used."""
+        """Return the styles that have to be prepared before use."""
         families = {style.key: style.family for style in self._library.styles}
         return tuple(
             key for key in keys if families.get(key) == ANY_STYLE and key not in self._ready
@@ -133,12 +122,11 @@ class StyleJobs(QObject):
         done: Callable[[], object],
         failed: Callable[[], object],
     ) -> None:
-        """Make codes of styles for the networks that paint them, where they have none.
+        """Make missing codes of styles for the networks that paint them.
 
         Args:
-            keys: The styles.
-            done: Called when all have theirs.
-            failed: Called where one cannot be made, or the user canceled.
+            done: Called when all have a code.
+            failed: Called if one cannot be made, or the user canceled.
         """
         titles = {style.key: style.title for style in self._library.styles}
         named = listed([f"'{printable(titles[key], MAX_NAME_LENGTH)}'" for key in keys])
@@ -164,15 +152,17 @@ class StyleJobs(QObject):
         )
 
     def mark_prepared(self, key: str) -> None:
-        """Record that somebody else has prepared a style."""
+        """Record that a style was prepared elsewhere."""
         self._ready.add(key)
 
     def forget(self, key: str) -> None:
-        """Prepare a style anew when it is used next, since its files were replaced or removed."""
+        """Prepare a style again at its next use, after its files were replaced or removed."""
         self._ready.discard(key)
 
     def cancel(self) -> None:
-        """Cancel what is being done and what waits. What is under way ends with its next step."""
+        """Cancel the current task and all waiting ones. The current task ends with its next
+        step.
+        """
         canceled, self._waiting = [*self._waiting], deque()
         if self._current is not None and not self._current.canceled.is_set():
             self._current.canceled.set()
@@ -181,7 +171,7 @@ class StyleJobs(QObject):
             task.failed()
 
     def close(self) -> None:
-        """Report nothing any more."""
+        """Cancel all tasks, and report nothing from now on."""
         with self._lock:
             self._closed = True
             if self._current is not None:

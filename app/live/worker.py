@@ -1,4 +1,6 @@
-"""Runs the frame loop on the engine's thread, between commands that arrive as Qt's signals."""
+"""The object that runs the frame loop on the engine's thread, between commands sent as Qt
+signals.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,13 @@ log = logging.getLogger(__name__)
 
 
 class Worker(QObject):
-    """Steps a FrameLoop with each tick of a zero-interval timer. Commands arrive as queued signals
-    and take effect between two ticks. The signals are those of `LoopEvents`.
+    """A worker that steps a FrameLoop with each tick of a zero-interval timer.
+
+    Commands arrive as queued signals and take effect between two ticks. The signals match
+    `LoopEvents`.
 
     Args:
-        engine: Used by the worker's thread only.
-        latest: Where results are put.
-        metrics: Records the times of frames.
+        engine: Used only by the worker's thread.
 
     Attributes:
         loop: Its loop; `wanted`, `pending` and `interrupted` are for the GUI thread.
@@ -84,12 +86,12 @@ class Worker(QObject):
 
     @Slot(int)
     def step_source(self, count: int) -> None:
-        """Go frames or pictures forward."""
+        """Go forward by frames or pictures."""
         self.loop.step_source(count)
 
     @Slot()
     def cancel(self) -> None:
-        """End an interruption that nothing follows."""
+        """End an interruption without another command."""
         self.loop.cancel()
 
     @Slot(bool)
@@ -99,27 +101,27 @@ class Worker(QObject):
 
     @Slot(float)
     def set_volume(self, volume: float) -> None:
-        """Set how loud the sound of sources is."""
+        """Set the volume of sources."""
         self.loop.set_volume(volume)
 
     @Slot(object)
     def listen(self, listener: Listener | None) -> None:
-        """Give the sound of sources to a listener; None for no more."""
+        """Send the sound of sources to a listener; None stops sending."""
         self.loop.listen(listener)
 
     @Slot(object)
     def set_loop(self, part: tuple[float, float] | None) -> None:
-        """Play a part of the source again and again."""
+        """Loop a part of the source."""
         self.loop.set_loop(part)
 
     @Slot(int, int, float)
     def set_mode(self, width: int, height: int, fps: float) -> None:
-        """Have a camera deliver another size and rate."""
+        """Switch a camera to another size and rate."""
         self.loop.set_mode(width, height, fps)
 
     @Slot(object)
     def set_exposure(self, stops: float | None) -> None:
-        """Expose a camera's pictures longer or shorter."""
+        """Set a camera's exposure."""
         self.loop.set_exposure(stops)
 
     @Slot(str)
@@ -130,17 +132,17 @@ class Worker(QObject):
 
     @Slot(object, int)
     def want_previews(self, styles: tuple[str, ...], visible: int) -> None:
-        """Paint previews of styles between frames, of which so many are in view."""
+        """Paint previews of styles between frames; the first `visible` are in view."""
         self._previews.want(styles, visible)
 
     @Slot(bool)
     def compile_kernels(self, compiling: bool) -> None:
-        """Tell whether kernels are being compiled."""
+        """Set whether kernels are being compiled."""
         self.loop.compile_kernels(compiling)
 
     @Slot(bool)
     def time_layers(self, on: bool) -> None:
-        """Time every layer of the network, or not."""
+        """Set whether every layer of the network is timed."""
         self.loop.time_layers(on)
 
     @Slot(int, int)
@@ -150,12 +152,12 @@ class Worker(QObject):
 
     @Slot(int, int)
     def set_least_size(self, width: int, height: int) -> None:
-        """Keep the frames of streams about as large as this."""
+        """Keep stream frames at least about this large."""
         self.loop.set_least_size(width, height)
 
     @Slot(bool)
     def hold(self, held: bool) -> None:
-        """Keep the automatic size and network, and the frames' size, while `held`."""
+        """Fix the automatic size and network, and the frames' size, while `held`."""
         self.loop.hold(held)
 
     @Slot()
@@ -174,7 +176,7 @@ class Worker(QObject):
     def _paint_preview(self) -> None:
         try:
             preview = self._previews.step(self.loop.between())
-        except Exception as exc:  # the stream goes on, without previews
+        except Exception as exc:  # the stream continues without previews
             log.info("preview failed", exc_info=True)
             self._previews.want((), 0)
             self.problem.emit(Problem.of(exc, doing="paint the previews of styles"))
@@ -183,6 +185,5 @@ class Worker(QObject):
             self.previewed.emit(preview)
 
     def _follow(self) -> None:
-        """Tick while the loop runs."""
         if self.loop.running != self._tick.isActive():
             (self._tick.start if self.loop.running else self._tick.stop)()

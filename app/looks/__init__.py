@@ -1,1 +1,1 @@
-"""Looks: what is chosen of styles and settings, as a value, in files and in saved pictures."""
+"""Looks: the chosen styles and settings as a value, in files and in saved pictures."""

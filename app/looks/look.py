@@ -1,4 +1,4 @@
-"""A look: the styles and the settings that make a painting what it is, as a value and as JSON."""
+"""A look: the styles and the settings that define a painting, as a value and as JSON."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from utils.files import small_json
 from utils.text import printable
 from utils.translation.texts import tr, trn
 
-KEY = "Look"  # of the metadata of saved pictures
+KEY = "Look"  # in the metadata of saved pictures
 MAX_TEXT = 100  # characters of a name in a message
-_SUM = 1e-3  # by which shares, written with four decimals, may miss 1
+_SUM = 1e-3  # tolerance per share of their sum, since shares are written with four decimals
 
 
 class LookError(StyleForgeError):
-    """What is no look, as one sentence."""
+    """Raised for an invalid look; the message is one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What is chosen of it; size, precision and engine are the machine's, and no part.
+    """The user's choices; size, precision and engine belong to the machine and are not included.
 
     Attributes:
         parts: Keys of one to four styles, with shares that add up to 1.
-        strength: As in app.parameters, and so are the others.
+        strength: As in app.parameters, like the other fields.
     """
 
     parts: tuple[Part, ...]
@@ -41,28 +41,28 @@ class Look:
 
     @classmethod
     def of(cls, config: EngineConfig) -> Look:
-        """The look of a config."""
+        """Return the look of a config."""
         return cls(config.parts, **{name: getattr(config, name) for name in _SETTINGS})
 
     def applied(self, config: EngineConfig) -> EngineConfig:
-        """A config with this look, and everything else as it is."""
+        """Return a config with this look, and everything else unchanged."""
         settings = {name: getattr(self, name) for name in _SETTINGS}
         return replace(config.mixed(self.parts), **settings)
 
     def missing(self, keys: Collection[str]) -> str:
-        """Why it cannot be used where there are these styles, as a sentence; "" if it can."""
+        """Return why it cannot be used with the styles `keys`, as a sentence; "" if it can."""
         absent = [printable(key, MAX_TEXT) for key, _ in self.parts if key not in keys]
         if not absent:
             return ""
         return tr("The style '{style}' of this look is not installed", style=absent[0])
 
     def stored(self) -> dict[str, Any]:
-        """As values for JSON."""
+        """Return it as values for JSON."""
         styles = {key: round(share, 4) for key, share in self.parts}
         return {"styles": styles, **{name: getattr(self, name) for name in _SETTINGS}}
 
     def text(self) -> str:
-        """As JSON in one line, for the metadata of a picture."""
+        """Return it as JSON in one line, for the metadata of a picture."""
         return json.dumps(self.stored())
 
 
@@ -70,10 +70,10 @@ _SETTINGS = tuple(field.name for field in fields(Look) if field.name != "parts")
 
 
 def look_from(stored: object) -> Look:
-    """Check what `Look.stored` gave; settings that are not named have their defaults.
+    """Make a look from the output of `Look.stored`; missing settings get their defaults.
 
     Raises:
-        LookError: It is something else.
+        LookError: If `stored` is anything else.
     """
     if not small_json.is_bounded(stored):
         raise LookError(tr(small_json.NO_NUMBER))
@@ -108,16 +108,18 @@ def look_from(stored: object) -> Look:
 
 
 def _inside(title: str) -> str:
-    """A title inside a sentence: small in English; other languages may need its capitals."""
+    """Return a title for use inside a sentence: lower case in English; other languages may need
+    capitals.
+    """
     translated = tr(title)
     return title.lower() if translated == title else translated
 
 
 def parse_look(text: str) -> Look:
-    """Read what `Look.text` wrote.
+    """Read the output of `Look.text`.
 
     Raises:
-        LookError: It is something else.
+        LookError: If `text` is anything else.
     """
     try:
         return look_from(small_json.loads(text))

@@ -1,4 +1,4 @@
-"""The file with the looks that the user saved: written whole, checked when it is read."""
+"""The file with the user's saved looks: written as a whole, checked when it is read."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from utils.files.regular import read_regular
 from utils.text import printable
 from utils.translation.texts import tr, trn
 
-MAX_BYTES = 16 << 20  # of the file; a look takes some 10 KB with its picture
+MAX_BYTES = 16 << 20  # of the file; a look with its picture takes some 10 KB
 MAX_NAME = 60  # characters of a look's name
 NAME = "looks.json"
-DAMAGED = "looks-damaged.json"  # a copy of what could not be read
+DAMAGED = "looks-damaged.json"  # a copy of an unreadable file
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,7 @@ class NamedLook:
     """A look under a name.
 
     Attributes:
-        name: Of one line, up to MAX_NAME characters.
-        look: The look.
+        name: One line, up to MAX_NAME characters.
         picture: A small painting with it, as JPEG; empty for none.
     """
 
@@ -40,10 +39,10 @@ class NamedLook:
 
 
 class LookFile:
-    """Reads and writes the file, on any thread.
+    """The file of looks, for any thread.
 
     Args:
-        path: By default beside the settings.
+        path: By default next to the settings.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -54,9 +53,10 @@ class LookFile:
     def read(self) -> tuple[list[NamedLook], str]:
         """Read the looks.
 
+        A damaged file is copied, since the next change overwrites it.
+
         Returns:
-            Those that can be read, and one sentence about what cannot; "" where all can. A copy of
-            a file that is damaged is kept, since the next change writes it anew.
+            The readable looks, and one sentence about the rest; "" if all are readable.
         """
         try:
             text = read_regular(self.path, MAX_BYTES)
@@ -90,14 +90,13 @@ class LookFile:
         return looks, self._damaged(said)
 
     def write(self, number: int, looks: Sequence[NamedLook]) -> None:
-        """Write all looks, unless newer ones are written.
+        """Write all looks, unless newer ones are already written.
 
         Args:
             number: Counts the changes.
-            looks: The looks.
 
         Raises:
-            OSError: The file cannot be written; it is left as it was.
+            OSError: If the file cannot be written; it is left unchanged.
         """
         stored = [
             {
@@ -129,13 +128,13 @@ class LookFile:
 
 
 def look_name(text: str) -> str:
-    """What a user typed as a name, in one line; "" for nothing."""
+    """Return the user's text as a name in one line; "" for an empty name."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:MAX_NAME].strip()
 
 
 def _named(entry: object) -> NamedLook:
     look = look_from(entry)
-    assert isinstance(entry, dict)  # as `look_from` found
+    assert isinstance(entry, dict)  # `look_from` has checked this
     name, picture = entry.get("name"), entry.get("picture", "")
     if not isinstance(name, str) or not look_name(name):
         shown = printable(repr(name), MAX_TEXT)

@@ -1,4 +1,4 @@
-"""Runs one of our commands in a separate process and emits its events.
+"""A separate process that runs one of our commands and emits its events.
 
 A crash, or a lack of memory, affects only that process and becomes a ProcessExit.
 """
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parents[__name__.count(".")]  # where `python -m` finds the program
 STOPPED = 128 + 2  # exit status of a run stopped by request
-KEPT_LINES = 200  # of the last output of the process, for "Copy details"
+KEPT_LINES = 200  # last output lines of the process, for "Copy details"
 PREFIX = "styleforge: "  # prefix of the program's error message
 
 
@@ -45,15 +45,16 @@ class ProcessExit:
 
 
 class CommandProcess(QObject):
-    """Runs one process at a time. The command prints a JSON object with an "event" a line, and
-    stops at a line on its stdin that it does not know, or at the end of it.
+    """A runner for one process at a time.
+
+    The command prints a JSON object with an "event" per line. It stops at an unknown line on its
+    stdin, or at the end of stdin.
 
     `event_received(event)` has one JSON object; `exited(ProcessExit)` is emitted exactly once after
     every `start`.
 
     Args:
-        name: What messages call the process, in English.
-        parent: Of the QObject.
+        name: Name of the process in messages, in English.
     """
 
     event_received = Signal(object)  # dict
@@ -83,7 +84,7 @@ class CommandProcess(QObject):
         process.setWorkingDirectory(str(ROOT))
         environment = QProcessEnvironment.systemEnvironment()
         environment.insert("PYTHONUTF8", "1")  # its output is read as UTF-8, whatever the locale
-        for name, value in language.told().items():  # what it says of an error is shown here
+        for name, value in language.told().items():  # the window shows its error messages
             environment.insert(name, value)
         process.setProcessEnvironment(environment)
         process.started.connect(self._lower_priority)
@@ -94,12 +95,12 @@ class CommandProcess(QObject):
         process.start()
 
     def send(self, word: str) -> None:
-        """Give the process a line on its stdin."""
+        """Write a line to the stdin of the process."""
         if self._process is not None and not self._stop_requested:
             self._process.write(f"{word}\n".encode())
 
     def stop(self, kill_after_ms: int | None = None) -> None:
-        """Ask the process to keep what it has done and end, by a line on its stdin.
+        """Ask the process, by a line on its stdin, to save its results and end.
 
         This works on every system. If `kill_after_ms` is given, the process is killed after that
         time.
@@ -123,7 +124,7 @@ class CommandProcess(QObject):
         """End the process before the program ends; nothing is emitted afterwards.
 
         Args:
-            timeout_ms: the longest time to block while the process keeps what it has done.
+            timeout_ms: the longest time to block while the process saves its results.
         """
         process = self._process
         if process is None:

@@ -1,4 +1,6 @@
-"""Gives the window's language to the processes that it starts; without it they speak English."""
+"""The transfer of the window's language to processes that it starts; without it they use
+English.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +12,23 @@ from utils.translation import numbers, texts
 from utils.translation.languages import LANGUAGES
 
 LANGUAGE, NUMBERS = "STYLEFORGE_LANGUAGE", "STYLEFORGE_NUMBERS"  # variables of the environment
-# How numbers are written is told by two examples, since a process of a command has no Qt: some
-# languages, as Spanish, group the digits of the second one alone.
+# Two examples describe the number format, since a command's process has no Qt: some languages, such
+# as Spanish, group the digits of the second one only.
 _SHORT, _LONG = 1234.5, 1234567.8
-# Of the examples: not where the digits, or how many of them are grouped, are others.
+# Matches the examples, but not with other digits or digit groups of another size.
 _WRITTEN = re.compile(r"1(\D?)234\D5\|1(\D?)234(?:\2)567(\D)8")
 
 
 def told() -> dict[str, str]:
-    """Return the variables that tell a process the language, and how numbers are written in it."""
+    """Return the variables that pass the language and its number format to a process."""
     examples = f"{numbers.number(_SHORT, 1)}|{numbers.number(_LONG, 1)}"
     return {LANGUAGE: texts.chosen(), NUMBERS: examples}
 
 
 def adopt(environment: Mapping[str, str] = os.environ) -> None:
-    """Speak the language that the environment names; one that is not known is ignored.
+    """Use the language that the environment names, or English if it is unknown.
 
-    To be called at the start of a process.
+    Call it at the start of a process.
     """
     language = environment.get(LANGUAGE, "")
     if language not in LANGUAGES:

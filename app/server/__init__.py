@@ -1,1 +1,1 @@
-"""The REST server on loopback: styles pictures for programs and for a page in a browser."""
+"""The REST server on loopback, which styles pictures for programs and for a page in a browser."""

@@ -1,4 +1,6 @@
-"""The token: whoever knows it may use the server. Other users of the machine reach loopback too."""
+"""The token that grants access to the server, since other users of the machine reach loopback
+too.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +21,19 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class TokenError(StyleForgeError):
-    """The file of the token cannot be used."""
+    """Raised if the token file cannot be used."""
 
 
 def new_token() -> str:
-    """Make a token that nobody can guess."""
+    """Make an unguessable token."""
     return secrets.token_urlsafe(BYTES)
 
 
 def token_of(path: Path) -> str:
-    """Read the token from its file, which is made with a new token where it does not exist.
+    """Read the token from its file; if the file does not exist, create it with a new token.
 
     Raises:
-        TokenError: The file cannot be read or written, holds no token, or is readable by others.
+        TokenError: If the file cannot be read or written, has no token, or is readable by others.
     """
     shown = printable(str(path))
     try:
@@ -52,11 +54,10 @@ def token_of(path: Path) -> str:
 
 
 def is_allowed(authorization: str | None, token: str) -> bool:
-    """Whether an Authorization header holds the token. Takes as long for any token that is wrong.
+    """Return whether an Authorization header has the token; any wrong token takes equally long.
 
     Args:
         authorization: The header; None if there is none.
-        token: The one that is right.
     """
     scheme, _, given = (authorization or "").partition(" ")
     right = secrets.compare_digest(given.strip().encode(), token.encode())

@@ -1,4 +1,4 @@
-"""Loopback: where the server listens, and by which names it may be called."""
+"""The loopback addresses that the server listens on, and the names by which clients may call it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from app.errors import StyleForgeError
 
 LOOPBACK = ("127.0.0.1", "::1")
 NAMES = ("127.0.0.1", "localhost", "[::1]")  # in the Host header
-_HTTP_PORT = 80  # which a browser leaves out
+_HTTP_PORT = 80  # browsers omit it
 
 
 class AddressError(StyleForgeError):
-    """The server cannot listen at an address."""
+    """Raised if the server cannot listen on an address."""
 
 
 def loopback(address: str) -> str:
-    """Return an address at which nobody but this machine can reach the server.
+    """Return an address at which only this machine can reach the server.
 
     Raises:
-        AddressError: Others could, or it is no address.
+        AddressError: If other machines could, or it is not an address.
     """
     if address not in LOOPBACK:
         raise AddressError(
@@ -34,11 +34,11 @@ def listen(addresses: Sequence[str], port: int) -> list[socket.socket]:
     """Open the sockets, all on one port.
 
     Args:
-        addresses: Of LOOPBACK.
-        port: 0 for one that is free.
+        addresses: From LOOPBACK.
+        port: 0 for a free one.
 
     Raises:
-        AddressError: An address is not loopback, or the port is taken.
+        AddressError: If an address is not loopback, or the port is taken.
     """
     opened: list[socket.socket] = []
     try:
@@ -63,14 +63,17 @@ def listen(addresses: Sequence[str], port: int) -> list[socket.socket]:
 
 
 def hosts(port: int) -> frozenset[str]:
-    """What the Host header may be: another name that leads here is that of a foreign site whose
-    owner has pointed it at loopback (DNS rebinding)."""
+    """Return the allowed values of the Host header.
+
+    Another name that leads here belongs to a foreign site whose owner has pointed it at loopback
+    (DNS rebinding).
+    """
     named = {f"{name}:{port}" for name in NAMES}
     return frozenset(named | ({*NAMES} if port == _HTTP_PORT else set()))
 
 
 def url(opened: socket.socket) -> str:
-    """The address of the page."""
+    """Return the address of the page."""
     address, port = opened.getsockname()[:2]
     return f"http://{f'[{address}]' if ':' in address else address}:{port}/"
 

@@ -1,4 +1,4 @@
-"""The application: its routes, and how errors become answers."""
+"""The application: its routes, and the responses for errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from app.server.studio import Studio
 from app.version import styleforge_version
 from utils.images.opening import ImageError
 
-# What an error is to whoever asks: the first row that fits.
+# Status of each error for the client: the first matching row counts.
 STATUSES: dict[type[Exception], HTTPStatus] = {
     QueueError: HTTPStatus.CONFLICT,
     ImageError: HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -57,11 +57,11 @@ def application(studio: Studio) -> FastAPI:
         title="StyleForge",
         version=styleforge_version(),
         description=DESCRIPTION,
-        docs_url=None,  # Swagger's page comes from a host elsewhere; ours is /docs
+        docs_url=None,  # Swagger's page comes from another host; ours is /docs
         redoc_url=None,
         responses={"4XX": _PROBLEM, "5XX": _PROBLEM},
     )
-    token = [Security(HTTPBearer(auto_error=False))]  # described here, demanded by the gate
+    token = [Security(HTTPBearer(auto_error=False))]  # documented here, enforced by the gate
     for part in (pictures, jobs, styles, about):
         made.include_router(part.router(studio), dependencies=token)
     made.include_router(page.router())
@@ -98,5 +98,5 @@ async def _invalid(request: Request, _: Exception) -> Response:
 
 
 async def _unforeseen(_: Request, exc: Exception) -> Response:
-    """A fault of ours, whose traceback is told where the server runs."""
+    """Answer for a fault of ours, whose traceback goes to the server's log."""
     return problem(HTTPStatus.INTERNAL_SERVER_ERROR, f"StyleForge failed: {type(exc).__name__}")

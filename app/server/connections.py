@@ -1,7 +1,7 @@
-"""Bounds what connections may cost: their number, the time of a request, what follows an answer.
+"""Limits on connections: their number, the time of a request, the time after an answer.
 
-Programs without the token reach the server too. Whatever they open, room is left for requests with
-the token.
+Programs without the token reach the server too. However many connections they open, there is room
+for requests with the token.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADER_S = 10.0  # for the header of a request, from its first byte or the start of the connection
-BODY_S = 65.0  # for the body behind it, however slowly its bytes come
-LINGER_S = 1.0  # in which a client can read an answer that came before the end of its request
-PROVE = "styleforge.prove"  # in the state of a request: what to call once the token was right
-UNREAD = "styleforge.unread"  # there too: tells whether a part of the request is still to come
-MOST = 1024  # connections; fewer where the system allows fewer files
-ACCEPTED = 16  # connections in a row, before the server turns to what the others have sent
-QUEUE = 128  # connections that the system holds until the server accepts them
-_OWN_FILES = 128  # descriptors left to everything else
-_UNCOUNTED = 3 * ACCEPTED  # accepted and not counted yet, or closed a moment ago
-_DEFAULT_FILES = 1024  # where the system does not say
+BODY_S = 65.0  # for the body after it, however slowly its bytes arrive
+LINGER_S = 1.0  # for a client to read an answer sent before the end of its request
+PROVE = "styleforge.prove"  # key in a request's state: function to call once the token was right
+UNREAD = "styleforge.unread"  # another key: returns whether a part of the request is still to come
+MOST = 1024  # connections; fewer if the system allows fewer files
+ACCEPTED = 16  # consecutive connections before the server serves the others' data
+QUEUE = 128  # connections that the system queues until the server accepts them
+_OWN_FILES = 128  # descriptors reserved for everything else
+_UNCOUNTED = 3 * ACCEPTED  # accepted but not counted yet, or just closed
+_DEFAULT_FILES = 1024  # if the system does not tell
 
 log = logging.getLogger("styleforge.server")
 
 
 def most_connections() -> int:
-    """Return how many connections the limit of open files leaves room for, MOST at most."""
+    """Return how many connections the limit of open files allows, at most MOST."""
     files = _DEFAULT_FILES
     if sys.platform != "win32":
         import resource
@@ -48,7 +48,7 @@ def most_connections() -> int:
 class Crowd:
     """The open connections. Half of the room is for the ones that have shown the token.
 
-    A connection too many displaces another without the token: the oldest that has not finished a
+    An excess connection displaces another one without the token: the oldest that has not finished a
     header, or else the oldest.
 
     Attributes:
@@ -56,11 +56,11 @@ class Crowd:
     """
 
     most: int
-    _strangers: dict[Connection, None] = field(default_factory=dict)  # in the order they came
+    _strangers: dict[Connection, None] = field(default_factory=dict)  # in order of arrival
     _friends: set[Connection] = field(default_factory=set)
 
     def join(self, connection: Connection) -> None:
-        """Count a new connection, and close another one where there are too many."""
+        """Count a new connection, and close another one if there are too many."""
         self._strangers[connection] = None
         room = min(self.most // 2, self.most - len(self._friends))
         if len(self._strangers) > max(1, room):
@@ -69,19 +69,19 @@ class Crowd:
             oldest.abort()
 
     def prove(self, connection: Connection) -> None:
-        """Count a connection that has shown the token among those that have room of their own."""
+        """Move a connection that has shown the token to those with reserved room."""
         if connection in self._strangers:
             del self._strangers[connection]
             self._friends.add(connection)
 
     def leave(self, connection: Connection) -> None:
-        """Count a connection no longer."""
+        """Stop counting a connection."""
         self._strangers.pop(connection, None)
         self._friends.discard(connection)
 
 
 class _Transport:
-    """A transport that ends a connection as `end` does; all else is the transport's own."""
+    """A transport whose `close` calls `end`; everything else is the original transport's."""
 
     def __init__(self, transport: asyncio.Transport, end: Callable[[], None]) -> None:
         self._transport, self.close = transport, end
@@ -93,14 +93,9 @@ class _Transport:
 class Connection(H11Protocol):
     """A connection with deadlines for headers and bodies.
 
-    It ends, and reads nothing more, after an answer that came before the end of its request. Such
-    an answer has to say so (`Connection: close`), or the client would send its next request into
-    the connection.
-
-    Args:
-        crowd: Counts it.
-        app_state: As of H11Protocol.
-        others: As of H11Protocol.
+    It ends, and reads nothing more, after an answer sent before the end of its request. Such an
+    answer must declare this (`Connection: close`); otherwise the client would send its next request
+    into the connection.
     """
 
     def __init__(self, crowd: Crowd, app_state: dict[str, Any], **others: Any) -> None:
@@ -108,11 +103,11 @@ class Connection(H11Protocol):
         super().__init__(app_state={**app_state, **state}, **others)
         self._crowd = crowd
         self._deadline: asyncio.TimerHandle | None = None
-        self._owed: float | None = None  # HEADER_S, BODY_S, or None where the client owes nothing
+        self._owed: float | None = None  # HEADER_S, BODY_S, or None if the client owes nothing
 
     @property
     def awaits_header(self) -> bool:
-        """Whether no request is under way."""
+        """Whether no request is in progress."""
         return self.cycle is None or self.cycle.response_complete
 
     @property
@@ -126,24 +121,24 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Answer without delay, and expect a header."""
         super().connection_made(transport)
-        # asyncio sets it only for sockets whose protocol number is TCP's; ours have 0.
+        # asyncio sets it only for sockets with TCP's protocol number; ours have 0.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._crowd.join(self)
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Pass on what came, and see whether it completes a header or a body."""
+        """Pass on the data, and check whether it completes a header or a body."""
         super().data_received(data)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget it."""
+        """Remove it from the crowd and cancel its deadline."""
         self._expect(None)
         self._crowd.leave(self)
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
-        """Begin the request that came, whose answer ends the connection gently where it has to."""
+        """Begin the received request, whose answer ends the connection gently if it must end."""
         super().handle_events()
         if self.cycle is not None:
             self.cycle.transport = _Transport(self.transport, self._end)  # type: ignore[assignment]
@@ -156,11 +151,13 @@ class Connection(H11Protocol):
             self._unset_keepalive_if_required()
 
     def _end(self) -> None:
-        """Close the connection behind an answer; a client that still sends can read the answer."""
+        """Close the connection after an answer, so that a client that still sends can read the
+        answer.
+        """
         if not self._unread:
             self.transport.close()
             return
-        # Closed with bytes unread, it would be reset, and the client might miss the answer.
+        # Closing it with unread bytes would reset it, and the client might miss the answer.
         self.transport.write_eof()
         self.loop.call_later(LINGER_S, self.transport.abort)
 
@@ -173,7 +170,7 @@ class Connection(H11Protocol):
             self._expect(BODY_S if self.conn.their_state is h11.SEND_BODY else None)
 
     def _expect(self, seconds: float | None) -> None:
-        """Set the deadline, unless it is set for the same already: more bytes do not move it."""
+        """Set the deadline, unless it is already set for the same: more bytes do not move it."""
         if seconds == self._owed:
             return
         if self._deadline is not None:
@@ -184,18 +181,20 @@ class Connection(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """A server that says once, not thousands of times, that it cannot accept connections."""
+    """A server that logs once, not thousands of times, that it cannot accept connections."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to listen."""
         asyncio.get_running_loop().set_exception_handler(_Quiet())
         await super().startup(sockets)
         for each in sockets or ():
-            each.listen(QUEUE)  # asyncio has made it as short as the row that it accepts
+            each.listen(QUEUE)  # asyncio has limited it to the backlog, ACCEPTED
 
 
 class _Quiet:
-    """An exception handler that passes on one failure to accept a connection, and all others."""
+    """An exception handler that logs the first failed accept only, and passes on all other
+    faults.
+    """
 
     def __init__(self) -> None:
         self._told = False
@@ -211,7 +210,7 @@ class _Quiet:
 
 
 def connection_class(crowd: Crowd) -> Callable[..., Connection]:
-    """Return what makes the connections of a server."""
+    """Return the factory of a server's connections."""
 
     def make(**values: Any) -> Connection:
         return Connection(crowd, **values)

@@ -1,4 +1,4 @@
-"""What every request passes: names of the host, origin, token, rate; and the headers of answers."""
+"""The checks on every request (host, origin, token, rate) and the headers of answers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from app.server.limits import Rate
 from app.server.problem import problem
 from app.server.refusal import Refused
 
-API = "/api/"  # what is below needs the token
-PUBLIC = ("/api/health",)  # but for this, which tells nothing
+API = "/api/"  # paths below need the token
+PUBLIC = ("/api/health",)  # except this one, which reveals nothing
 HEADERS = {
-    # The page has files of its own alone. Pictures are blobs, since they come with the token.
+    # The page has only files of its own. Pictures are blobs, since they are fetched with the token.
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'",
@@ -30,13 +30,11 @@ HEADERS = {
 
 
 class Gate:
-    """Passes a request to the application, or refuses it before its body is read.
+    """An ASGI gate that passes a request to the application, or refuses it before reading its body.
 
     Args:
-        application: What is behind it.
-        hosts: What the Host header may be.
-        token: That requests need.
-        rate: Counts those that have it.
+        hosts: Allowed Host headers.
+        rate: Counts requests with the token.
     """
 
     def __init__(self, application: ASGIApp, hosts: frozenset[str], token: str, rate: Rate) -> None:

@@ -1,6 +1,6 @@
-"""Jobs of the server: of a queue in a folder of its own, with the pictures they are of.
+"""The server's jobs: a queue in its own folder, with the pictures to style.
 
-A job is a run of `stylize`, so that `styleforge queue` can list and run those of a server too.
+A job is a run of `stylize`, so `styleforge queue` can list and run a server's jobs too.
 """
 
 from __future__ import annotations
@@ -24,16 +24,14 @@ from app.server.painting import Painter, Stopped
 from app.server.refusal import Refused
 from utils.images.opening import ImageError
 
-UPLOAD = "upload"  # the name of a picture's file, which errors name
+UPLOAD = "upload"  # name of a picture's file, which error messages show
 RESULT = "styled"
-MOST_KEPT = 64  # jobs that have ended; older ones are removed with their results
+MOST_KEPT = 64  # ended jobs; older ones are removed with their results
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """The files of a job."""
-
     source: Path
     target: Path
 
@@ -51,24 +49,23 @@ class Jobs:
 
     Args:
         root: The folder of the queue and of the pictures; it need not exist.
-        painter: Styles the pictures.
-        line: In which jobs wait for it.
+        line: The line in which jobs wait for the painter.
     """
 
     def __init__(self, root: Path, painter: Painter, line: Line) -> None:
         self._queue, self._pictures = JobQueue(root), root / "pictures"
         self._painter, self._line = painter, line
-        self._lock = threading.Lock()  # of the two below
+        self._lock = threading.Lock()  # for the two attributes below
         self._turns: dict[int, Future[None]] = {}
         self._cancelled: set[int] = set()
 
     @staticmethod
     def default_folder() -> Path:
-        """The folder of this user's server."""
+        """Return the folder of this user's server."""
         return platformdirs.user_data_path(APP_NAME, appauthor=False) / "serve"
 
     def new_folder(self) -> Path:
-        """Make a folder for the picture of a job that is to be added."""
+        """Make a folder for the picture of a new job."""
         self._pictures.mkdir(parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(dir=self._pictures))
 
@@ -76,12 +73,10 @@ class Jobs:
         """Add a job.
 
         Args:
-            folder: Of `new_folder`, with the picture as UPLOAD.
-            look: How the picture is to be styled.
-            place: Of the job in the line.
+            folder: From `new_folder`, with the picture as UPLOAD.
 
         Raises:
-            Refused: The server is being stopped.
+            Refused: If the server is stopping.
         """
         target = folder / f"{RESULT}.{look.format}"
         words = [*look.words, "--overwrite", f"--output={target}", "--", str(folder / UPLOAD)]
@@ -97,32 +92,40 @@ class Jobs:
         return job
 
     def resume(self) -> int:
-        """Put the jobs that an earlier process has left into the line; returns how many."""
+        """Put the jobs of an earlier process into the line; return how many there are."""
         left = [job for job in self.all() if job.state is JobState.WAITING]
         for job in left:
             self._take_turn(job, self._line.place(always=True))
         return len(left)
 
     def all(self) -> list[QueuedJob]:
-        """The jobs in their order, those that were interrupted as waiting."""
+        """Return the jobs in their order; interrupted ones count as waiting."""
         return [self._now(job) for job in self._queue.jobs()[0]]
 
     def get(self, number: int) -> QueuedJob:
-        """Look a job up. Raises QueueError if there is none."""
+        """Look up a job.
+
+        Raises:
+            QueueError: If there is none.
+        """
         return self._now(self._queue.get(number))
 
     def result(self, job: QueuedJob) -> Path:
-        """The file of the result of a job that is done. Raises QueueError if it has none."""
+        """Return the result file of a finished job.
+
+        Raises:
+            QueueError: If it is not a server's job.
+        """
         return _Files.of(job).target
 
     def cancel(self, number: int) -> bool:
         """Remove a job with its picture and its result, whether it is done or not.
 
         Returns:
-            False where it is being styled: it is removed when that has ended.
+            False if it is being styled: it is then removed at the end.
 
         Raises:
-            QueueError: There is none, or another process runs it.
+            QueueError: If there is none, or another process runs it.
         """
         self._queue.get(number)
         with self._lock:
@@ -135,7 +138,11 @@ class Jobs:
         return True
 
     def remove(self, number: int) -> None:
-        """Remove a job that is not being styled, with its files. Raises QueueError."""
+        """Remove a job that is not being styled, with its files.
+
+        Raises:
+            QueueError: If there is none, or it cannot be removed.
+        """
         job = self._queue.get(number)
         self._queue.remove(number)
         folder = _Files.of(job).target.parent
@@ -149,7 +156,6 @@ class Jobs:
         turn.add_done_callback(_tell_fault)
 
     def _run(self, number: int) -> None:
-        """Style the picture of a job; on the engine's thread."""
         try:
             with self._queue.take(number) as job:
                 if job is not None:
@@ -184,6 +190,6 @@ class Jobs:
 
 
 def _tell_fault(turn: Future[None]) -> None:
-    """What nobody has foreseen ends a job alone, and is told where the server runs."""
+    """Log an unexpected fault, which ends only its own job."""
     if not turn.cancelled() and (fault := turn.exception()) is not None:
         log.error("a job ended unexpectedly", exc_info=fault)

@@ -1,4 +1,4 @@
-"""What a request may cost: bytes, pixels, requests a minute, places in the line, styles."""
+"""The limits of a request: bytes, pixels, requests per minute, places in the line, styles."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Limits:
 
     Attributes:
         bytes: Of a picture's file.
-        pixels: Of a picture, and of what the network is given for it.
+        pixels: Of a picture, and of the network's input for it.
         per_minute: Requests in any minute.
-        waiting: Pictures that are uploaded, wait or are styled.
-        styles: Styles of pictures that the user has.
+        waiting: Pictures being uploaded, waiting or being styled.
+        styles: The user's styles made from pictures.
     """
 
     bytes: int = 64 << 20
@@ -32,7 +32,7 @@ class Limits:
     styles: int = 256
 
     def check_bytes(self, count: int) -> None:
-        """Refuse a picture's file of more bytes."""
+        """Refuse a picture's file with more bytes."""
         if count > self.bytes:
             raise Refused(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
@@ -40,7 +40,7 @@ class Limits:
             )
 
     def check_pixels(self, width: int, height: int, what: str = "the picture") -> None:
-        """Refuse a picture of more pixels; `what` names it."""
+        """Refuse a picture with more pixels; `what` names it."""
         if width * height > self.pixels:
             raise Refused(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
@@ -49,7 +49,7 @@ class Limits:
             )
 
     def check_styles(self, count: int) -> None:
-        """Refuse another style of a picture where there are `count`."""
+        """Refuse another style from a picture if `count` reaches the limit."""
         if count >= self.styles:
             raise Refused(
                 HTTPStatus.CONFLICT,
@@ -58,11 +58,10 @@ class Limits:
 
 
 class Rate:
-    """Counts requests. For one thread.
+    """A counter of requests, for one thread.
 
     Args:
         most: Requests in any minute.
-        now: The time in seconds.
     """
 
     def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:

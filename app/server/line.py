@@ -1,4 +1,4 @@
-"""The line before the engine: one thread does what waits in it, in its order."""
+"""The line before the engine: one thread does the waiting work in order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.server.refusal import Refused
 
 T = TypeVar("T")
 STOPPING = "the server is being stopped"
-RETRY_S = 5  # when a full line may have room
+RETRY_S = 5  # seconds until a full line may have room
 log = logging.getLogger(__name__)
 
 
@@ -22,7 +22,7 @@ class Line:
     """The engine's thread, and a bounded number of places in the line before it. `close` ends it.
 
     Args:
-        most: Places, of what is done now too.
+        most: Places, including the current work.
     """
 
     def __init__(self, most: int) -> None:
@@ -38,17 +38,17 @@ class Line:
 
     @property
     def is_closing(self) -> bool:
-        """Whether it takes nothing more, and what is under way should end early."""
+        """Whether it accepts nothing more, and current work should end early."""
         return self._closing.is_set()
 
     def place(self, *, always: bool = False) -> Place:
-        """Take a place, before there is something to do.
+        """Take a place, before there is work for it.
 
         Args:
             always: Whether to take one even if all are taken: for jobs of an earlier process.
 
         Raises:
-            Refused: All are taken, or the server is being stopped.
+            Refused: If all are taken, or the server is stopping.
         """
         with self._lock:
             if self.is_closing:
@@ -63,36 +63,43 @@ class Line:
         return Place(self)
 
     def close(self) -> None:
-        """Complete what is being done, and give up what waits."""
-        with self._lock:  # or something could be put into it after that
+        """Complete the current work, and give up the rest."""
+        with self._lock:  # otherwise work could be added after that
             self._closing.set()
         self._thread.shutdown(wait=True, cancel_futures=True)
 
     def begin(self, work: Callable[[], T]) -> Future[T]:
-        """Have the thread do something; for a place. Raises Refused at the end."""
+        """Run `work` on the thread; called by a place.
+
+        Raises:
+            Refused: If the server is stopping.
+        """
         with self._lock:
             if self.is_closing:
                 raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, STOPPING)
             return self._thread.submit(work)
 
     def give_back(self) -> None:
-        """Give back a place; for a place."""
+        """Give back a place; called by a place."""
         with self._lock:
             self._taken -= 1
 
 
 class Place:
-    """A place in the line. As a context, it is given back at the end unless something was put
-    there; that gives it back when it is done or cancelled."""
+    """A place in the line.
+
+    As a context manager it is returned at the end, unless work was put there. The work then returns
+    it when it is done or cancelled.
+    """
 
     def __init__(self, line: Line) -> None:
         self._line, self._is_used = line, False
 
     def put(self, work: Callable[[], T]) -> Future[T]:
-        """Have the engine's thread do something when its turn comes.
+        """Run `work` on the engine's thread when its turn comes.
 
         Raises:
-            Refused: The server is being stopped.
+            Refused: If the server is stopping.
         """
         future = self._line.begin(work)
         self._is_used = True

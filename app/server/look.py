@@ -1,4 +1,6 @@
-"""The options of a request: made of the table of parameters, checked, kept as words of a job."""
+"""The options of a request, made from the table of parameters, checked, and stored as words of a
+job.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from app.parameters import (
 )
 from utils.text import printable
 
-FULL = "full"  # in place of a number of pixels: all of them
+FULL = "full"  # in place of a number of pixels: all pixels
 MOST_SIZE = 65536
 DEPTHS = ("8", "16")
 FORMATS = {"png": "image/png", "jpeg": "image/jpeg", "webp": "image/webp"}
@@ -32,7 +34,7 @@ _SWITCH = {"true": True, "false": False}
 
 
 class OptionError(StyleForgeError):
-    """An option of a request, or the words of a job, are not possible."""
+    """Raised for an invalid option of a request, or invalid words of a job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +43,9 @@ class LookOption:
 
     Attributes:
         name: In the query.
-        help: What it does.
+        help: A description of its effect.
         schema: Its values, as JSON Schema.
-        parse: Makes a value of a text, or raises ValueError with a sentence.
+        parse: Parses a text, or raises ValueError with a sentence.
     """
 
     name: str
@@ -54,13 +56,13 @@ class LookOption:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a picture is to be styled, and as what the result is written.
+    """How to style a picture, and the format of the result.
 
     Attributes:
         style: The key of a style.
-        mix: The keys of further styles with their shares; None where none is given.
+        mix: The keys of further styles with their shares; a share is None if not given.
         size: The long side of the network's input, or FULL; None for automatic.
-        depth: Bits per channel of the result; None for those of the picture.
+        depth: Bits per channel of the result; None for the picture's.
         format: A key of FORMATS.
         values: Values of the table of parameters by their names.
     """
@@ -74,7 +76,7 @@ class Look:
 
     @property
     def words(self) -> list[str]:
-        """The look as flags of `stylize`, from which `look_of_words` makes it again."""
+        """The look as flags of `stylize`, which `look_of_words` parses."""
         words = [f"--style={self.style}"]
         words += [f"--mix={k}" if share is None else f"--mix={k}:{share}" for k, share in self.mix]
         words += [] if self.size is None else [f"--size={self.size}"]
@@ -89,13 +91,13 @@ class Look:
 
 
 def parse_look(given: Iterable[tuple[str, str]]) -> Look:
-    """Make a look of the options of a request.
+    """Make a look from the options of a request.
 
     Args:
-        given: Their names and texts; `mix` may be there several times.
+        given: Their names and texts; `mix` may appear several times.
 
     Raises:
-        OptionError: There is no such option, or no such value.
+        OptionError: If there is no such option, or no such value.
     """
     found: dict[str, Any] = {}
     mix: list[tuple[str, float | None]] = []
@@ -117,14 +119,13 @@ def parse_look(given: Iterable[tuple[str, str]]) -> Look:
 
 
 def look_of_words(words: Sequence[str], ending: str) -> Look:
-    """Make a look of `Look.words`, among which there may be other flags of `stylize`.
+    """Make a look from `Look.words`, among which there may be other flags of `stylize`.
 
     Args:
-        words: Of a job.
-        ending: Of its result, which gives the format.
+        ending: The suffix of the job's result, which determines the format.
 
     Raises:
-        OptionError: They are of another version.
+        OptionError: If they come from another version.
     """
     pairs = [word.removeprefix("--").partition("=") for word in words]
     named = [(name.replace("-", "_"), text or "true") for name, _, text in pairs]
@@ -163,12 +164,10 @@ def _size(text: str) -> int | str:
 
 
 def _titled(titles: Mapping[str, str]) -> list[dict[str, str]]:
-    """Values with their titles, as JSON Schema has them."""
     return [{"const": key, "title": title} for key, title in titles.items()]
 
 
 def _of_row(name: str, row: Parameter) -> LookOption:
-    """The option of a row of the table of parameters."""
     share = {"type": "number", "minimum": 0, "maximum": 1}
     about = {"title": row.title, "description": row.tip, "default": getattr(_DEFAULTS, name)}
     if isinstance(row, FractionParameter):
@@ -185,7 +184,7 @@ def _of_row(name: str, row: Parameter) -> LookOption:
         titles = {key: option.title for key, option in row.options.items()}
         listed: dict[str, Any] = {"type": "string", "oneOf": _titled(titles)}
         if row.checked:
-            listed["x-checked"] = row.checked  # for a check box in place of a list
+            listed["x-checked"] = row.checked  # for a check box instead of a list
         return LookOption(
             name, row.help, about | listed, lambda text: _one_of(row.options, text, name)
         )
@@ -250,7 +249,7 @@ OPTIONS: dict[str, LookOption] = {
     )
 }
 
-# As OpenAPI describes the query of a request.
+# The query of a request, described for OpenAPI.
 QUERY: list[dict[str, Any]] = [
     {"name": option.name, "in": "query", "description": option.help, "schema": option.schema}
     for option in OPTIONS.values()

@@ -1,4 +1,4 @@
-"""What the server asks of the engine: a contract that it is given with something that paints."""
+"""The server's contract with the engine: a protocol that the caller implements."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from app.styles.pack import Style
 
 
 class Stopped(StyleForgeError):
-    """A picture was given up before it was done, since nobody waits for it any more."""
+    """Raised if a picture was given up before it was done, since its client has left."""
 
 
 @dataclass(frozen=True, slots=True)
 class Painted:
-    """What became of a picture.
+    """The outcome for a picture.
 
     Attributes:
-        ran: What ran, as "Fused, FP32, CPU: no CUDA device".
+        ran: A description of what ran: "Fused, FP32, CPU: no CUDA device".
         seconds: How long it took, with reading and writing.
         remark: What the result lacks of the picture; may be empty.
     """
@@ -33,55 +33,60 @@ class Painted:
 
 
 class Painter(Protocol):
-    """Styles pictures with one engine, and makes styles of pictures. `paint`, `add_style` and
-    `remove_style` are called on one thread."""
+    """An engine that styles pictures, and makes styles from pictures.
+
+    The server calls `paint`, `add_style` and `remove_style` on one thread.
+    """
 
     @property
     def library(self) -> Library:
-        """The styles there are."""
+        """The available styles."""
         ...
 
     @property
     def findings(self) -> Mapping[str, Sequence[tuple[str, str]]]:
-        """What runs where, and why nothing faster does: by topic, each with "ok", "note" or
-        "fault", as `styleforge doctor` prints it."""
+        """The report of `styleforge doctor` by topic, each line with "ok", "note" or "fault"."""
         ...
 
     def check(self, look: Look) -> None:
-        """Raise StyleForgeError where no picture could be styled so."""
+        """Check that pictures can be styled with a look.
+
+        Raises:
+            StyleForgeError: If not.
+        """
         ...
 
     def add_style(self, picture: Path, title: str, stop: Callable[[], bool]) -> Style:
-        """Make a style of a picture, which the user has from then on.
+        """Make a style from a picture and add it to the user's styles.
 
         Args:
-            picture: Its file.
             title: Of the style; a number is appended if it is taken.
-            stop: As of `paint`.
+            stop: See `paint`.
 
         Raises:
-            Stopped: It was given up; there is no new style.
-            StyleError: The picture cannot be used, or the style not be written.
+            Stopped: If it was given up; there is no new style.
+            StyleError: If the picture cannot be used, or the style cannot be written.
         """
         ...
 
     def remove_style(self, key: str) -> None:
-        """Remove a style of the user. Raises StyleError where there is none, or it stays."""
+        """Remove one of the user's styles.
+
+        Raises:
+            StyleError: If there is none, or it cannot be removed.
+        """
         ...
 
     def paint(self, source: Path, target: Path, look: Look, stop: Callable[[], bool]) -> Painted:
         """Style a picture.
 
         Args:
-            source: Its file.
-            target: The file of the result.
-            look: How.
-            stop: Whether it is to be given up, asked now and then.
+            stop: Returns whether to give up; called now and then.
 
         Raises:
-            Stopped: It was.
-            StyleForgeError: The engine cannot do it.
-            ImageError: The picture cannot be read, or the result not be written.
-            OSError: The disk is full.
+            Stopped: If it was given up.
+            StyleForgeError: If the engine cannot do it.
+            ImageError: If the picture cannot be read, or the result cannot be written.
+            OSError: If the disk is full.
         """
         ...

@@ -1,4 +1,4 @@
-"""Errors as answers: one sentence as application/problem+json (RFC 9457)."""
+"""Responses for errors: one sentence as application/problem+json (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,7 @@ MEDIA_TYPE = "application/problem+json"
 def problem(
     status: HTTPStatus, sentence: str, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
-    """Make the answer for an error.
-
-    Args:
-        status: Of the answer.
-        sentence: What is wrong.
-        headers: Of the answer.
-    """
+    """Make the response for an error; `sentence` describes it."""
     content = {
         "type": "about:blank",
         "title": status.phrase,
@@ -31,5 +25,5 @@ def problem(
     }
     told = dict(headers or {})
     if status is HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-        told["Connection"] = "close"  # its body may be unread, so no request can follow it
+        told["Connection"] = "close"  # the body may be unread, so no request can follow it
     return JSONResponse(content, status.value, told, MEDIA_TYPE)

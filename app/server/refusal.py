@@ -1,4 +1,4 @@
-"""A request that is refused: its status, and the sentence that says why."""
+"""A refused request: its status, and a sentence with the reason."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from app.errors import StyleForgeError
 
 
 class Refused(StyleForgeError):
-    """A request that is not answered with what it asked for.
+    """Raised for a request that the server refuses.
 
     Args:
-        status: Of the answer.
-        sentence: Why, as the program's other errors.
-        headers: Of the answer, such as Retry-After.
+        sentence: The reason, worded like the program's other errors.
+        headers: Of the response, such as Retry-After.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Runs the server on a thread of its own, from the sockets to a graceful end."""
+"""The server on its own thread, from the sockets to a graceful end."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from app.server.line import Line
 from app.server.painting import Painter
 from app.server.studio import Studio
 
-LAST_ANSWERS_S = 5  # for answers that are under way at the end
+LAST_ANSWERS_S = 5  # for answers in progress at the end
 
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """A server that runs.
+    """A running server.
 
     Attributes:
         urls: Of its page.
         resumed: How many jobs of an earlier server wait in its line.
-        thread: On which it answers; it ends early only by a fault.
+        thread: The thread that answers; it ends early only after a fault.
     """
 
     urls: tuple[str, ...]
@@ -49,19 +49,17 @@ def serving(
     limits: Limits,
     jobs: Path,
 ) -> Iterator[Serving]:
-    """Serve during the block. At its end the picture that is being styled is completed and sent,
-    what waits is refused, and jobs that wait stay for the next server.
+    """Serve during the block.
+
+    At its end, the picture being styled is completed and sent, waiting requests are refused, and
+    waiting jobs stay for the next server.
 
     Args:
-        painter: Styles the pictures.
-        token: That requests need.
-        addresses: Of loopback.
-        port: 0 for one that is free.
-        limits: For requests.
-        jobs: The folder of the jobs.
+        addresses: Loopback addresses.
+        port: 0 for a free one.
 
     Raises:
-        AddressError: It cannot listen there.
+        AddressError: If it cannot listen there.
     """
     sockets = listen(addresses, port)
     port = sockets[0].getsockname()[1]
@@ -77,7 +75,7 @@ def serving(
             backlog=ACCEPTED,
             ws="none",
             lifespan="off",
-            proxy_headers=False,  # nobody forwards requests to it
+            proxy_headers=False,  # no proxy forwards requests to it
             server_header=False,
             access_log=False,
             log_config=None,

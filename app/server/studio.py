@@ -1,4 +1,4 @@
-"""What the routes share: the painter, the line before it, jobs, limits, a folder for pictures."""
+"""The parts that the routes share: the painter, its line, jobs, limits, a folder for pictures."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ class Studio:
     """The parts of a server.
 
     Attributes:
-        painter: Styles pictures.
-        line: In which they wait for it.
-        jobs: Those that are not waited for.
-        limits: What a request may cost.
-        folder: Of the pictures that are waited for; deleted with the server.
+        line: The line in which pictures wait for the painter.
+        jobs: The jobs, whose clients do not wait.
+        folder: For pictures whose clients wait; deleted with the server.
     """
 
     painter: Painter

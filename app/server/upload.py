@@ -1,4 +1,4 @@
-"""Receives a picture: its bytes go to a file as they come, and are counted on the way."""
+"""The upload of a picture: its bytes go to a file as they arrive, and are counted on the way."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from app.server.look import FULL, Look
 from app.server.refusal import Refused
 from utils.images.reading import picture_size
 
-PATIENCE_S = BODY_S - 5.0  # for all bytes of a picture: answered before its connection is closed
+# For all bytes of a picture: the answer comes before its connection is closed.
+PATIENCE_S = BODY_S - 5.0
 
 
 async def receive(request: Request, path: Path, limits: Limits, look: Look | None = None) -> None:
-    """Write the body of a request to a file, and check that it begins as a picture does.
+    """Write the body of a request to a file, and check that it begins like a picture.
 
     Args:
-        request: Whose body is a picture's file.
-        path: Where it is written.
+        request: Its body is a picture's file.
         limits: For its bytes and its pixels.
-        look: Whose size is limited too; None of a picture that is not styled.
+        look: Its size is limited too; None for a picture that is not styled.
 
     Raises:
-        Refused: It is too large or too slow, or there is none.
-        ImageError: It is no picture.
+        Refused: If the picture is too large or too slow, or there is none.
+        ImageError: If it is not a picture.
     """
     declared = request.headers.get("content-length", "")
     if declared.isdecimal():

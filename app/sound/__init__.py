@@ -1,1 +1,1 @@
-"""Sound: devices that play and hear it, the sound of films, and the clock that it is."""
+"""Sound: devices that play and record it, the sound of films, and its role as a film's clock."""

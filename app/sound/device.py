@@ -1,4 +1,4 @@
-"""What a device for sound is to the program: something that asks for samples, or delivers them."""
+"""The program's interface to audio devices, which request samples or deliver them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Samples = NDArray[np.float32]  # [samples, channels], -1 to 1
 
 
 class SoundError(StyleForgeError):
-    """There is no device for sound, or it cannot be used; the message says what to do."""
+    """Raised if there is no audio device, or it cannot be used; the message tells what to do."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +23,7 @@ class Heard:
     """A piece of sound.
 
     Attributes:
-        samples: [samples, channels], -1 to 1; not written to any more.
+        samples: [samples, channels], -1 to 1; never written to again.
         rate: Samples per second.
         at: When its first sample is heard, as `time.perf_counter()`.
     """
@@ -33,7 +33,7 @@ class Heard:
     at: float
 
 
-# Fills [samples, channels] that are heard from a time on, as `time.perf_counter()`. Called on the
+# Fills [samples, channels] that are heard from the given `time.perf_counter()` on. Called on the
 # device's thread, which must not wait.
 Fill = Callable[[Samples, float], None]
 Listener = Callable[[Heard], None]  # called on the device's thread, which must not wait
@@ -45,7 +45,7 @@ class Output(Protocol):
     Attributes:
         rate: Samples per second.
         channels: 1 or 2.
-        silence: Why nothing is heard, as a sentence; "" of a real device.
+        silence: Why nothing is heard, as a sentence; "" for a real device.
     """
 
     rate: int
@@ -53,7 +53,7 @@ class Output(Protocol):
     silence: str
 
     def close(self) -> None:
-        """End it; it asks for no samples after that."""
+        """Close it; it requests no samples after that."""
         ...
 
 
@@ -61,5 +61,5 @@ class Input(Protocol):
     """An open microphone."""
 
     def close(self) -> None:
-        """End it; it delivers nothing after that."""
+        """Close it; it delivers nothing after that."""
         ...

@@ -14,25 +14,22 @@ from app.sound.device import Samples, SoundError
 from utils.pyav import av
 from utils.translation.texts import tr
 
-GAP_S = 0.03  # times that differ by less from what was heard are rounded ones
-EARLIER_S = 0.15  # codecs need a block or two before they are right
+GAP_S = 0.03  # smaller differences from the expected time are rounding errors
+EARLIER_S = 0.15  # codecs need a block or two before their output is correct
 
 
 class FilmSound:
-    """Reads the sound of a film: of several streams, the default one. Times count from the film's
-    first frame, as the times of its picture do. For one thread.
+    """A reader of a film's sound, by default the default stream. For one thread.
+
+    Times count from the film's first frame, like the times of its picture.
 
     Args:
-        where: The film, as FFmpeg opens it: a path or an address.
-        rate: Samples per second that are wanted.
-        channels: 1 or 2.
-
-    Attributes:
-        rate: Samples per second.
+        where: The film's path or address, for FFmpeg.
+        rate: Requested samples per second.
         channels: 1 or 2.
 
     Raises:
-        SoundError: It has no sound that can be read.
+        SoundError: If it has no readable sound.
     """
 
     def __init__(self, where: str, rate: int, channels: int) -> None:
@@ -54,21 +51,21 @@ class FilmSound:
         self.seek(0.0)
 
     def seek(self, seconds: float) -> None:
-        """Have the next `read` begin at a time, to the sample."""
+        """Make the next `read` begin at a time, exact to the sample."""
         base = self._stream.time_base or Fraction(1, self.rate)
         enter = (seconds - EARLIER_S + self._start) / base
         try:
             self._container.seek(math.floor(enter), stream=self._stream, backward=True)
-        except FAULTS:  # not every container can seek, but each can be begun again
+        except FAULTS:  # not every container can seek, but each can be reread from the start
             self._container.seek(0)
         self._next = seconds  # the time of the next sample
-        self._exact = True  # whether even a small gap counts, as it does at the start
-        self._skip = 0  # samples that are left out before that
+        self._exact = True  # whether even a small gap counts, as at the start
+        self._skip = 0  # samples to omit before that
         self._resampler = self._new_resampler()
         self._pieces = self._contiguous()
 
     def read(self) -> Samples | None:
-        """The next samples, without gaps; None after the last one."""
+        """Return the next samples, without gaps; None after the last one."""
         for piece in self._pieces:
             skipped = min(self._skip, len(piece))
             self._skip -= skipped
@@ -81,7 +78,7 @@ class FilmSound:
         self._container.close()
 
     def _decoded(self) -> Iterator[av.AudioFrame]:
-        """Decode from where the container is; damaged packets are left out, and become silence."""
+        """Decode from the container's position; damaged packets are omitted and become silence."""
         try:
             for packet in self._container.demux(self._stream):
                 try:
@@ -93,8 +90,9 @@ class FilmSound:
             return  # the file ends here
 
     def _contiguous(self) -> Iterator[Samples]:
-        """Samples, with silence where a frame comes later than it should; what comes earlier is
-        skipped."""
+        """Yield samples, with silence before a late frame; samples of an early frame are
+        skipped.
+        """
         for frame in self._decoded():
             gap = self._gap(frame)
             if gap:
@@ -110,8 +108,9 @@ class FilmSound:
         yield from self._resampled(None)
 
     def _gap(self, frame: av.AudioFrame) -> float:
-        """By how many seconds a frame is later than the sound until then, which it does not follow;
-        0 where it does."""
+        """Return by how many seconds a frame is later than the end of the sound before it; 0 if it
+        follows directly.
+        """
         if frame.pts is None:
             return 0.0
         base = frame.time_base or self._stream.time_base or Fraction(1, frame.sample_rate)
@@ -120,12 +119,14 @@ class FilmSound:
         return gap if abs(gap) > tolerance else 0.0
 
     def _resampled(self, frame: av.AudioFrame | None) -> list[Samples]:
-        """Samples of a frame; of None, the last ones, after which another stretch begins."""
+        """Return the samples of a frame; for None, the last ones, after which a new stretch
+        begins.
+        """
         if frame is not None:
-            frame.pts = None  # the resampler counts by itself
+            frame.pts = None  # the resampler counts for itself
         try:
             made = self._resampler.resample(frame)
-        except FAULTS:  # a frame of another form than the resampler was begun with
+        except FAULTS:  # a frame of another format than the resampler's first
             self._resampler = self._new_resampler()
             made = self._resampler.resample(frame) if frame is not None else []
         if frame is None:

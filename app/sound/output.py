@@ -1,4 +1,4 @@
-"""Opens what a film's sound is played on: the machine's device, or silence that keeps its time."""
+"""The output for a film's sound: the machine's device, or silence that keeps its time."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ BLOCK = 1024  # samples
 
 
 class SilentOutput:
-    """Asks for samples as a device does, and throws them away: where nothing can be heard, films
-    keep the time that their sound has, and it can be recorded.
+    """An output that requests samples like a device and discards them.
+
+    If no device plays, films still keep the time of their sound, and it can be recorded.
 
     Args:
-        fill: Fills its blocks.
         silence: Why nothing is heard, as a sentence.
         rate: Samples per second.
         channels: 1 or 2.
@@ -34,7 +34,7 @@ class SilentOutput:
         self._thread.start()
 
     def close(self) -> None:
-        """End it."""
+        """Stop its thread."""
         self._closed.set()
         self._thread.join(WAIT_S)
 
@@ -48,11 +48,10 @@ class SilentOutput:
 
 
 def open_output(fill: Fill, lost: Callable[[], None]) -> Output:
-    """Open the device that the system plays sound on, or a silent one that says why.
+    """Open the system's playback device, or a silent one that tells why.
 
     Args:
-        fill: Fills its blocks.
-        lost: Called once on a thread of the device's when it is unplugged or fails.
+        lost: Called once on one of the device's threads when it is unplugged or fails.
     """
     try:
         return portaudio.PortAudioOutput(fill, lost)

@@ -1,6 +1,6 @@
-"""The machine's devices for sound, through PortAudio; the only module that imports `sounddevice`.
+"""The machine's audio devices through PortAudio; the only module that imports `sounddevice`.
 
-It is imported when sound is first wanted: looking for devices takes up to a second.
+It is imported when sound is first needed: looking for devices takes up to a second.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from app.sound.device import Fill, Heard, Listener, SoundError
 from utils.text import printable
 from utils.translation.texts import mark, tr
 
-LATENCY_S = 0.1  # of a device, which is told and counted in: the more, the fewer gaps
-MOST_LATENCY_S = 5.0  # what a driver tells beyond that is wrong
+LATENCY_S = 0.1  # requested from a device and compensated: the more, the fewer gaps
+MOST_LATENCY_S = 5.0  # a driver that reports more is wrong
 
 NO_PYTHON = mark("Sound needs the package sounddevice: pip install sounddevice")
 NO_LIBRARY = mark(
@@ -33,14 +33,13 @@ BRIDGE = mark("{fault}, or on Debian and Ubuntu: sudo apt-get install libasound2
 
 
 class PortAudioOutput:
-    """The device that the system plays sound on; it is playing once constructed.
+    """The system's playback device; it is playing once constructed.
 
     Args:
-        fill: Fills its blocks.
-        lost: Called once on a thread of the device's when it is unplugged or fails.
+        lost: Called once on one of the device's threads when it is unplugged or fails.
 
     Raises:
-        SoundError: There is none, or it cannot be used.
+        SoundError: If there is none, or it cannot be used.
     """
 
     silence = ""
@@ -50,13 +49,13 @@ class PortAudioOutput:
         self._stream, self.rate, self.channels = _opened("output", self._play, self._finished)
 
     def close(self) -> None:
-        """End it."""
+        """Close the stream."""
         self._closing = True
         _close(self._stream)
 
     def _play(self, out: Any, _frames: int, times: Any, _status: Any) -> None:
         ahead = times.outputBufferDacTime - times.currentTime
-        if not 0 < ahead < MOST_LATENCY_S:  # some drivers do not tell
+        if not 0 < ahead < MOST_LATENCY_S:  # some drivers do not report it
             ahead = LATENCY_S
         self._fill(out, time.perf_counter() + ahead)
 
@@ -66,14 +65,14 @@ class PortAudioOutput:
 
 
 class PortAudioInput:
-    """The microphone that the system hears with; it hears once constructed.
+    """The system's microphone; it is recording once constructed.
 
     Args:
         listener: Called with every block.
-        lost: Called once on a thread of the device's when it is unplugged or fails.
+        lost: Called once on one of the device's threads when it is unplugged or fails.
 
     Raises:
-        SoundError: There is none, or it cannot be used.
+        SoundError: If there is none, or it cannot be used.
     """
 
     def __init__(self, listener: Listener, lost: Callable[[], None]) -> None:
@@ -82,7 +81,7 @@ class PortAudioInput:
         self._stream, self.rate, _ = _opened("input", self._hear, self._finished)
 
     def close(self) -> None:
-        """End it."""
+        """Close the stream."""
         self._closing = True
         _close(self._stream)
 
@@ -90,7 +89,7 @@ class PortAudioInput:
         if not self.rate:  # the first block may come before the stream is returned
             return
         ago = times.currentTime - times.inputBufferAdcTime
-        if not 0 < ago < MOST_LATENCY_S:  # some drivers do not tell
+        if not 0 < ago < MOST_LATENCY_S:  # some drivers do not report it
             ago = LATENCY_S + frames / self.rate
         self._listener(Heard(np.array(block, np.float32), self.rate, time.perf_counter() - ago))
 
@@ -100,24 +99,24 @@ class PortAudioInput:
 
 
 _lock = threading.Lock()
-_streams: set[int] = set()  # those that are open, by their id
+_streams: set[int] = set()  # ids of the open streams
 
 
 def _opened(
     kind: str, callback: Callable[..., None], finished: Callable[[], None]
 ) -> tuple[Any, int, int]:
-    """Open the default device, which is playing or hearing then.
+    """Open and start the default device.
 
     Args:
         kind: "output" or "input".
-        callback: Of its blocks, as of sounddevice.
+        callback: For its blocks, see sounddevice.
         finished: Called when it ends.
 
     Returns:
         Its stream, samples per second, and channels, 1 or 2.
 
     Raises:
-        SoundError: There is none, or it cannot be used.
+        SoundError: If there is none, or it cannot be used.
     """
     with _lock:
         sounddevice = _library()
@@ -157,10 +156,12 @@ def _close(stream: Any) -> None:
 
 
 def _library() -> Any:
-    """The package, imported when it is first used; it looks for devices again unless one is open.
+    """Return the package, imported at its first use.
+
+    It looks for devices again unless one is open.
 
     Raises:
-        SoundError: It, or the library that it needs, is not there.
+        SoundError: If the package or the library that it needs is missing.
     """
     known = "sounddevice" in sys.modules
     try:

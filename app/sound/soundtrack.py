@@ -1,4 +1,4 @@
-"""Plays the sound of a film, which is the film's clock."""
+"""The player of a film's sound, which is the film's clock."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from utils.leaving import WAIT_S, BackgroundThread
 from utils.translation.texts import mark, tr
 
 AHEAD_S = 0.5  # of sound that is decoded before it is heard
-RETRY_S = 10.0  # between attempts to open a device where there was none
+RETRY_S = 10.0  # between attempts to open a device after there was none
 LOST = mark("The device for sound was unplugged or has failed; the film plays on in silence")
 
 OpenOutput = Callable[[Fill, Callable[[], None]], Output]
@@ -34,27 +34,27 @@ class _Chunk:
 
 @dataclass(frozen=True, slots=True)
 class _Jump:
-    """At a position, the sound goes on with another time of the film."""
+    """A position at which the sound continues from another time of the film."""
 
     position: float
     seconds: float
 
 
 class Soundtrack:
-    """Plays the sound of a film at its times: what is decoded too late is left out, not delayed.
+    """A film's sound, played at its times: sound that is decoded too late is omitted, not delayed.
 
-    A thread opens the device and decodes; the device's thread takes samples and corrects the clock
-    by what it has played. All other calls come from the thread that plays the picture.
+    One thread opens the device and decodes. The device's thread takes samples and corrects the
+    clock by the sound it has played. All other calls come from the thread that plays the picture.
 
-    Positions are those of the clock: they go on increasing where the film begins again.
+    Positions are the clock's: they keep increasing when the film begins again.
 
     Args:
-        where: The film, as FFmpeg opens it: a path or an address.
-        device: Opens the device.
+        where: The film's path or address, for FFmpeg.
 
     Attributes:
         clock: Tells when each position is heard.
-        silence: Why nothing is heard, as a sentence; "" while it is, and before it is known.
+        silence: Why nothing is heard, as a sentence; "" while sound is heard, and until this is
+            known.
     """
 
     def __init__(self, where: str, device: OpenOutput | None = None) -> None:
@@ -63,11 +63,12 @@ class Soundtrack:
         self._changed = threading.Condition()
         self._chunks: deque[_Chunk] = deque()
         self._jumps: deque[_Jump] = deque()
-        self._seek: float | None = None  # seconds, which the decoding thread has to go to
-        self._position = 0.0  # of the next sample that is decoded
+        self._seek: float | None = None  # seconds, a request for the decoding thread
+        self._position = 0.0  # of the next decoded sample
         self._rate = RATE  # of the chunks
         self._playing = self._lost = self._closed = False
-        self._follows: float | None = None  # the position after what was played; None: by the clock
+        # The position after the last played sample; None to use the clock.
+        self._follows: float | None = None
         self._gain = self._volume = 1.0
         self._listener: Listener | None = None
         self._output: Output | None = None
@@ -78,8 +79,10 @@ class Soundtrack:
     # The player's thread
 
     def start(self, seconds: float, at: float) -> None:
-        """Play from a time of the film, which is heard at the time `at`, and start the clock; the
-        position is that time."""
+        """Play from the time `seconds`, heard at the time `at`, and start the clock.
+
+        The position is `seconds`.
+        """
         with self._changed:
             self.clock.start(seconds, at)
             self._chunks.clear()
@@ -97,18 +100,18 @@ class Soundtrack:
             self._playing = False
 
     def jump(self, position: float, seconds: float) -> None:
-        """Go on with another time of the film when a position is reached."""
+        """Continue from the time `seconds` of the film when `position` is reached."""
         with self._changed:
             self._jumps.append(_Jump(position, seconds))
             self._cut()
             self._changed.notify_all()
 
     def set_volume(self, volume: float) -> None:
-        """Set how loud it is heard, 0 to 1, as ears judge it; whoever listens gets it unchanged."""
+        """Set the perceived volume, 0 to 1; listeners receive the sound unchanged."""
         self._volume = volume**2
 
     def listen(self, listener: Listener | None) -> None:
-        """Give what is played to a listener too; None for no more."""
+        """Send the played sound to a listener too; None stops sending."""
         self._listener = listener
 
     def close(self) -> None:
@@ -143,7 +146,7 @@ class Soundtrack:
                 self._output.close()
 
     def _wait(self) -> bool:
-        """Wait until there is something to do; False once closed."""
+        """Wait until there is something to do; return False once closed."""
         with self._changed:
             self._changed.wait_for(
                 lambda: self._closed or self._lost or (self._playing and self._wants_more())
@@ -157,7 +160,7 @@ class Soundtrack:
         return waiting < AHEAD_S * self._output.rate
 
     def _opened(self) -> Output:
-        """The device; a silent one in place of one that was lost, until the next start."""
+        """Return the device; after a loss, a silent one until the next start."""
         output = self._output
         now = time.monotonic()
         if output is not None and self._lost:
@@ -177,7 +180,6 @@ class Soundtrack:
         return self._output
 
     def _decode(self, sound: FilmSound) -> None:
-        """Decode a piece; after the last one it is silence."""
         with self._changed:
             seek, self._seek = self._seek, None
         if seek is not None:
@@ -186,14 +188,14 @@ class Soundtrack:
         if samples is None:
             samples = np.zeros((sound.rate // 10, sound.channels), np.float32)
         with self._changed:
-            if self._seek is None and self._playing:  # else it is not wanted any more
+            if self._seek is None and self._playing:  # otherwise it is no longer wanted
                 self._chunks.append(_Chunk(self._position, samples))
                 self._position += len(samples) / sound.rate
                 self._rate = sound.rate
                 self._cut()
 
     def _cut(self) -> None:
-        """Leave out what was decoded beyond the next jump, and carry it out."""
+        """Carry out the next jump, and drop sound decoded beyond it."""
         if not self._jumps or self._position < self._jumps[0].position:
             return
         jump = self._jumps.popleft()
@@ -226,8 +228,8 @@ class Soundtrack:
         self._gain = self._volume
 
     def _take(self, out: Samples, heard_at: float) -> float | None:
-        """Fill a block with what has to be heard then; what follows the last block at once, and
-        tells the clock how fast the device is.
+        """Fill a block with the sound that is due, seamlessly after the last block, and correct the
+        clock.
 
         Returns:
             When the block is heard by the clock; None if it is silent.
@@ -260,7 +262,6 @@ class Soundtrack:
         return begins_at
 
     def _drop(self, count: int) -> None:
-        """Leave out samples of the first chunk."""
         first = self._chunks[0]
         first.samples = first.samples[count:]
         first.position += count / self._rate

@@ -42,7 +42,6 @@ class SourceKind:
     """One kind of source.
 
     Attributes:
-        key: its identifier.
         title: its name in the list of sources, in English.
         placeholder: an example of its spec.
         accepts: whether a spec is of this kind.
@@ -106,16 +105,13 @@ SOURCES: tuple[SourceKind, ...] = (
 
 
 def open_source(spec: str | Sequence[str]) -> FrameSource:
-    """Open a source.
+    """Open a source, which may block for seconds.
 
     Args:
         spec: a text that one of SOURCES accepts, or the paths of a strip of pictures.
 
-    Returns:
-        The open source. Opening may block for seconds.
-
     Raises:
-        StyleForgeError: it cannot be opened; the message is one sentence.
+        StyleForgeError: If the source cannot be opened; the message is one sentence.
     """
     if not isinstance(spec, str):
         return open_strip(spec)

@@ -44,11 +44,11 @@ class Capture(Protocol):
     """The methods of cv2.VideoCapture that a camera needs."""
 
     def isOpened(self) -> bool:
-        """Whether the device is open."""
+        """Return whether the device is open."""
         ...
 
     def set(self, propId: int, value: float, /) -> bool:
-        """Set a cv2.CAP_PROP_* property; False if the driver refuses it."""
+        """Set a cv2.CAP_PROP_* property; return False if the driver refuses it."""
         ...
 
     def get(self, propId: int, /) -> float:
@@ -56,7 +56,7 @@ class Capture(Protocol):
         ...
 
     def grab(self) -> bool:
-        """Wait for the next frame; False if there is none."""
+        """Wait for the next frame; return False if there is none."""
         ...
 
     def retrieve(self) -> tuple[bool, object]:
@@ -96,7 +96,7 @@ class Mode:
 
 def list_cameras() -> tuple[CameraName, ...]:
     """Return the cameras of this machine, by index, without opening any."""
-    # It imports cv2, so it has to be imported after utils.opencv.
+    # This package imports cv2, so it has to be imported after utils.opencv.
     from cv2_enumerate_cameras import enumerate_cameras, supported_backends
 
     for backend in _BACKENDS.get(sys.platform, (cv2.CAP_ANY,)):
@@ -120,7 +120,7 @@ def _unique(listed: dict[int, str], backend: int) -> tuple[CameraName, ...]:
 
 
 def is_camera(spec: str) -> bool:
-    """Whether `spec` names a camera."""
+    """Return whether `spec` names a camera."""
     return spec.startswith("camera:")
 
 
@@ -132,7 +132,7 @@ def open_camera(spec: str) -> Camera:
             "camera:" is the first one.
 
     Raises:
-        StyleForgeError: there is no such camera, or it cannot be opened.
+        StyleForgeError: If there is no such camera, or it cannot be opened.
     """
     which, mode = parse_spec(spec)
     camera = find_camera(which, list_cameras())
@@ -152,7 +152,7 @@ def parse_spec(spec: str) -> tuple[str, Mode]:
 
 
 def with_mode(spec: str, width: int, height: int, fps: float) -> str:
-    """Return the spec of the camera that `spec` names in another size and rate."""
+    """Return the spec of the camera in `spec` with another size and rate."""
     which, _ = parse_spec(spec)
     return f"camera:{which}@{width}x{height}@{fps:g}"
 
@@ -161,7 +161,7 @@ def find_camera(which: str, cameras: tuple[CameraName, ...]) -> CameraName:
     """Return the camera with this index or name; "" is the first.
 
     Raises:
-        StyleForgeError: there is none; the message lists the others.
+        StyleForgeError: If there is none; the message lists the others.
     """
     for camera in cameras:
         if which in ("", str(camera.index), camera.name):
@@ -204,9 +204,12 @@ def _capture(camera: CameraName) -> Capture:
 
 
 class Camera(FrameSource):
-    """A camera; it is open once constructed. Raises StyleForgeError.
+    """A camera; it is open once constructed.
 
     `capture` opens the device. The grabber's thread calls it, now and whenever the camera is lost.
+
+    Raises:
+        StyleForgeError: If it cannot be opened.
     """
 
     kind = "camera"
@@ -221,7 +224,7 @@ class Camera(FrameSource):
         self._name = name
         self._requested_mode = mode
         self._capture = capture
-        self._mode = mode, Mode(0, 0, 0.0, "")  # of the connection: asked for, and actual
+        self._mode = mode, Mode(0, 0, 0.0, "")  # of the connection: requested and actual
         self._exposure: float | None = None  # in stops; None for automatic
         self._exposure_reason = ""
         self._grabber = Grabber(
@@ -230,8 +233,9 @@ class Camera(FrameSource):
             tr("waiting for it to come back"),
         )
         first = self._grabber.open(Deadline(open_timeout))
-        self._told = self._mode, False  # of `info`: the modes, and whether the rate is measured
-        self._since = first.index  # where that mode began
+        # State in `info`: the modes, and whether the rate is measured.
+        self._told = self._mode, False
+        self._since = first.index  # first frame in that mode
         self._update_info(first)
 
     def _connect(self) -> CameraFeed:
@@ -246,7 +250,7 @@ class Camera(FrameSource):
         frame = self._grabber.read(timeout)
         if frame is not None:
             mode = self._mode
-            if renewed := mode is not self._told[0]:  # it was connected anew
+            if renewed := mode is not self._told[0]:  # the camera was reconnected
                 self._since = frame.index
             told = mode, frame.index - self._since >= RATE_FRAMES
             size = (frame.width, frame.height)
@@ -256,12 +260,12 @@ class Camera(FrameSource):
         return frame
 
     def set_mode(self, width: int, height: int, fps: float) -> None:
-        """Connect anew, in another size and rate; `info` then says what the driver made of it."""
+        """Reconnect in another size and rate; `info` then has the mode that the driver chose."""
         self._requested_mode = Mode(width, height, fps)
         self._grabber.reconnect()
 
     def set_exposure(self, stops: float | None) -> None:
-        """Use an exposure from the next frame on, also when the camera was lost meanwhile."""
+        """Use an exposure from the next frame on, even after a reconnection."""
         self._exposure = stops
 
     def _update_info(self, frame: Frame) -> None:
@@ -301,14 +305,10 @@ class CameraFeed:
     """One connection to a camera.
 
     Args:
-        name: Of the camera.
-        asked: The mode to ask for.
-        capture: The device.
         wanted: Returns the exposure to use, as for ExposureControl.follow.
 
     Attributes:
         mode: The mode the driver reports.
-        exposure: Its exposure.
     """
 
     def __init__(
@@ -347,7 +347,11 @@ class CameraFeed:
         self.exposure = ExposureControl(capture)
 
     def grab(self) -> None:
-        """Wait for the next frame. Raises FeedLost."""
+        """Wait for the next frame.
+
+        Raises:
+            FeedLost: If the camera was unplugged or stopped.
+        """
         self.exposure.follow(self._wanted())
         if not self._capture.grab():
             raise FeedLost(tr("the camera '{name}' was unplugged or stopped", name=self._name))

@@ -26,22 +26,25 @@ class Deadline:
         return max(self._end - time.monotonic(), 0.0)
 
     def limited(self, seconds: float) -> float:
-        """Return `seconds`, or the remaining time if that is less. Raises TimeoutError if none is
-        left."""
+        """Return `seconds`, or the remaining time if that is less.
+
+        Raises:
+            TimeoutError: If no time is left.
+        """
         if not (left := self.remaining):
             raise TimeoutError
         return min(seconds, left)
 
 
 def open_with_deadline(work: Callable[[], FrameSource], deadline: Deadline) -> FrameSource:
-    """Run `work`, which opens a source, on its own thread and wait for it until `deadline`.
+    """Run `work`, which opens a source, on its own thread and wait until `deadline`.
 
-    A source that is opened later is closed. Neither a host lookup nor FFmpeg can be interrupted, so
-    a thread can be left behind.
+    A source that opens later is closed. Neither a host lookup nor FFmpeg can be interrupted, so a
+    thread can be left behind.
 
     Raises:
-        TimeoutError: the deadline has passed.
-        Exception: whatever `work` raises.
+        TimeoutError: If the deadline has passed.
+        Exception: Any exception of `work`.
     """
     outcome: Future[FrameSource] = Future()
     BackgroundThread(_open, "opening", (work, outcome)).start()

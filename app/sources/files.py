@@ -1,4 +1,4 @@
-"""Opens files and folders; the first bytes of a file decide its type, never its name."""
+"""Opening of files and folders; the first bytes of a file decide its type, never its name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ from utils.translation.texts import tr
 
 
 def open_file(path: Path) -> FrameSource:
-    """Open a picture, an animation or a video. Raises StyleForgeError."""
+    """Open a picture, an animation or a video.
+
+    Raises:
+        StyleForgeError: If it is none of these, damaged or unreadable.
+    """
     head = _read_head(path)
     kind = file_kind(path)
     name, shown = what_is(head), printable(path.name)
@@ -52,7 +56,7 @@ def open_file(path: Path) -> FrameSource:
 
 
 def is_folder(spec: str) -> bool:
-    """Whether a folder of this name exists; an impossible name counts as a missing file."""
+    """Return whether a folder of this name exists; an impossible name counts as a missing file."""
     try:
         return Path(spec).is_dir()
     except OSError:  # a name that is too long
@@ -60,7 +64,11 @@ def is_folder(spec: str) -> bool:
 
 
 def open_folder(folder: Path) -> Pictures:
-    """Open the pictures in `folder` as a strip in natural order. Raises StyleForgeError."""
+    """Open the pictures in `folder` as a strip in natural order.
+
+    Raises:
+        StyleForgeError: If it has no readable picture, or cannot be read.
+    """
     return Pictures(pictures_in(folder))
 
 
@@ -70,11 +78,10 @@ def pictures_in(folder: Path, *, films: bool = False) -> tuple[Path, ...]:
     A file named like a picture is included even if it is damaged; the strip reports it.
 
     Args:
-        folder: The folder.
-        films: Whether films and animations are wanted as well.
+        films: Whether to include films and animations as well.
 
     Raises:
-        StyleForgeError: there is none, or the folder cannot be read.
+        StyleForgeError: If there is none, or the folder cannot be read.
     """
     shown = printable(folder.name)
     try:
@@ -105,18 +112,18 @@ def natural_sort(paths: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def open_strip(paths: Sequence[str]) -> Pictures:
-    """Open the chosen pictures in this order; a folder is replaced by the pictures in it."""
+    """Open the chosen pictures in this order; the pictures in a folder replace it."""
     return Pictures(strip_of(paths))
 
 
 def strip_of(spec: str | Sequence[str]) -> tuple[Path, ...]:
-    """Return the pictures of a folder, or those chosen in their order.
+    """Return the pictures of a folder, or the chosen pictures in their order.
 
     Args:
         spec: A folder, or paths of pictures and folders.
 
     Raises:
-        StyleForgeError: A folder holds no picture, or cannot be read.
+        StyleForgeError: If a folder has no picture, or cannot be read.
     """
     strip: list[Path] = []
     for path in map(Path, [spec] if isinstance(spec, str) else spec):

@@ -1,4 +1,4 @@
-"""Draws the foreground of the animated scene: the near shore with a birch, a boat, a balloon.
+"""The foreground of the animated scene: the near shore with a birch, a boat, a balloon.
 
 Everything is drawn once, with fixed random seeds, for one picture size.
 """
@@ -181,7 +181,7 @@ def balloon(height: int) -> Layer:
 
 
 class _Canvas:
-    """Draws polygons in coordinates of 0-1 with supersampling."""
+    """A canvas for polygons in coordinates of 0-1, with supersampling."""
 
     def __init__(self, width: int, height: int) -> None:
         self._size = (max(width, 2), max(height, 2))

@@ -1,4 +1,4 @@
-"""Keeps the newest frame of a live feed, and reconnects when the feed breaks."""
+"""The thread that holds the newest frame of a live feed and reconnects when the feed breaks."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ RATE_FRAMES = 60  # frames that the rate is measured over
 
 
 class FeedLost(StyleForgeError):
-    """A feed cannot be opened or has ended; the message says which and why."""
+    """Raised if a feed cannot be opened or has ended; the message names it and the reason."""
 
 
 def timeout_error(name: str, deadline: Deadline) -> FeedLost:
-    """The error for the feed `name` that had no picture by the deadline."""
+    """Return the error for the feed `name` that had no picture by the deadline."""
     return FeedLost(
         tr(
             "{source} gave no picture within {n} s",
@@ -42,17 +42,21 @@ def timeout_error(name: str, deadline: Deadline) -> FeedLost:
 
 
 class Feed(Protocol):
-    """One connection to a device or server, used by the grabber's thread alone."""
+    """One connection to a device or server, used only by the grabber's thread."""
 
     def grab(self) -> None:
-        """Wait for the next picture. Raises FeedLost."""
+        """Wait for the next picture.
+
+        Raises:
+            FeedLost: If the feed has ended.
+        """
         ...
 
     def decode(self) -> NDArray[np.uint8] | None:
         """Return the grabbed picture as [H, W, 3] RGB in new memory; None if it is damaged.
 
         Raises:
-            FeedLost: no picture of this feed can be shown.
+            FeedLost: If no picture of this feed can be shown.
         """
         ...
 
@@ -66,14 +70,14 @@ class Feed(Protocol):
 
 
 class Grabber:
-    """A thread that connects, keeps the newest frame, and reconnects after a loss.
+    """A thread that connects, holds the newest frame, and reconnects after a loss.
 
-    A driver may never return, so nobody waits for the thread without a limit.
+    A driver may never return, so every wait for the thread has a limit.
 
     Args:
         connect: opens a Feed or raises FeedLost. The first attempt is not repeated.
         title: name of the source, as in "the camera 'X'".
-        waiting: what follows the fault in the status, as in "waiting for it to come back".
+        waiting: follows the fault in the status, as in "waiting for it to come back".
     """
 
     def __init__(self, connect: Callable[[], Feed], title: str, waiting: str) -> None:
@@ -98,7 +102,7 @@ class Grabber:
         """Start the thread and return the first frame, which `read` delivers too.
 
         Raises:
-            StyleForgeError: there is no frame by the deadline; the grabber is then closed.
+            StyleForgeError: If no frame arrives by the deadline; the grabber is then closed.
         """
         self._thread.start()
         with self._changed:
@@ -110,7 +114,7 @@ class Grabber:
         return first
 
     def read(self, timeout: float) -> Frame | None:
-        """Return the newest frame not yet delivered; None if there is none within `timeout`
+        """Return the newest frame not yet delivered; None if none arrives within `timeout`
         seconds.
         """
         with self._changed:
@@ -126,7 +130,7 @@ class Grabber:
                 self._unread = None
 
     def reconnect(self) -> None:
-        """Leave the feed after its next picture, and connect anew; that is no loss."""
+        """Leave the feed after its next picture and reconnect; this does not count as a loss."""
         self._renewing.set()
 
     @property
@@ -183,7 +187,7 @@ class Grabber:
 
     def _stay_connected(self) -> None:
         self._renewing.clear()
-        with self._changed:  # what is read from now on is of the new connection
+        with self._changed:  # frames read from now on belong to the new connection
             self._times.clear()
             self._unread = None
         feed = self._feed = self._connect()

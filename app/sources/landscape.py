@@ -1,4 +1,4 @@
-"""Draws the background of the animated scene: sky, clouds, mountains and lake.
+"""The background of the animated scene: sky, clouds, mountains and lake.
 
 Everything is drawn once, with fixed random seeds, for one picture size.
 """
@@ -60,8 +60,7 @@ def clouds(
         width: in pixels.
         height: in pixels.
         cover: fraction of the sky that is covered.
-        wide: features are this many times as wide as high.
-        seed: of the random numbers.
+        wide: ratio of the features' width to their height.
         gold: how strongly the sun colors them, 0 to 1.
         thick: coverage of the densest parts, 0 to 1.
     """
@@ -144,7 +143,7 @@ def _forest(colors: Float, cover: Float, hills: Float, height: int) -> None:
     fine = 2
     paint = cv2.resize(colors, None, fx=fine, fy=fine, interpolation=cv2.INTER_LINEAR)
     mask = cv2.resize(cover, None, fx=fine, fy=fine, interpolation=cv2.INTER_LINEAR)
-    woods = noise(64, 256, 1.3, 1.0, 32)  # clearings between them
+    woods = noise(64, 256, 1.3, 1.0, 32)  # clearings between the trees
     for near in np.sort(random.random(1500)):
         at = random.random() * width
         if woods[int(near * 40), int(at / width * 256)] < 0.1 and near < 0.93:
@@ -172,7 +171,7 @@ def _forest(colors: Float, cover: Float, hills: Float, height: int) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Water:
-    """Maps that turn the mirrored picture into a lake; the noise maps are two widths wide, to
+    """Maps that turn the mirrored picture into a lake. The noise maps are two widths wide, to
     slide.
     """
 
@@ -181,7 +180,7 @@ class Water:
     ripple: Float  # [h, 2w] pixels to the side
     swell: Float  # [h, 2w] pixels up and down
     tint: Bytes  # [h, w, 3] multiplied with the mirrored picture
-    glow: Bytes  # [h, w, 3] light of its own
+    glow: Bytes  # [h, w, 3] its own light
     sparkle: Bytes  # [h, 2w] two copies slide against each other
     shine: Bytes  # [h, w, 3] color of a sparkle there
 
@@ -219,7 +218,6 @@ def water(width: int, height: int) -> Water:
 
 
 def _in_perspective(values: Float, rows: int) -> Float:
-    """Compress the noise towards the horizon."""
     height, width = values.shape
     near = (np.arange(rows) + 0.5) / rows
     at = (1 - 1 / (0.16 + near)) * rows * 0.30

@@ -72,13 +72,13 @@ def rgb(*channels: float) -> Float:
 
 
 def interpolate(a: Real, b: Real, share: Real) -> Float:
-    """Interpolate: `a` where `share` [h, w] is 0, `b` where it is 1."""
+    """Interpolate between `a`, where `share` [h, w] is 0, and `b`, where it is 1."""
     share = np.clip(share, 0, 1)[..., None]
     return (a * (1 - share) + b * share).astype(np.float32, copy=False)
 
 
 def color_ramp(stops: list[tuple[float, tuple[float, float, float]]], count: int) -> Float:
-    """Colors [count, 3] interpolated between stops of (position in 0-1, color)."""
+    """Interpolate colors [count, 3] between stops of (position in 0-1, color)."""
     places = [place for place, _ in stops]
     at = np.linspace(0, 1, count)
     channels = [np.interp(at, places, [color[c] for _, color in stops]) for c in range(3)]
@@ -94,9 +94,8 @@ def noise(
         height: in pixels.
         width: in pixels.
         smooth: the spectrum falls as frequency to the power -`smooth`.
-        wide: features are this many times as wide as high.
-        seed: of the random numbers.
-        most: the spectrum falls from this many features per height on.
+        wide: ratio of the features' width to their height.
+        most: features per height from which on the spectrum falls.
     """
     white = np.random.default_rng(seed).standard_normal((height, width)).astype(np.float32)
     fy = np.fft.fftfreq(height)[:, None] * height
@@ -108,7 +107,7 @@ def noise(
 
 
 def random_ridge(width: int, smooth: float, seed: int) -> Float:
-    """A random skyline [width] with values in 0-1."""
+    """Return a random skyline [width] with values in 0-1."""
     line = noise(2, width * 2, smooth, 1.0, seed)[0, :width]
     return (line - line.min()) / (line.max() - line.min())
 

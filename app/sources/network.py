@@ -29,7 +29,7 @@ from utils.translation.texts import tr
 
 SCHEMES = ("http", "https", "rtsp", "rtsps")
 TIMEOUT_S = 5.0  # to connect, and between two pieces of data
-OPEN_TIMEOUT_S = 15.0  # connection, login and first picture together
+OPEN_TIMEOUT_S = 15.0  # for connection, login and first picture together
 TIMEOUTS = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, 5000, cv2.CAP_PROP_READ_TIMEOUT_MSEC, 5000]
 SNAPSHOT_INTERVAL_S = 0.1  # interval between requests; few cameras are faster
 RATE_FRAMES = 20
@@ -40,7 +40,7 @@ RTSP_PORTS = {"rtsp": 554, "rtsps": 322}
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address with its login kept apart; only `title` may appear in a message."""
+    """An address with a separate login; only `title` may appear in a message."""
 
     url: str  # without the login
     user: str = field(default="", repr=False)
@@ -48,7 +48,11 @@ class Address:
 
     @classmethod
     def parse(cls, spec: str) -> Address:
-        """Parse an address. Raises StyleForgeError for an invalid scheme, host or port."""
+        """Parse an address.
+
+        Raises:
+            StyleForgeError: If the scheme, host or port is invalid.
+        """
         try:
             parts = urlsplit(spec)
             port = f":{parts.port}" if parts.port is not None else ""
@@ -91,7 +95,7 @@ class Address:
 
 
 def is_address(spec: str) -> bool:
-    """Whether `spec` starts with one of SCHEMES."""
+    """Return whether `spec` starts with one of SCHEMES."""
     return spec.lower().startswith(tuple(f"{scheme}://" for scheme in SCHEMES))
 
 
@@ -107,7 +111,7 @@ def open_address(spec: str) -> FrameSource:
     """Open a network camera, or a video at an address, within OPEN_TIMEOUT_S.
 
     Raises:
-        StyleForgeError: it cannot be opened.
+        StyleForgeError: If it cannot be opened.
     """
     address = Address.parse(spec.strip())
     deadline = Deadline(OPEN_TIMEOUT_S)
@@ -126,9 +130,10 @@ def open_address(spec: str) -> FrameSource:
 
 
 class Stream(FrameSource):
-    """A live stream: uses `feed` first, and reconnects when it is lost.
+    """A live stream that uses `feed` first, and reconnects when it is lost.
 
-    Raises StyleForgeError if there is no picture by the deadline.
+    Raises:
+        StyleForgeError: If there is no picture by the deadline.
     """
 
     kind = "network camera"
@@ -174,7 +179,11 @@ class Stream(FrameSource):
 
 
 def connect(address: Address, deadline: Deadline) -> Feed:
-    """Open the feed that matches the server's response. Raises FeedLost."""
+    """Open the feed that matches the server's response.
+
+    Raises:
+        FeedLost: If there is no usable response.
+    """
     if address.parts.scheme in RTSP_PORTS:
         _check_port(address)
         return CaptureFeed(address, _open_capture(address))
@@ -202,7 +211,11 @@ class MultipartFeed:
         self._jpeg = b""
 
     def grab(self) -> None:
-        """Wait for the next part. Raises FeedLost."""
+        """Wait for the next part.
+
+        Raises:
+            FeedLost: If the connection is lost, or does not send MJPEG.
+        """
         try:
             self._jpeg = self._read_part()
         except (OSError, EOFError, ValueError, OverflowError, http.client.HTTPException) as exc:
@@ -213,14 +226,14 @@ class MultipartFeed:
         return _decode(self._address, self._jpeg)
 
     def interrupt(self) -> None:
-        """Shut the connection down, so that the waiting thread reads its end."""
+        """Shut down the connection, so that the waiting thread reads its end."""
         reader = self._response.fp
-        if reader is None:  # its end was read, at which http.client closes it
+        if reader is None:  # http.client closes the response once its end was read
             return
         try:
             with socket.fromfd(reader.fileno(), socket.AF_INET, socket.SOCK_STREAM) as end:
                 end.shutdown(socket.SHUT_RDWR)
-        except (OSError, ValueError):  # the connection is closed already
+        except (OSError, ValueError):  # the connection is already closed
             return
 
     def close(self) -> None:
@@ -257,7 +270,7 @@ class MultipartFeed:
         return line
 
     def _is_boundary(self, line: bytes) -> bool:
-        # Some cameras count the two dashes in front as part of the boundary, some do not.
+        # For some cameras, the two dashes in front are a part of the boundary, for some not.
         return line.startswith(b"--") and line.strip(b"-\r\n") == self._boundary
 
 
@@ -271,7 +284,11 @@ class SnapshotFeed:
         self._picture = b""
 
     def grab(self) -> None:
-        """Request the next picture when it is due. Raises FeedLost."""
+        """Request the next picture when it is due.
+
+        Raises:
+            FeedLost: If the request fails.
+        """
         self._closed.wait(max(self._due - time.perf_counter(), 0.0))
         self._due = time.perf_counter() + SNAPSHOT_INTERVAL_S
         with _request(self._address, Deadline(OPEN_TIMEOUT_S)) as response:
@@ -289,12 +306,12 @@ class SnapshotFeed:
         self._closed.set()
 
     def close(self) -> None:
-        """End the wait for the next request; no connection is kept."""
+        """End the wait for the next request; no connection stays open."""
         self._closed.set()
 
 
 class CaptureFeed:
-    """Any live stream that FFmpeg can play: RTSP, HLS, MPEG-TS."""
+    """A live stream that FFmpeg can play: RTSP, HLS, MPEG-TS."""
 
     def __init__(self, address: Address, capture: cv2.VideoCapture) -> None:
         self._address = address
@@ -307,7 +324,11 @@ class CaptureFeed:
         return not live and self._capture.get(cv2.CAP_PROP_FRAME_COUNT) > 0
 
     def grab(self) -> None:
-        """Wait for the next frame. Raises FeedLost."""
+        """Wait for the next frame.
+
+        Raises:
+            FeedLost: If the stream stopped.
+        """
         if not self._capture.grab():
             raise FeedLost(tr("{source} stopped sending", source=self._address.name))
 
@@ -324,7 +345,11 @@ class CaptureFeed:
 
 
 def _request(address: Address, deadline: Deadline) -> LimitedResponse:
-    """Send a GET request; the body of the response is not read yet. Raises FeedLost."""
+    """Send a GET request; the body of the response is not read yet.
+
+    Raises:
+        FeedLost: If the server refuses or cannot be reached.
+    """
     try:
         return http_get(address.url, address.user, address.password, deadline, TIMEOUT_S)
     except urllib.error.HTTPError as exc:
@@ -347,7 +372,9 @@ def _request(address: Address, deadline: Deadline) -> LimitedResponse:
 
 
 def _check_port(address: Address) -> None:
-    """Check that the port accepts connections, which FFmpeg cannot tell from a wrong path."""
+    """Check that the port accepts connections, since FFmpeg cannot distinguish this from a wrong
+    path.
+    """
     parts = address.parts
     door = (parts.hostname or "", parts.port or RTSP_PORTS[parts.scheme])
     try:
@@ -412,7 +439,7 @@ def _decode(address: Address, picture: bytes) -> NDArray[np.uint8] | None:
         return None
     try:
         return as_rgb(cv2.imdecode(np.frombuffer(picture, np.uint8), cv2.IMREAD_COLOR))
-    except cv2.error as exc:  # of an image header with an impossible size
+    except cv2.error as exc:  # for an image header with an impossible size
         if "MAX_IMAGE_PIXELS" in exc.err:
             raise _too_large(address) from None
         return None

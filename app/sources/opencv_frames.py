@@ -1,4 +1,4 @@
-"""Converts frames from OpenCV to RGB arrays."""
+"""Conversion of frames from OpenCV to RGB arrays."""
 
 from __future__ import annotations
 

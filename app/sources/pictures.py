@@ -22,8 +22,8 @@ from utils.translation.texts import tr
 class LoadedPicture:
     """The picture at `index`.
 
-    `note` describes what its file contains beyond the picture, `status` why the pictures before it
-    were skipped; both may be empty.
+    `note` lists content of its file besides the picture, `status` the reason why the pictures
+    before it were skipped. Both may be empty.
     """
 
     index: int
@@ -33,10 +33,13 @@ class LoadedPicture:
 
 
 class Pictures(FrameSource):
-    """A strip of picture files; the first one is loaded when constructed.
+    """A strip of picture files; the constructor loads the first one.
 
     Stepping loads the next picture in the background. An unreadable picture is skipped in the
-    direction of the step, and `status` names it. Raises StyleForgeError if no picture can be read.
+    direction of the step, and `status` names it.
+
+    Raises:
+        StyleForgeError: If no picture can be read.
     """
 
     live = False
@@ -73,7 +76,7 @@ class Pictures(FrameSource):
         return loaded.frame
 
     def step(self, count: int) -> None:
-        """Go `count` pictures forward, wrapping around."""
+        """Go forward by `count` pictures, wrapping around."""
         if len(self._paths) > 1 and count:
             self._load_in_background(
                 (self._index + count) % len(self._paths), 1 if count > 0 else -1
@@ -103,7 +106,7 @@ class Pictures(FrameSource):
         if self._closed.is_set():
             return
         if self._pending is not None:
-            self._pending.cancel()  # skipped before it was started
+            self._pending.cancel()  # skipped before it was loaded
         self._index = index
         self._pending = self._loader.submit(self._load, index, direction)
 

@@ -1,4 +1,4 @@
-"""The built-in animated scene, a lake in the late afternoon; it depends on the time alone."""
+"""The built-in animated scene, a lake in the late afternoon; it depends only on the time."""
 
 from __future__ import annotations
 
@@ -114,7 +114,6 @@ class SceneRenderer:
 
 
 def _repeated(sheet: Sheet, times: int) -> Sheet:
-    """Tile the sheet horizontally, so that a window can slide over it."""
     colors, keep = sheet
     return np.tile(colors, (1, times, 1)), np.tile(keep, (1, times, 1))
 
@@ -143,13 +142,13 @@ def _layer(colors: np.ndarray, keep: np.ndarray, x: int = 0, y: int = 0) -> Laye
 
 
 def _dimmed(layer: Layer) -> Layer:
-    """The layer at 60 % of its coverage, and a little darker."""
+    """Return the layer at 60 % of its coverage, and a little darker."""
     colors = cv2.convertScaleAbs(layer.colors, alpha=0.55)
     return _layer(colors, cv2.convertScaleAbs(layer.transparency, alpha=0.6, beta=102))
 
 
 def _moved(layer: Layer, x: float, y: float, lean: float = 0.0, foot: float = 0.0) -> Layer:
-    """The layer at the subpixel position (x, y), sheared by `lean` around the row `foot`."""
+    """Return the layer at the subpixel position (x, y), sheared by `lean` around the row `foot`."""
     height, width = layer.transparency.shape[:2]
     margin = 2 + math.ceil(abs(lean) * height)
     left, top = math.floor(x), math.floor(y)
@@ -191,7 +190,7 @@ class Scene(FrameSource):
         self._painting = scene_renderer(width, height)
         self.info = SourceInfo(tr("Animated scene"), width, height, FPS)
         self._closed = threading.Event()
-        self._began = time.perf_counter()  # minus the time spent paused
+        self._began = time.perf_counter()  # plus the time spent paused
         self._paused_at: float | None = None
         self._delivered = -1
         self._dropped = 0
@@ -214,7 +213,6 @@ class Scene(FrameSource):
         return Frame(pixels, index, start, (time.perf_counter() - start) * 1e3)
 
     def _due(self) -> int:
-        """Index of the frame for the current time."""
         return int(((self._paused_at or time.perf_counter()) - self._began) * FPS)
 
     def close(self) -> None:

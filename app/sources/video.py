@@ -1,4 +1,4 @@
-"""Plays videos and animations at their own rate, in step with their sound, in a loop."""
+"""A player for videos and animations at their own rate, in step with their sound, in a loop."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from utils.leaving import WAIT_S, BackgroundThread
 from utils.translation.texts import tr
 
 MAX_SKIPS = 8  # frames skipped in a row to catch up, before playback slows down instead
-PATIENCE_S = 0.5  # by how much a picture may be late before its sound is interrupted for it
-START_S = 0.1  # what sound is given to begin
-CHECK_S = 0.1  # between looks at the clock, which a device for sound corrects
-EARLY_S = 0.01  # at most a quarter of a frame, by which frames that wait for the engine come early
-BACK_S = 1e-3  # before a frame, the one before it is shown
+PATIENCE_S = 0.5  # how late a picture may be before it interrupts its sound
+START_S = 0.1  # time for sound to begin
+CHECK_S = 0.1  # between looks at the clock, which an audio device corrects
+# Most time that frames arrive early to wait for the engine; also at most a quarter of a frame.
+EARLY_S = 0.01
+BACK_S = 1e-3  # this long before a frame, the previous one is shown
 DURATION_TOLERANCE = 0.02  # fraction of the duration, the precision of FFmpeg's estimate
 
 
@@ -37,23 +38,24 @@ class DecodedFrame:
 
 @dataclass(frozen=True, slots=True)
 class SeekRequest:
-    """A request of the user: to go to `seconds`, or `frames` forward."""
+    """The user's request to go to `seconds`, or `frames` forward."""
 
     seconds: float | None = None
     frames: int = 0
 
 
 class Video(FrameSource):
-    """Plays the frames of `reader` in a loop, starting when constructed.
+    """A player of the frames of `reader` in a loop, which starts when constructed.
 
-    A thread decodes one frame ahead and publishes it so early that it is painted when its moment is
-    heard; a frame that was not read by then is replaced and counted as dropped. Raises
-    StyleForgeError if there is no readable frame.
+    A thread decodes one frame ahead. It publishes the frame early enough to be painted when its
+    moment is heard. A frame that was not read by then is replaced and counts as dropped.
 
     Args:
-        reader: The picture.
-        sound: Its sound, closed with the video; None where there is none.
-        time: The time of the machine.
+        sound: Its sound, closed with the video; None without sound.
+        time: The clock of the machine.
+
+    Raises:
+        StyleForgeError: If there is no readable frame.
     """
 
     kind = "video"
@@ -75,10 +77,10 @@ class Video(FrameSource):
         self._index = 0
         self._dropped = 0
         self._position = 0.0  # seconds
-        self._delay = 0.0  # seconds until a frame that is read is painted
-        # The attributes below are used by the player's thread alone.
-        self._lap = 0.0  # position on the clock of second 0
-        self._last = 0.0  # seconds of the frame decoded last
+        self._delay = 0.0  # seconds from reading a frame until it is painted
+        # Only the player's thread uses the attributes below.
+        self._lap = 0.0  # position of second 0 on the clock
+        self._last = 0.0  # seconds of the last decoded frame
         self._decoded: DecodedFrame | None = None
         try:
             first = self._next_frame()
@@ -98,7 +100,7 @@ class Video(FrameSource):
         """Return the frame that is due; None if there is none within `timeout` seconds.
 
         Raises:
-            StyleForgeError: no frame can be read any more.
+            StyleForgeError: If frames can no longer be read.
         """
         with self._changed:
             self._time.wait(self._changed, lambda: self._unread or self._failed, timeout)
@@ -134,26 +136,28 @@ class Video(FrameSource):
 
     @property
     def silence(self) -> str | None:
-        """Why nothing is heard; "" while the sound is, None of a video without sound."""
+        """Why nothing is heard; "" while the sound is heard, None for a video without sound."""
         return None if self._sound is None else self._sound.silence
 
     def set_volume(self, volume: float) -> None:
-        """Set how loud the sound is heard, 0 to 1."""
+        """Set the volume, 0 to 1."""
         if self._sound is not None:
             self._sound.set_volume(volume)
 
     def set_delay(self, seconds: float) -> None:
-        """Deliver frames so much before their sound is heard; without sound, when they are due."""
+        """Deliver frames `seconds` before their sound is heard; without sound, when they are
+        due.
+        """
         if self._sound is not None:
             self._delay = seconds
 
     def listen(self, listener: Listener | None) -> None:
-        """Give the sound as it is played to a listener; None for no more."""
+        """Send the sound, as it is played, to a listener; None stops sending."""
         if self._sound is not None:
             self._sound.listen(listener)
 
     def set_loop(self, part: tuple[float, float] | None) -> None:
-        """Play from the frame at one time to that at another again and again; None for all."""
+        """Loop from the frame at one time to the frame at another; None plays all."""
         with self._changed:
             self._loop = part
         if part is not None and not part[0] <= self._position <= part[1]:
@@ -162,13 +166,13 @@ class Video(FrameSource):
     def seek(self, position: float) -> None:
         """Go to `position` seconds; its frame is delivered at once, even while paused.
 
-        Of several requests, only the last is carried out.
+        If several requests wait, only the last takes effect.
         """
         end = self._reader.last if self.info.duration else position
         self._request(SeekRequest(seconds=max(0.0, min(position, end))))
 
     def step(self, count: int) -> None:
-        """Go exactly `count` frames forward; the frame is delivered at once."""
+        """Go forward by exactly `count` frames; the frame is delivered at once."""
         if count:
             self._request(SeekRequest(frames=count))
 
@@ -202,7 +206,7 @@ class Video(FrameSource):
             self._reader.close()
 
     def _play_one(self) -> bool:
-        """Publish one frame when it is due, or earlier after a seek; False once closed."""
+        """Publish one frame when it is due, or earlier after a seek; return False once closed."""
         with self._changed:
             if self._paused:
                 self._stop_clock()
@@ -223,7 +227,7 @@ class Video(FrameSource):
         return True
 
     def _interrupted(self, shot: DecodedFrame) -> bool:
-        """Wait until a frame is due; whether something else is to be done before."""
+        """Wait until a frame is due; return whether something else has to happen before."""
 
         def interrupted() -> bool:
             return self._closed or self._seek_request is not None or self._paused
@@ -236,12 +240,14 @@ class Video(FrameSource):
         return True
 
     def _due(self, seconds: float) -> float:
-        """When the frame of a time has to be delivered, to be painted when its sound is heard."""
+        """Return when the frame at `seconds` must be delivered to be painted when its sound is
+        heard.
+        """
         early = 0.0 if self._sound is None else min(EARLY_S, self._interval / 4)
         return self._clock.when(self._lap + seconds) - self._delay - early
 
     def _start_clock(self, seconds: float) -> None:
-        """Play from the frame of a time, delivered now or very soon."""
+        """Play from the frame at `seconds`, which is delivered now or very soon."""
         now = self._time.now()
         self._lap = 0.0
         if self._sound is None:
@@ -263,7 +269,7 @@ class Video(FrameSource):
             if frames:
                 found = self._reader.grab()
                 shown = jump.seconds if found is None else found
-        for _ in range(-frames):  # the frame before, whatever the rate
+        for _ in range(-frames):  # one frame back at a time, whatever the rate
             if shown <= 0:
                 break
             self._go_to(max(shown - BACK_S, 0.0))
@@ -295,7 +301,7 @@ class Video(FrameSource):
                     )
                 rewinds += 1
                 self._rewind(self._reader.until(self._last))
-                # Or all frames of a short video that is slow to decode would be skipped.
+                # Otherwise all frames of a short video that is slow to decode would be skipped.
                 skips = MAX_SKIPS
             if seconds is None:
                 continue
@@ -312,7 +318,8 @@ class Video(FrameSource):
                     self._dropped += 1
                     continue
                 if self._sound is None or late > PATIENCE_S:
-                    self._start_clock(seconds)  # cannot keep up: play slower, not less and less
+                    # Cannot keep up: play slower instead of showing fewer and fewer frames.
+                    self._start_clock(seconds)
             pixels = self._reader.decode()
             if pixels is None:
                 title = self._reader.title
@@ -321,7 +328,7 @@ class Video(FrameSource):
             return DecodedFrame(pixels, seconds, (self._time.now() - start) * 1e3)
 
     def _ends_loop(self, seconds: float) -> bool:
-        """Whether the frame of a time is the first one behind the part that is played again."""
+        """Return whether the frame at `seconds` is the first one after the looped part."""
         loop = self._loop
         return loop is not None and self._last <= loop[1] + SAME_S < seconds
 
@@ -347,7 +354,7 @@ class Video(FrameSource):
         return False
 
     def _rewind(self, end: float) -> None:
-        """Begin again, with the part that is looped or the whole: its sound after that of `end`."""
+        """Begin again at the looped part or the whole; its sound follows the sound at `end`."""
         begin = 0.0 if self._loop is None else self._loop[0]
         self._reader.seek(begin)
         if self._sound is not None and self._clock.running:
@@ -372,7 +379,7 @@ def open_film(reader: VideoReader) -> Video:
     """Play a film with its sound, if it has any.
 
     Raises:
-        StyleForgeError: It has no readable frame.
+        StyleForgeError: If it has no readable frame.
     """
     return Video(reader, Soundtrack(reader.where) if reader.has_sound else None)
 

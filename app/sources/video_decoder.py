@@ -1,4 +1,4 @@
-"""Decodes videos and animations, frame after frame."""
+"""Decoders for videos and animations, frame by frame."""
 
 from __future__ import annotations
 
@@ -31,22 +31,23 @@ from utils.pyav import av
 from utils.text import printable
 from utils.translation.texts import tr
 
-DEFAULT_DELAY_MS = 100  # what browsers make of an animation that gives no delay
-MAX_DAMAGED_IN_A_ROW = 20  # frames in a row, after which an animation is taken to end
-EARLIER_S = (0.0, 2.0, 10.0)  # where a file whose index is wrong is entered, before the time sought
-SAME_S = 1e-4  # times that differ by less are the same
+DEFAULT_DELAY_MS = 100  # browsers' default for an animation without a delay
+MAX_DAMAGED_IN_A_ROW = 20  # consecutive damaged frames after which an animation counts as ended
+# Seconds before the sought time at which to enter a file with a wrong index.
+EARLIER_S = (0.0, 2.0, 10.0)
+SAME_S = 1e-4  # times that differ by less are equal
 
 
 class FrameReader(Protocol):
-    """Frames in order, each with its time in seconds. Used by one thread at a time."""
+    """A reader of frames in order, each with its time in seconds. Used by one thread at a time."""
 
     title: str
     fps: float
-    duration: float  # seconds; 0 where the file does not tell
+    duration: float  # seconds; 0 if the file does not tell
 
     @property
     def last(self) -> float:
-        """When the last frame is due, in seconds, where there is a duration."""
+        """When the last frame is due, in seconds, if there is a duration."""
         ...
 
     def grab(self) -> float | None:
@@ -58,12 +59,15 @@ class FrameReader(Protocol):
         ...
 
     def until(self, seconds: float) -> float:
-        """When the frame that is due at `seconds` has been shown as long as it is to be."""
+        """Return when the display time of the frame due at `seconds` ends."""
         ...
 
     def seek(self, seconds: float) -> None:
-        """Make the next grab return the frame shown at `seconds`; the last one behind the end.
-        Raises StyleForgeError."""
+        """Make the next grab return the frame shown at `seconds`, or the last one beyond the end.
+
+        Raises:
+            StyleForgeError: If the file can no longer be read.
+        """
         ...
 
     def close(self) -> None:
@@ -75,21 +79,24 @@ class VideoReader:
     """A video file or address, decoded by FFmpeg and rotated upright.
 
     Times count from the first frame. Iterating yields (seconds, pixels) of every frame from the
-    current one on. Raises StyleForgeError if the video cannot be opened.
+    current one on.
 
     Attributes:
-        where: What FFmpeg opens; the address of a camera has its login.
-        has_sound: Whether there is sound beside the picture.
+        where: The file or address for FFmpeg; the address of a camera includes its login.
+        has_sound: Whether there is sound besides the picture.
+
+    Raises:
+        StyleForgeError: If the video cannot be opened.
     """
 
     def __init__(self, where: str | Path, title: str = "") -> None:
         self.title = title or printable(Path(where).name)
-        # Absolute, because FFmpeg takes what precedes a colon in "12:30.mp4" for a protocol.
+        # Absolute, because FFmpeg treats the text before a colon in "12:30.mp4" as a protocol.
         self.where = str(where) if "://" in str(where) else str(Path(where).absolute())
         self._ahead: deque[tuple[float, av.VideoFrame]] = deque()  # decoded while seeking
         self._frame: av.VideoFrame | None = None
         self._converter: Converter | None = None
-        self._size = (0, 0)  # of the first frame as it is stored
+        self._size = (0, 0)  # stored size of the first frame
         self._open()
         stream = self._stream
         self.fps = float(frame_rate(self._container, stream))
@@ -112,7 +119,9 @@ class VideoReader:
         self._restart(0.0)
 
     def _restart(self, first: float) -> None:
-        """Decode from where the container is; a first frame without a time is that of `first`."""
+        """Decode from the container's position; a first frame without a time gets the time
+        `first`.
+        """
         self._ahead.clear()
         self._frames = self._timed(first)
 
@@ -122,7 +131,7 @@ class VideoReader:
             seconds = -math.inf
             if frame.pts is not None:
                 seconds = float(frame.pts * (frame.time_base or self._base) - self._start)
-            if not seconds > previous:  # no timestamps, or nonsense
+            if not seconds > previous:  # timestamps are missing or not increasing
                 seconds = previous + 1 / self.fps if previous > -math.inf else first
             previous = seconds
             yield seconds, frame
@@ -139,7 +148,7 @@ class VideoReader:
         """Return the current frame as [H, W, 3] RGB; None if it is damaged.
 
         Raises:
-            StyleForgeError: the meaning of its colors is not known.
+            StyleForgeError: If the meaning of its colors is not known.
         """
         frame = self._frame
         if frame is None:
@@ -151,13 +160,13 @@ class VideoReader:
                 raise StyleForgeError(
                     tr("'{file}' cannot be played: {error}", file=self.title, error=exc)
                 ) from exc
-            except FAULTS:  # side data of a kind that PyAV does not know
+            except FAULTS:  # side data that PyAV does not know
                 return None
             self._converter = Converter(colors, orientation, exact=False)
             self._size = frame.width, frame.height
         try:
             return self._converter.to_rgb(frame, *self._size)
-        except FAULTS:  # a frame in pixels that FFmpeg cannot convert
+        except FAULTS:  # FFmpeg cannot convert this pixel format
             return None
 
     @property
@@ -166,12 +175,14 @@ class VideoReader:
         return max(0.0, self.duration - 1 / self.fps)
 
     def until(self, seconds: float) -> float:
-        """When the next frame is due, by the rate of the film."""
+        """Return when the next frame is due, by the rate of the film."""
         return seconds + 1 / self.fps
 
     def seek(self, seconds: float) -> None:
-        """Make the next grab return the frame shown at `seconds`, decoding from the key frame
-        before it; 0 reopens the file."""
+        """Make the next grab return the frame shown at `seconds`.
+
+        Decoding starts at the key frame before it; 0 reopens the file.
+        """
         for earlier in EARLIER_S:
             start = seconds - earlier
             if start <= 0 or not self._enter(start):
@@ -183,7 +194,9 @@ class VideoReader:
             self._find(seconds)
 
     def _enter(self, seconds: float) -> bool:
-        """Go to a key frame at or before a time; False where the file cannot be entered there."""
+        """Go to a key frame at or before a time; return False if the file cannot be entered
+        there.
+        """
         try:
             self._container.seek(
                 math.floor((seconds + self._start) / self._base), stream=self._stream
@@ -194,7 +207,7 @@ class VideoReader:
         return True
 
     def _find(self, seconds: float) -> bool:
-        """Decode up to the frame shown at a time; False if the first frame is later."""
+        """Decode up to the frame shown at a time; return False if the first frame is later."""
         shown: tuple[float, av.VideoFrame] | None = None
         for found in self._frames:
             if found[0] > seconds + SAME_S:
@@ -206,7 +219,7 @@ class VideoReader:
         return shown is not None
 
     def _reopen(self) -> None:
-        """Begin again: not every container can seek, but each can be begun again."""
+        """Open the file again: not every container can seek, but each can be reopened."""
         self._container.close()
         try:
             self._open()
@@ -224,16 +237,19 @@ class VideoReader:
 
 
 class AnimationReader:
-    """An animated GIF, WebP, PNG or AVIF, decoded by Pillow. Raises ImageError.
+    """An animated GIF, WebP, PNG or AVIF, decoded by Pillow.
 
-    The delays are read before the frames, so that it has a duration; of a damaged file they are
-    known as far as it has been played.
+    The delays are read before the frames, so the duration is known. For a damaged file, delays are
+    known only for the part that has been played.
+
+    Raises:
+        ImageError: If the file cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
         self.title = printable(path.name)
         self._next = 0
-        self._times = [0.0]  # when each frame that is known is due, and when the last one ends
+        self._times = [0.0]  # when each known frame is due, and when the last one ends
         self._damaged = False
         self._in_a_row = 0  # damaged frames
         self.duration = 0.0
@@ -252,11 +268,11 @@ class AnimationReader:
 
     @property
     def last(self) -> float:
-        """When the last frame is due, in seconds, where there is a duration."""
+        """When the last frame is due, in seconds, if there is a duration."""
         return self._times[self._count - 1] if self.duration else 0.0
 
     def _end_at(self, count: int) -> None:
-        """Have so many frames, all of them of a known time."""
+        """Limit the animation to `count` frames, whose times are all known."""
         self._count, self.duration = count, self._times[count]
 
     def _load(self, index: int) -> None:
@@ -267,12 +283,12 @@ class AnimationReader:
             self._image.load()
             delay = self._image.info.get("duration") or DEFAULT_DELAY_MS
             self._in_a_row = 0
-        except (*MALFORMED, MemoryError):  # a frame may state any size
+        except (*MALFORMED, MemoryError):  # a frame may declare any size
             self._damaged = True
             self._in_a_row += 1
         if index + 1 == len(self._times):
             self._times.append(self._times[index] + delay / 1e3)
-        if self._in_a_row == MAX_DAMAGED_IN_A_ROW:  # the file may state billions
+        if self._in_a_row == MAX_DAMAGED_IN_A_ROW:  # the file may declare billions of frames
             self._count = index + 1
             self.duration = min(self.duration, self._times[index + 1])
 
@@ -292,7 +308,7 @@ class AnimationReader:
             return None
 
     def until(self, seconds: float) -> float:
-        """When the frame is over that is due at `seconds`, by its delay."""
+        """Return when the frame due at `seconds` ends, by its delay."""
         following = bisect_right(self._times, seconds + SAME_S)
         return self._times[min(following, len(self._times) - 1)]
 

@@ -11,15 +11,16 @@ from typing import IO, Any
 
 from app.sources.deadline import Deadline
 
-MAX_PART_BYTES = 64 << 20  # bytes of one picture; beyond it this is no stream of pictures
-MAX_OVERHEAD_BYTES = 1 << 20  # bytes around it: headers, chunk sizes, what was read ahead
+# Limit in bytes of one picture; a larger body is not a stream of pictures.
+MAX_PART_BYTES = 64 << 20
+MAX_OVERHEAD_BYTES = 1 << 20  # bytes around it: headers, chunk sizes, read-ahead data
 
 
 class LimitedResponse(http.client.HTTPResponse):
     """A response with limits on time and size that include headers and chunk sizes.
 
-    Reading raises TimeoutError after the deadline, or if nothing arrives for `pause` seconds, and
-    ValueError after MAX_PART_BYTES and MAX_OVERHEAD_BYTES.
+    Reading raises TimeoutError after the deadline, or if nothing arrives for `pause` seconds. It
+    raises ValueError after MAX_PART_BYTES and MAX_OVERHEAD_BYTES.
     """
 
     def __init__(
@@ -67,8 +68,6 @@ class _LimitedSocketFile(io.RawIOBase):
 
 
 class _LimitedHandler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
-    """HTTP and HTTPS with limited responses."""
-
     def __init__(self, deadline: Deadline, pause: float) -> None:
         super().__init__()
         self._deadline, self._pause = deadline, pause
@@ -88,7 +87,7 @@ class _LimitedHandler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
 
 
 class _RedirectHandler(urllib.request.HTTPRedirectHandler):
-    """Follows a redirect without reading its body."""
+    """A handler that follows a redirect without reading its body."""
 
     def http_error_302(
         self,
@@ -112,7 +111,6 @@ def http_get(
     Args:
         url: an http:// or https:// address without a login.
         user: for basic or digest authentication; empty for none.
-        password: of that user.
         deadline: for the connection, the headers and the body.
         pause: the longest wait between two pieces of data, in seconds.
 
@@ -120,15 +118,15 @@ def http_get(
         The response; its body is not read yet.
 
     Raises:
-        urllib.error.HTTPError: the server refused.
-        OSError: there is no connection.
-        ValueError: the response is invalid or too large.
-        http.client.HTTPException: the response is not HTTP.
+        urllib.error.HTTPError: If the server refused.
+        OSError: If there is no connection.
+        ValueError: If the response is invalid or too large.
+        http.client.HTTPException: If the response is not HTTP.
     """
     logins = urllib.request.HTTPPasswordMgrWithDefaultRealm()
     if user:
         logins.add_password(None, url, user, password)
-    # Not build_opener, which would also follow a redirect to FTP.
+    # build_opener would also follow a redirect to FTP.
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler(),

@@ -1,6 +1,6 @@
-"""The any-style networks there are: those that ship, those the user's styles need, those given.
+"""The available any-style networks: shipped ones, ones for the user's styles, and given ones.
 
-Their files are read when they are needed, and a network is read once.
+Files are read when needed, and each network is read once.
 """
 
 from __future__ import annotations
@@ -20,78 +20,81 @@ from utils.translation.texts import mark, tr
 if TYPE_CHECKING:  # PyTorch is imported only when a network is read
     from models.families.any_style import AnyStyleNetwork
 
-# The networks that ship: the full one and the lite one, which keeps a stream fluid on a CPU. Where
-# only one of the files is there, it is the full one.
+# The shipped networks: the full one and the lite one, which keeps a stream fluid on a CPU. If only
+# one of the files exists, it is the full one.
 SHIPPED = ("small.safetensors", "tiny.safetensors")
 MISSING = mark("a style picture needs an any-style network, and none is installed")
 _ENDING = ".safetensors"
-_KEPT = 2  # networks in memory, which a full and a lite one are; others take 90 MB each
+_KEPT = 2  # networks in memory: a full and a lite one; each further network takes 90 MB
 
 
 class AnyStyleNetworks:
-    """Finds networks by the digest of their weights, on any thread.
+    """The networks by the digest of their weights. Thread-safe.
 
     Args:
-        shipped: The folder of the networks that ship; it may not exist.
-        user: The folder of the networks that were kept for the user's styles; it may not exist.
+        shipped: The folder of the shipped networks; it may not exist.
+        user: The folder of the networks stored for the user's styles; it may not exist.
     """
 
     def __init__(self, shipped: Path, user: Path) -> None:
         self._shipped, self._user = shipped, user
         self._given: dict[str, Path] = {}  # by digest, for this process
         self._lock = threading.RLock()
-        self._newest: dict[str, AnyStyleNetwork] = {}  # by digest, the one read last is last
+        self._newest: dict[str, AnyStyleNetwork] = {}  # by digest; the network read last is last
 
     @property
     def unavailable_reason(self) -> str:
-        """Why no style can be made of a picture, as a clause; "" where there is a network."""
+        """Why no style can be made from a picture, as a clause; "" if there is a network."""
         there = any(path.is_file() for path in self._candidates())
         return "" if there else tr(MISSING)
 
     def find(self, digest: str) -> AnyStyleNetwork | None:
-        """The network whose weights have this digest; None where it is not there.
+        """Return the network whose weights have this digest; None if there is none.
 
         Raises:
-            CheckpointError: Its file is damaged.
+            CheckpointError: If its file is damaged.
         """
         with self._lock:
             path = self._path(digest)
             return None if path is None else self._read(path)
 
     def is_there(self, digest: str) -> bool:
-        """Whether there is a file of the network with this digest."""
+        """Return whether there is a file of the network with this digest."""
         with self._lock:
             return self._path(digest) is not None
 
     def has_lite(self, digest: str) -> bool:
-        """Whether a lite network paints the styles of the network with this digest as well."""
+        """Return whether a lite network can also paint the styles of the network with this
+        digest.
+        """
         with self._lock:
             return len(self._pair(digest)) > 1
 
     def default(self) -> AnyStyleNetwork | None:
-        """The network for new styles: the one given last in this process, else the full one that
-        ships, else the one that was kept last for a style of the user; None without any.
+        """Return the network for new styles; None without any.
+
+        It is the last one given in this process, else the shipped full one, else the last one
+        stored for a style of the user.
 
         Raises:
-            CheckpointError: Its file is damaged.
+            CheckpointError: If its file is damaged.
         """
         with self._lock:
             path = next((path for path in self._candidates() if path.is_file()), None)
             return None if path is None else self._read(path)
 
     def for_code(self, digest: str, *, lite: bool) -> AnyStyleNetwork | None:
-        """The network that paints a style: that of its code, or the full or lite one that ships
-        where its code belongs to one of these; the default where that is not there.
+        """Return the network that paints a style; None without any.
+
+        It is the network of the style's code or, if that is shipped, the full or lite shipped one.
+        The default replaces a missing network.
 
         Args:
             digest: Of the weights of the network that the style's code belongs to.
-            lite: Whether the lite network; only where `has_lite`.
-
-        Returns:
-            None where there is no network.
+            lite: Whether to return the lite network; only if `has_lite`.
 
         Raises:
-            CheckpointError: Its file is damaged.
+            CheckpointError: If its file is damaged.
         """
         with self._lock:
             if pair := self._pair(digest):
@@ -105,7 +108,7 @@ class AnyStyleNetworks:
             path: A file of `styleforge train-vit`; None for the default.
 
         Raises:
-            StyleError: There is none, or the file is none; one sentence.
+            StyleError: If there is none, or the file has no network; one sentence.
         """
         from models.checkpoints import CheckpointError
 
@@ -124,10 +127,10 @@ class AnyStyleNetworks:
         return network
 
     def keep(self, network: AnyStyleNetwork) -> None:
-        """Copy a given network to the user's folder, unless it ships or is there already.
+        """Copy a given network to the user's folder, unless it is shipped or already there.
 
         Raises:
-            StyleError: The file cannot be written.
+            StyleError: If the file cannot be written.
         """
         source, target = self._given.get(network.digest), self._kept(network.digest)
         if source is None or target.is_file():
@@ -152,17 +155,17 @@ class AnyStyleNetworks:
         """Delete the user's networks that no style needs.
 
         Args:
-            needed: The digests of those that one needs.
+            needed: The digests of the networks to keep.
 
         Raises:
-            OSError: A file cannot be deleted.
+            OSError: If a file cannot be deleted.
         """
         for path in self._user.glob(f"*{_ENDING}"):
             if path.stem not in needed:
                 path.unlink(missing_ok=True)
 
     def _candidates(self) -> Iterator[Path]:
-        """The files from which the default is taken, the first that is there."""
+        """Yield possible files of the default network; the first that exists counts."""
         yield from reversed(list(self._given.values()))
         yield from self._shipped_files()
         yield from sorted(
@@ -170,18 +173,19 @@ class AnyStyleNetworks:
         )
 
     def _shipped_files(self) -> list[Path]:
-        """The files of the networks that ship, the full one first."""
+        """Return the files of the shipped networks, the full one first."""
         paths = [self._shipped / name for name in SHIPPED]
         return [path for path in paths if path.is_file()]
 
     def _pair(self, digest: str) -> list[Path]:
-        """The networks that ship, if this is one of theirs that was not given; else none."""
+        """Return the shipped networks if this is one of theirs and was not given; else an empty
+        list.
+        """
         shipped = self._shipped_files()
         own = digest not in self._given and any(_digest(path) == digest for path in shipped)
         return shipped if own else []
 
     def _path(self, digest: str) -> Path | None:
-        """The file of the network with this digest."""
         for path in (self._given.get(digest), *self._shipped_files(), self._kept(digest)):
             if path is not None and path.is_file() and _digest(path) == digest:
                 return path
@@ -201,7 +205,7 @@ class AnyStyleNetworks:
 
 
 def _digest(path: Path) -> str:
-    """The digest in the header of a file; it is compared with the weights when they are read."""
+    """Return the digest in the header of a file, which reading compares with the weights."""
     from models.families.style_codes import header_texts
 
     return header_texts(path).get("sha256", "")

@@ -1,4 +1,4 @@
-"""What a pack's `style.toml` says of the painting, the license and the training, for readers."""
+"""A reader of a pack's `style.toml` for facts about the painting, the license and the training."""
 
 from __future__ import annotations
 
@@ -13,17 +13,14 @@ from utils.translation.texts import tr
 
 
 def facts_of(style: Style) -> tuple[tuple[str, str], ...]:
-    """Read what is known of a style.
-
-    Args:
-        style: A style of the library.
+    """Read the known facts about a style.
 
     Returns:
-        Labels with texts of one line each, in the order in which they are shown.
+        Labels with texts of one line each, in display order.
 
     Raises:
-        OSError: The style.toml cannot be read.
-        ValueError: It is not TOML any more.
+        OSError: If the style.toml cannot be read.
+        ValueError: If it is no longer TOML.
     """
     spec = toml.load(style.weights.parent / "style.toml")
     runs = [spec[name] for name in sorted(spec) if name.startswith("training")]
@@ -42,7 +39,6 @@ def facts_of(style: Style) -> tuple[tuple[str, str], ...]:
 
 
 def _training(runs: list[Mapping[str, Any]]) -> str:
-    """The runs of a training in one line; "" without any."""
     steps = sum(_numbers(runs, "iterations"))
     photographs = max(_numbers(runs, "photographs"), default=0)
     seconds = sum(_numbers(runs, "seconds"))

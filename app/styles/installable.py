@@ -1,4 +1,4 @@
-"""What can become a pack: a checkpoint, another pack, or a picture with an any-style network."""
+"""Sources of a new pack: a checkpoint, another pack, or a picture with an any-style network."""
 
 from __future__ import annotations
 
@@ -28,22 +28,21 @@ if TYPE_CHECKING:  # PyTorch and Pillow are imported only when a style is instal
 
     from models.families.any_style import AnyStyleNetwork
 
-KEPT_SIZE = 512  # most pixels of the long side of a style picture that a pack keeps
+KEPT_SIZE = 512  # largest long side in pixels of a style picture in a pack
 THUMBNAIL_SIZE = 192
 
 
 @dataclass(frozen=True, slots=True)
 class Installable:
-    """A style that was read and validated, and is not a pack of the user yet.
+    """A style that was read and validated, but is not a pack of the user yet.
 
     Attributes:
-        title: Its title.
         family: The key of its family of networks.
-        contents: What the family's `read` gave of its weights.
+        contents: Its weights, as returned by the family's `read`.
         spec: The pack it comes from; None for a checkpoint or a picture.
-        lite: As `contents`, of the lite network.
+        lite: The same for the lite network.
         thumbnail: [H, W, 3] uint8.
-        picture: The style picture, likewise.
+        picture: The style picture, [H, W, 3] uint8.
     """
 
     title: str
@@ -59,12 +58,11 @@ class Installable:
 
         Args:
             folder: Exists, and is empty.
-            title: That of the pack.
 
         Raises:
-            CheckpointError: The weights cannot be stored.
-            ImageError: A picture cannot be written.
-            OSError: A file cannot be written.
+            CheckpointError: If the weights cannot be stored.
+            ImageError: If a picture cannot be written.
+            OSError: If a file cannot be written.
         """
         from models.families.keys import FEED_FORWARD
         from models.families.table import FAMILIES
@@ -77,7 +75,7 @@ class Installable:
         names = {what: f"{what}.png" for what, pixels in pictures.items() if pixels is not None}
         for what, pixels in pictures.items():
             if pixels is not None:
-                # The user waits for the style, and not for the smallest file.
+                # The user waits for the style; a small file matters less.
                 write_pixels(folder / names[what], pixels, compression=1)
         lines = {
             "title": title,
@@ -87,7 +85,7 @@ class Installable:
             "thumbnail": names.get("thumbnail", ""),
             "sha256": _sha256(weights),
         }
-        if self.family != FEED_FORWARD:  # a pack without a line is of this family
+        if self.family != FEED_FORWARD:  # a pack without this line belongs to that family
             lines["family"] = self.family
         if self.picture is not None:
             lines["picture"] = names["picture"]
@@ -100,7 +98,11 @@ class Installable:
 
 
 def read_installable(path: Path) -> Installable:
-    """Read a checkpoint or a pack; StyleError if `path` is neither."""
+    """Read a checkpoint or a pack.
+
+    Raises:
+        StyleError: If `path` is neither.
+    """
     from models.checkpoints import CheckpointError
     from models.families.table import FAMILIES, family_of
     from utils.images.opening import ImageError
@@ -138,15 +140,14 @@ def read_installable(path: Path) -> Installable:
 def installable_of_picture(
     path: Path, network: AnyStyleNetwork, progress: Callable[[str], object]
 ) -> Installable:
-    """Make a style of a picture, of which at most KEPT_SIZE pixels a side are kept.
+    """Make a style from a picture, which is stored with a long side of at most KEPT_SIZE pixels.
 
     Args:
-        path: A picture of any format that is read; of an animation the first frame.
-        network: Makes the code.
-        progress: Told what is done, before each step that takes a while.
+        path: A picture in any supported format; of an animation, the first frame counts.
+        progress: Called with the name of each step that takes a while, before it.
 
     Raises:
-        StyleError: It is no picture, or is too narrow; one sentence.
+        StyleError: If it is not a picture, or is too narrow; one sentence.
     """
     from models.families.keys import ANY_STYLE
     from utils.images.opening import ImageError
@@ -177,7 +178,6 @@ def _title(path: Path) -> str:
 
 
 def _at_most(pixels: NDArray[np.uint8], long_side: int) -> NDArray[np.uint8]:
-    """Scale a picture down to `long_side`, if it is larger."""
     import numpy as np
     from PIL import Image
 
@@ -190,7 +190,7 @@ def _at_most(pixels: NDArray[np.uint8], long_side: int) -> NDArray[np.uint8]:
 
 
 def _thumbnail(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The square in the middle, THUMBNAIL_SIZE pixels a side."""
+    """Return the square in the middle, THUMBNAIL_SIZE pixels a side."""
     import numpy as np
     from PIL import Image, ImageOps
 

@@ -1,4 +1,4 @@
-"""The library of style packs: the built-in ones, and those the user installs and removes."""
+"""The library of style packs: built-in ones, and the ones that the user installs and removes."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ BUILTIN = Path(__file__).resolve().parents[2] / "assets" / "styles"
 
 # The six named styles first, in the order of the number keys; the rest by title.
 ORDER = ("candy", "mosaic", "udnie", "rain_princess", "starry_night", "great_wave")
-MAX_KEY_LENGTH = 64  # of a new pack's folder; file systems allow 255, and snapshots add the time
+MAX_KEY_LENGTH = 64  # of a new pack's folder; file systems allow 255, and snapshots append the time
 NETWORKS_FOLDER = "any_style"
 _NOT_RENAMED = mark("'{style}' is built in and cannot be renamed")
 _NOT_REMOVED = mark("'{style}' is built in and cannot be removed")
 
 
 def user_folder() -> Path:
-    """Folder of this user's own packs; it may not exist yet."""
+    """Return the folder of this user's own packs; it may not exist yet."""
     return platformdirs.user_data_path(APP_NAME, appauthor=False) / "styles"
 
 
@@ -55,7 +55,7 @@ class Library:
     """The built-in packs and the user's; a user's pack never hides a built-in one.
 
     Attributes:
-        networks: The any-style networks, beside the folders of the packs.
+        networks: The any-style networks, next to the folders of the packs.
     """
 
     def __init__(self, builtin: Path, user: Path) -> None:
@@ -63,19 +63,19 @@ class Library:
         self.networks = AnyStyleNetworks(
             builtin.parent / NETWORKS_FOLDER, user.parent / NETWORKS_FOLDER
         )
-        self._included: list[Path] = []  # the folders of packs of this process
+        self._included: list[Path] = []  # folders of packs that only this process has
         self._styles: dict[str, Style] = {}
         self._broken: tuple[str, ...] = ()
-        self._lock = threading.Lock()  # or two jobs could choose the same name
+        self._lock = threading.Lock()  # otherwise two jobs could choose the same name
         self.reload()
 
     @classmethod
     def default(cls) -> Library:
-        """The library of the built-in packs and those in the user's folder."""
+        """Return the library of the built-in packs and those in the user's folder."""
         return cls(BUILTIN, user_folder())
 
     def __reduce__(self) -> tuple[Callable[..., Library], tuple[object, ...]]:
-        """Have another process read the same folders."""
+        """Make another process read the same folders."""
         return _read_again, (self._builtin, self._user, tuple(self._included))
 
     @property
@@ -127,7 +127,7 @@ class Library:
         """Return the style with this key.
 
         Raises:
-            StyleError: there is none; the message suggests similar keys.
+            StyleError: If there is none; the message suggests similar keys.
         """
         try:
             return self._styles[key]
@@ -135,17 +135,19 @@ class Library:
             raise StyleError(_unknown_style_message(key, list(self._styles))) from None
 
     def mixable_with(self, key: str) -> tuple[Style, ...]:
-        """The other styles of the same family as the style `key`, in gallery order; all others
-        where there is no such style."""
+        """Return the other styles of the same family as the style `key`, in gallery order.
+
+        If there is no such style, return all others.
+        """
         chosen = self._styles.get(key)
         others = (style for style in self.styles if style.key != key)
         return tuple(o for o in others if chosen is None or o.family == chosen.family)
 
     def installable_title(self, path: Path) -> str:
-        """Return the title under which what is at `path` would be installed.
+        """Return the title that the style at `path` would get when installed.
 
         Raises:
-            StyleError: it cannot be installed.
+            StyleError: If it cannot be installed.
         """
         if path.suffix.lower() != ENDING or path.is_dir():
             return self._free_title(read_installable(path).title)
@@ -160,15 +162,12 @@ class Library:
 
         Args:
             path: a checkpoint file, the folder of a pack, or a file of `export_file`, whose pack
-                is kept as it is.
+                stays unchanged.
             title: its title; empty for the pack's or the file's. A number is appended if it is
                 taken.
 
-        Returns:
-            The installed style.
-
         Raises:
-            StyleError: it cannot be read or written.
+            StyleError: If it cannot be read or written.
         """
         if path.suffix.lower() == ENDING and not path.is_dir():
             return self._install_file(path, one_line(title))
@@ -180,7 +179,7 @@ class Library:
         with _naming(path):
             self._user.mkdir(parents=True, exist_ok=True)
             with unpacked(path, self._user) as folder:
-                read_installable(folder)  # as strictly as a checkpoint
+                read_installable(folder)  # checked as strictly as a checkpoint
                 if title:
                     set_title(folder / SPEC, title)
                 return self.move_in(folder)
@@ -193,21 +192,16 @@ class Library:
         *,
         progress: Callable[[str], object] = log.debug,
     ) -> Style:
-        """Make a pack of a style picture, painted by an any-style network, in the user's folder.
+        """Make a pack from a style picture, painted by an any-style network, in the user's folder.
 
         Args:
-            path: The picture.
-            network: A file of `styleforge train-vit`, of which a copy is kept; None for the one
-                that ships.
-            title: As of `install`.
-            progress: Told what is done, before each step that takes a while; what it raises is
-                passed on, and nothing is installed.
-
-        Returns:
-            The installed style.
+            network: A file of `styleforge train-vit`, which is copied; None for the shipped one.
+            title: See `install`.
+            progress: Called with the name of each step that takes a while, before it. An exception
+                it raises is passed on, and nothing is installed.
 
         Raises:
-            StyleError: The picture or the network cannot be used, or the pack not be written.
+            StyleError: If the picture or the network cannot be used, or the pack cannot be written.
         """
         with self._lock:
             progress("Reading the network")
@@ -218,19 +212,18 @@ class Library:
             return self._write_pack(found, self._free_title(one_line(title) or found.title))
 
     def include_picture(self, path: Path, folder: Path, network: Path | None = None) -> Style:
-        """Make a pack of a style picture that belongs to this library only, not to the user's.
+        """Make a pack from a style picture that belongs to this library only, not to the user's.
 
         Args:
-            path: The picture.
-            folder: Where the pack is written; it must not exist, and has to stay until the style is
+            folder: The folder of the pack. It must not exist, and has to stay until the style is
                 chosen.
-            network: As of `install_picture`, but not copied.
+            network: See `install_picture`, but it is not copied.
 
         Returns:
             The style, whose key is the folder's name.
 
         Raises:
-            StyleError: The picture or the network cannot be used, or the pack not be written.
+            StyleError: If the picture or the network cannot be used, or the pack cannot be written.
         """
         from utils.images.opening import ImageError
 
@@ -265,14 +258,14 @@ class Library:
         return self.get(key)
 
     def prepare(self, key: str, progress: Callable[[str], object] = log.debug) -> None:
-        """Make sure that a style has its codes for the networks that paint it, full and lite.
+        """Make any missing codes of a style for the networks that paint it, full and lite.
 
         Args:
-            key: Of the style; nothing is to be done for one that has a network of its own.
-            progress: As of `install_picture`.
+            key: Of the style; a style with its own network needs nothing.
+            progress: See `install_picture`.
 
         Raises:
-            StyleError: There is no such style, or its code cannot be made.
+            StyleError: If there is no such style, or its code cannot be made.
         """
         from models.checkpoints import CheckpointError
         from models.families.family import StyleFiles
@@ -291,14 +284,10 @@ class Library:
     def move_in(self, folder: Path) -> Style:
         """Move a finished pack, as written by training, into the user's folder with all its files.
 
-        Args:
-            folder: the pack. A number is appended to its title if another style has it.
-
-        Returns:
-            The installed style.
+        A number is appended to its title if another style has it.
 
         Raises:
-            StyleError: the pack is invalid or cannot be moved.
+            StyleError: If the pack is invalid or cannot be moved.
         """
         spec = load_pack(folder)
         check_all_weights(spec)
@@ -323,10 +312,10 @@ class Library:
             return self.get(key)
 
     def rename(self, key: str, title: str) -> Style:
-        """Give one of the user's own packs another title; its key stays.
+        """Change the title of one of the user's own packs; its key stays.
 
         Raises:
-            StyleError: The style is unknown or built in, another one has this title, or its
+            StyleError: If the style is unknown or built in, another one has this title, or its
                 style.toml cannot be changed.
         """
         style = self._own(key, _NOT_RENAMED)
@@ -353,14 +342,14 @@ class Library:
         """Copy a pack to a folder, from which it can be installed on another machine.
 
         Args:
-            key: Of the style.
-            folder: Receives the pack as a folder of its own.
+            folder: Receives the pack as a subfolder.
 
         Returns:
             The folder of the copy.
 
         Raises:
-            StyleError: The style is unknown, or the copy cannot be written; nothing is left of it.
+            StyleError: If the style is unknown, or the copy cannot be written; nothing of it
+                remains.
         """
         style = self.get(key)
         try:
@@ -378,14 +367,14 @@ class Library:
         """Write a style as one file, from which it can be installed on another machine.
 
         Args:
-            key: Of the style.
-            target: The file, see app.styles.style_file; its folder is made where there is none.
+            target: The file, see app.styles.style_file; its folder is created if necessary.
 
         Returns:
             Its path.
 
         Raises:
-            StyleError: The style is unknown, or the file cannot be written; it is left as it was.
+            StyleError: If the style is unknown, or the file cannot be written; it is left
+                unchanged.
         """
         style = self.get(key)
         try:
@@ -405,7 +394,7 @@ class Library:
         """Delete one of the user's own packs.
 
         Raises:
-            StyleError: the style is unknown or built in, or cannot be deleted.
+            StyleError: If the style is unknown or built in, or cannot be deleted.
         """
         style = self._own(key, _NOT_REMOVED)
         with self._lock:
@@ -424,14 +413,17 @@ class Library:
                 self._drop_unused_networks()
 
     def _own(self, key: str, refusal: str) -> Style:
-        """The style `key`; StyleError with `refusal`, in English, if it is built in."""
+        """Return the style `key`.
+
+        Raises:
+            StyleError: If it is built in, with the English text `refusal`.
+        """
         style = self.get(key)
         if style.builtin:
             raise StyleError(tr(refusal, style=style.title))
         return style
 
     def _drop_unused_networks(self) -> None:
-        """Delete the networks that were kept for styles, if no style is left that needs them."""
         from models.checkpoints import CheckpointError
         from models.families.style_codes import header_texts
 
@@ -458,12 +450,12 @@ class Library:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Have faults of what is in a file name the file."""
+    """Make errors about the contents of a file name the file."""
     name = printable(path.name, MAX_NAME_LENGTH)
     try:
         yield
     except StyleError as exc:
-        said = str(exc)  # a translation may begin otherwise, and have other quotation marks
+        said = str(exc)  # a translation may begin differently, and have other quotation marks
         raise StyleError(said if name in said else labeled(f"'{name}'", said)) from exc
     except OSError as exc:
         fault = exc.strerror or exc

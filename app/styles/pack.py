@@ -15,7 +15,7 @@ from utils.text import printable
 from utils.translation.texts import mark, tr
 
 MAX_TEXT_LENGTH = 300  # of a title and other texts of a pack; longer ones are truncated
-# In pictures and in streams, of a pack that names none, by its family.
+# Defaults by family, in pictures and in streams, for a pack that gives no amounts.
 DEFAULT_TEXTURES = {FEED_FORWARD: (0.5, 0.1), ANY_STYLE: (0.25, 0.05)}
 MAX_NAME_LENGTH = 100  # characters of a file's name in a message
 _INVALID = mark("'{pack}/style.toml' is not valid: {fault}")
@@ -25,18 +25,18 @@ _UNREADABLE_PICTURE = mark("'{pack}' names a style picture that cannot be read: 
 
 
 class StyleError(StyleForgeError):
-    """A style pack that cannot be used."""
+    """Raised for a style pack that cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
     """One validated pack. `key` is the folder's name; `builtin` packs cannot be removed.
 
-    `sha256` and `lite_sha256` are the hashes of the weight files, empty where the pack states none;
+    `sha256` and `lite_sha256` are the hashes of the weight files, empty if the pack states none.
     `lite` is None for a pack without a lite network. `family` is a key of
-    models.families.table.FAMILIES, and `picture` the style picture where the pack keeps it.
-    `texture` and `stream_texture` are the automatic amounts, 0 to 1, in pictures and in streams.
-    `group` is the heading under which the gallery shows the style; empty for none.
+    models.families.table.FAMILIES, and `picture` is the style picture if the pack has it. `texture`
+    and `stream_texture` are the automatic amounts, 0 to 1, in pictures and in streams. `group` is
+    the heading under which the gallery shows the style; empty for none.
     """
 
     key: str
@@ -60,7 +60,7 @@ def load_pack(folder: Path, *, builtin: bool = False) -> Style:
     """Read and validate the pack in `folder`.
 
     Raises:
-        StyleError: the pack is invalid; the message is one sentence.
+        StyleError: If the pack is invalid; the message is one sentence.
     """
     pack = printable(folder.name, MAX_NAME_LENGTH)
     try:
@@ -80,7 +80,8 @@ def load_pack(folder: Path, *, builtin: bool = False) -> Style:
         lite, lite_sha256 = _text(spec, "lite_weights", ""), _text(spec, "lite_sha256", "")
         group = one_line(_text(spec, "group", ""))
         family, style_picture = _text(spec, "family", FEED_FORWARD), _text(spec, "picture", "")
-        still, moving = DEFAULT_TEXTURES.get(family, (0.0, 0.0))  # of none, it is refused below
+        # An unknown family is refused below.
+        still, moving = DEFAULT_TEXTURES.get(family, (0.0, 0.0))
         texture = _share(spec, "texture", still)
         stream_texture = _share(spec, "stream_texture", moving)
         if not weights:
@@ -128,15 +129,13 @@ def load_pack(folder: Path, *, builtin: bool = False) -> Style:
 
 
 def _has_file(folder: Path, name: str, unreadable: str) -> bool:
-    """Whether the pack contains the file `name`.
+    """Return whether the pack contains the file `name`.
 
     Args:
-        folder: The pack.
-        name: As the pack names it.
-        unreadable: What is said of one that cannot be read, in English.
+        unreadable: The message for an unreadable file, in English.
 
     Raises:
-        StyleError: the name points outside of the pack, or not to a regular file.
+        StyleError: If the name points outside the pack, or not to a regular file.
     """
     pack, shown = printable(folder.name, MAX_NAME_LENGTH), printable(name, MAX_NAME_LENGTH)
     if Path(name).name != name:
@@ -186,8 +185,8 @@ def check_weights(style: Style, *, lite: bool = False) -> None:
     """Compare the hash of the weights, or of the lite weights, with the one in the pack.
 
     Raises:
-        StyleError: the hashes differ.
-        OSError: the file cannot be read.
+        StyleError: If the hashes differ.
+        OSError: If the file cannot be read.
     """
     from models.checkpoints import MAX_BYTES
 

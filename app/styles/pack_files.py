@@ -1,4 +1,6 @@
-"""Writes, moves and copies the folders of style packs, so that none is ever incomplete."""
+"""Functions that write, move and copy the folders of style packs, so that none is ever
+incomplete.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,11 @@ _STAGING_PREFIX = ".installing-"
 
 
 def set_title(spec: Path, title: str) -> None:
-    """Change the title in a `style.toml`, which keeps its other lines as they are.
+    """Change the title in a `style.toml`; its other lines stay unchanged.
 
     Raises:
-        StyleError: The title is not on a line of its own.
-        OSError: The file cannot be read or written.
+        StyleError: If the title is not on a line of its own.
+        OSError: If the file cannot be read or written.
     """
     line = toml.dumps({"title": title})
     text, count = re.subn(
@@ -48,9 +50,7 @@ def set_title(spec: Path, title: str) -> None:
 
 
 def make_staging(folder: Path) -> Path:
-    """Make a temporary folder in `folder` for a new pack; old ones from killed processes are
-    removed.
-    """
+    """Make a temporary folder in `folder` for a new pack; remove old ones of killed processes."""
     for left in folder.glob(f"{_STAGING_PREFIX}*"):
         with contextlib.suppress(FileNotFoundError):
             if left.stat().st_mtime < time.time() - ABANDONED_AFTER_S:
@@ -80,10 +80,10 @@ def move(folder: Path, target: Path) -> None:
 
 
 def copy_pack(folder: Path, target: Path) -> Path:
-    """Copy the files of a pack; `target`, which it returns, is complete or not there.
+    """Copy the files of a pack; return `target`, which is either complete or missing.
 
     Raises:
-        OSError: A file cannot be read or written, or `target` exists.
+        OSError: If a file cannot be read or written, or `target` exists.
     """
     if target.exists():
         said = tr("there is a '{name}' in that folder already", name=target.name)

@@ -1,4 +1,4 @@
-"""A style as one file, NAME.styleforge: a ZIP archive of the files of its pack and nothing else."""
+"""A style as one file, NAME.styleforge: a ZIP archive with only the files of its pack."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from utils.translation.texts import tr
 
 ENDING = ".styleforge"
 SPEC = "style.toml"
-MAX_WEIGHTS = 100 << 20  # bytes, as models.checkpoints has it, which imports PyTorch
-# The files that a style.toml may name, by its field, with their endings and their most bytes.
+MAX_WEIGHTS = 100 << 20  # bytes; the same as in models.checkpoints, which imports PyTorch
+# The files that a style.toml may name, by its field, with their endings and size limits in bytes.
 NAMED = {
     "weights": ((".safetensors",), MAX_WEIGHTS),
     "lite_weights": ((".safetensors",), MAX_WEIGHTS),
@@ -35,26 +35,25 @@ NAMED = {
 }
 MAX_BYTES = sum(most for _, most in NAMED.values()) + toml.MAX_BYTES  # of the whole file
 MAX_DIRECTORY = 4096  # bytes of the archive's list of files: ours has five short names
-_END = struct.Struct("<4s4H2LH")  # of an archive: its signature, disks, counts, size and place
-_LOCATOR = 20  # bytes of what precedes the end of an archive with 64-bit sizes
+_END = struct.Struct("<4s4H2LH")  # of an archive: its signature, disks, counts, size and position
+_LOCATOR = 20  # bytes before the end of an archive with 64-bit sizes
 _PIECE = 1 << 20  # bytes
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _SINCE = (1980, 1, 1, 0, 0, 0)  # the date of every file, so that equal styles are equal files
 
 
 def write_style_file(style: Style, target: Path) -> Path:
-    """Write a style as one file; `target` is complete, or as it was.
+    """Write a style as one file. `target` is either complete or unchanged.
 
     Args:
-        style: A style of the library.
-        target: The file, which is replaced if it exists; ENDING is appended where it is missing.
+        target: The file, which is replaced if it exists; ENDING is appended if it is missing.
 
     Returns:
         Its path.
 
     Raises:
-        StyleError: The pack has a name that no such file may have.
-        OSError: A file cannot be read or written.
+        StyleError: If the pack has a name that is not allowed in such a file.
+        OSError: If a file cannot be read or written.
     """
     if target.suffix.lower() != ENDING:
         target = target.with_name(target.name + ENDING)
@@ -77,18 +76,17 @@ def write_style_file(style: Style, target: Path) -> Path:
 
 @contextmanager
 def unpacked(path: Path, parent: Path | None = None) -> Iterator[Path]:
-    """Unpack a file of a style, after everything that can be known before was checked.
+    """Unpack a style file, after all checks that are possible without unpacking.
 
     Args:
-        path: The file.
-        parent: Where the folder is made; None for the system's temporary folder.
+        parent: Parent of the new folder; None for the system's temporary folder.
 
     Yields:
         The folder of a pack, deleted at the end of the block; its contents are not checked.
 
     Raises:
-        StyleError: It is no such file, or has what no such file has; one sentence.
-        OSError: It cannot be read, or the folder not be written.
+        StyleError: If it is not a style file, or has contents that are not allowed; one sentence.
+        OSError: If it cannot be read, or the folder cannot be written.
     """
     name = printable(path.name, MAX_NAME_LENGTH)
     words = re.sub(r"\W+", "_", path.stem, flags=re.ASCII).strip("_")[:40]
@@ -112,7 +110,11 @@ def unpacked(path: Path, parent: Path | None = None) -> Iterator[Path]:
 
 
 def _names(spec: dict[str, object], shown: str) -> dict[str, int]:
-    """The files that a style.toml names, with their most bytes; StyleError for any other name."""
+    """Return the files in a style.toml, with their size limits in bytes.
+
+    Raises:
+        StyleError: If a name is not allowed.
+    """
     found: dict[str, int] = {}
     for field, (endings, most) in NAMED.items():
         value = spec.get(field, "")
@@ -135,7 +137,7 @@ def _names(spec: dict[str, object], shown: str) -> dict[str, int]:
 
 
 def _check_end(file: BinaryIO, name: str) -> None:
-    """Check the end of the archive, before a list of millions of files could be read."""
+    """Check the end of the archive, so that a list of millions of files is never read."""
     size = file.seek(0, 2)
     file.seek(max(0, size - _END.size - _LOCATOR))
     tail = file.read()
@@ -166,7 +168,8 @@ def _unpack(archive: zipfile.ZipFile, folder: Path, name: str) -> None:
         )
     for info in infos.values():
         kind = stat.S_IFMT(info.external_attr >> 16)
-        plain = info.compress_type in _METHODS and not info.flag_bits & 1  # which means encrypted
+        # This flag bit means encrypted.
+        plain = info.compress_type in _METHODS and not info.flag_bits & 1
         if not plain or kind not in (0, stat.S_IFREG):
             shown = printable(info.filename, MAX_NAME_LENGTH)
             raise StyleError(
@@ -186,7 +189,7 @@ def _unpack(archive: zipfile.ZipFile, folder: Path, name: str) -> None:
             )
         ) from exc
     names = _names(spec, name)
-    for each in infos:  # compared as they are: no name of `names` leaves the folder
+    for each in infos:  # compared exactly: no name in `names` leaves the folder
         if each not in names:
             shown = printable(each, MAX_NAME_LENGTH)
             raise StyleError(
@@ -204,7 +207,7 @@ def _unpack(archive: zipfile.ZipFile, folder: Path, name: str) -> None:
 def _extract(
     archive: zipfile.ZipFile, info: zipfile.ZipInfo, folder: Path, most: int, name: str
 ) -> None:
-    """Write one file, of which no more is unpacked than it says to have, and is allowed."""
+    """Write one file, and unpack no more than its declared size, which is limited."""
     if info.file_size > most:
         raise StyleError(
             tr("'{file}' has a file that is too large: {name}", file=name, name=info.filename)

@@ -1,1 +1,1 @@
-"""Training behind the window: requests, runs, and the process that trains."""
+"""Training behind the window: requests, runs, and the training process."""

@@ -1,4 +1,4 @@
-"""Controls training for the window: one run at a time, from the request to the finished style."""
+"""Control of training for the window: one run at a time, from the request to the finished style."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 CONFIRM_ABOVE_S = 15 * 60.0  # longer runs need confirmation
 AGREED_FACTOR = 1.5  # a run may take this much longer than confirmed
-CHECKPOINT_INTERVAL_S = 60.0  # between checkpoints: the most that a crash can lose
+CHECKPOINT_INTERVAL_S = 60.0  # between checkpoints: the most time that a crash can lose
 HISTORY_INTERVAL_S = 30.0  # between saves of the loss history
 KILL_AFTER_MS = 4000  # a cancelled process is killed after this
 CLOSE_TIMEOUT_MS = 3000  # time to wait for a checkpoint when the program ends
@@ -41,8 +41,8 @@ SCENE_SECOND, SCENE_SIZE = 4.0, (640, 480)  # time and size of the thumbnail's p
 
 
 class TrainingController(QObject):
-    """Trains styles in a separate process. It lives on the GUI thread and blocks it only in
-    `close`.
+    """A controller that trains styles in a separate process. It lives on the GUI thread and blocks
+    it only in `close`.
     """
 
     changed = Signal(object)  # State
@@ -52,7 +52,7 @@ class TrainingController(QObject):
     preview_saved = Signal(object)  # Path of a new preview
     finished = Signal(object)  # Style, now in the library
     whole_file_needed = Signal(str)  # why VGG-19's first layers cannot be downloaded alone
-    unfinished_changed = Signal(object)  # tuple[RunDirectory, ...], those no program works on
+    unfinished_changed = Signal(object)  # tuple[RunDirectory, ...], runs that no program works on
 
     def __init__(self, library: Library, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -64,9 +64,9 @@ class TrainingController(QObject):
         self._request: TrainingRequest | None = None
         self._lock: FileLock | None = None
         self._cancelled = False
-        self._finish_asked = False  # the user keeps what was learned so far as a style
+        self._finish_asked = False  # the user wants a style from the training so far
         self._seconds_per_step = 0.0
-        self._agreed_s = 0.0  # training time that the user has confirmed already
+        self._agreed_s = 0.0  # training time that the user has already confirmed
         self._history_saved_at = 0.0
         self.history: list[LossPoint] = []
 
@@ -95,7 +95,6 @@ class TrainingController(QObject):
         """Measure how long `request` takes, then train it; a long run waits for confirmation.
 
         Args:
-            request: what to train.
             frame: picture for the previews, [H, W, 3] uint8 RGB; None for the built-in scene.
             agreed_s: training time in seconds that the user has already confirmed.
         """
@@ -120,12 +119,12 @@ class TrainingController(QObject):
         self._job(work, done, request.title)
 
     def confirm(self) -> None:
-        """Train although it takes long."""
+        """Train despite the long training time."""
         if self._state.phase is Phase.AWAITING_CONFIRMATION:
             self._train()
 
     def start_cheaper(self, frame: NDArray[np.uint8] | None) -> None:
-        """Train the cheaper preset of the forecast instead; arguments as for `start`."""
+        """Train the forecast's cheaper preset instead; see `start` for the argument."""
         forecast, request = self._state.forecast, self._request
         if (
             self._state.phase is Phase.AWAITING_CONFIRMATION
@@ -152,13 +151,13 @@ class TrainingController(QObject):
         if self._state.phase is not Phase.PAUSED or run is None:
             return
         self._cancelled = self._finish_asked = False
-        if run.pack.is_dir() and not run.trains_lite:  # only installing is left
+        if run.pack.is_dir() and not run.trains_lite:  # only installation remains
             self._install_style()
         else:
             self._train()
 
     def keep_learned(self) -> None:
-        """End the training and make a style of what was learned so far."""
+        """End the training and make a style from its progress so far."""
         if self._state.phase is Phase.TRAINING:
             self._finish_asked = True
             self._process.stop()
@@ -186,7 +185,7 @@ class TrainingController(QObject):
             self._set_state(Phase.STOPPING, doing="Cancelling...")
 
     def leave(self) -> None:
-        """End what is under way, since the program ends; what was learned can be resumed."""
+        """End the current work before the program ends; training can be resumed."""
         if self._state.phase is Phase.TRAINING:
             self.pause()
         elif self._state.phase in (Phase.PREPARING, Phase.MEASURING):
@@ -207,7 +206,9 @@ class TrainingController(QObject):
             self._job(lambda: run.set_preview_frame(frame), lambda _: None, run.title)
 
     def look_for_unfinished(self) -> None:
-        """Search for unfinished runs that no program works on; `unfinished_changed` follows."""
+        """Search for unfinished runs that no program works on; emit `unfinished_changed` at the
+        end.
+        """
         current = self._state.run
 
         def done(found: Unfinished) -> None:
@@ -221,7 +222,7 @@ class TrainingController(QObject):
         self._jobs.run(lambda: find_unfinished(self._runs, current), done, self._log_failure)
 
     def close(self) -> None:
-        """End the process and keep the checkpoint; call once, before the program quits."""
+        """End the process and save the checkpoint; call once, before the program quits."""
         self._process.close(CLOSE_TIMEOUT_MS)
         self._jobs.close()
         run = self._state.run
@@ -246,7 +247,7 @@ class TrainingController(QObject):
         self._state = replace(self._state, forecast=forecast)
 
     def _on_resumed(self, history: list[LossPoint]) -> None:
-        """Take the losses that belong to the checkpoint.
+        """Use the losses that belong to the checkpoint.
 
         The history stored here may be shorter or longer, if the process or the window was killed.
         """
@@ -300,7 +301,7 @@ class TrainingController(QObject):
             self._train()
 
     def _on_trained(self, run: RunDirectory) -> None:
-        """After the style its fast version is trained, unless the user has ended the training."""
+        """Train the style's fast version next, unless the user has ended the training."""
         if not run.trains_lite or self._finish_asked:
             self._install_style()
             return
@@ -310,7 +311,9 @@ class TrainingController(QObject):
         self.history_replaced.emit()
 
     def _finish(self) -> None:
-        """Make a style of the last checkpoint; a fast version without one is left out."""
+        """Make a style from the last checkpoint; a fast version without a checkpoint is left
+        out.
+        """
         run = self._state.run
         assert run is not None
         if run.checkpoint.is_file():
@@ -377,7 +380,6 @@ class TrainingController(QObject):
             self._discard(then=lambda: self.whole_file_needed.emit(reason))
 
     def _pause_or_discard(self, problem: Problem) -> None:
-        """After a failure: pause the run if it has a checkpoint, delete it otherwise."""
         run = self._state.run
         if run is not None and run.worth_keeping:
             self._enter_paused()
@@ -409,7 +411,9 @@ class TrainingController(QObject):
         self.look_for_unfinished()
 
     def _acquire_lock(self, run: RunDirectory) -> bool:
-        """Make `run` the current one; False, with a problem, if another program works on it."""
+        """Make `run` the current one; return False, with a problem, if another program works
+        on it.
+        """
         lock = run_lock(run)
         try:
             lock.acquire()

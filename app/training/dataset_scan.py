@@ -1,4 +1,4 @@
-"""Scans a folder of photographs: how many there are, and how many can be used."""
+"""A scan of a folder of photographs: how many it has, and how many can be used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIDE = 48  # pixels; enough to detect a single-color picture
 
 
 class _AbandonedError(Exception):
-    """The result of this scan is no longer needed."""
+    """Raised when the result of this scan is no longer needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class DatasetScan:
         found: number of pictures in the folder.
         decoded: number of pictures that were decoded.
         faults: one sentence for each decoded picture that cannot be used.
-        problem: why there is nothing to train on; empty if there is.
+        problem: why there is nothing to train on; empty if the folder is usable.
     """
 
     found: int = 0

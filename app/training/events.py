@@ -1,4 +1,4 @@
-"""Converts the JSON events of the training process into values and texts."""
+"""Conversion of the training process's JSON events into values and texts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from utils.translation.texts import mark, tr
 CURVE_POINTS = 1500  # points of a run's loss history
 
 
-_BYTES = ", bytes"  # ends the name of what is downloaded
-_LOADED = {"Photographs": mark("Photographs")}  # what else is loaded, by the names of the process
+_BYTES = ", bytes"  # suffix of the name of a download
+_LOADED = {"Photographs": mark("Photographs")}  # other loading steps, by the process's names
 
 
 def loading_text(what: str, done: int, total: int) -> str:
-    """Describe that `done` of `total` (0: unknown) files, or bytes, are loaded."""
+    """Describe the loading of `done` of `total` (0: unknown) files or bytes."""
     if what.endswith(_BYTES):
         what, done, total = what.removesuffix(_BYTES), round(done / 1e6), round(total / 1e6)
         if total:

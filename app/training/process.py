@@ -1,4 +1,4 @@
-"""The process that trains: its command line, and its events as values."""
+"""The training process: its command line, and its events as values."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ AS_CHILD = ("--json-progress", "--listen")  # flags of a process that talks to t
 
 
 class TrainingProcess(CommandProcess):
-    """Trains a run, or measures how long that takes; one process at a time."""
+    """A process that trains a run, or measures how long that takes; one at a time."""
 
     note_received = Signal(str)  # a sentence
-    loading = Signal(str, object)  # what is loaded, and how much of it (0 to 1; None if unknown)
+    # Name of the loading step, and its share (0 to 1; None if unknown).
+    loading = Signal(str, object)
     estimated = Signal(object)  # the event
     resumed = Signal(object)  # list[LossPoint] up to the checkpoint
     losses_received = Signal(object)  # LossPoint
@@ -40,12 +41,7 @@ class TrainingProcess(CommandProcess):
         self._vgg_download = "whole"
 
     def work_on(self, run: RunDirectory, *flags: str) -> None:
-        """Start a process for `run`.
-
-        Args:
-            run: The run.
-            flags: More flags of `styleforge train`.
-        """
+        """Start a process for `run`, with more `flags` of `styleforge train`."""
         self.whole_file_reason = ""
         arguments = run.arguments(*flags, "--vgg-download", self._vgg_download)
         self.start([*arguments, *AS_CHILD])
@@ -67,7 +63,7 @@ class TrainingProcess(CommandProcess):
         elif kind == "progress":
             self.losses_received.emit(losses_from(event))
             self.progressed.emit(progress_from(event))
-            if event.get("preview"):  # after its step is known
+            if event.get("preview"):  # after its step was reported
                 self.preview_saved.emit(Path(str(event["preview"])))
 
     def _show_loading(self, what: str, done: int, total: int) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from models.training.presets import STROKES, STYLE_WEIGHT, Preset, Stroke
 
-OWN_RESULTS = "StyleForge"  # the folder for results in the user's pictures; no photographs
+OWN_RESULTS = "StyleForge"  # the folder for results in the user's pictures; it has no photographs
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,11 +15,8 @@ class TrainingRequest:
     """One style to train.
 
     Attributes:
-        title: name of the style.
-        picture: the style picture.
         photographs: folder of the training dataset.
         preset: quality and training time.
-        stroke: stroke size.
         style_weight: weight of the style loss.
         vgg: file with VGG-19's weights; None for torchvision's, which are downloaded if missing.
         lite_init: weights of a lite network to start from, for a fast version of the style, which

@@ -1,7 +1,7 @@
-"""Keeps every training run in its own folder until its style is finished.
+"""The store of training runs, each in its own folder until its style is finished.
 
-Runs are stored outside of the style folders, so a cancelled or failed run leaves no incomplete
-pack. Deleting a run deletes one folder, and a finished style is moved by one rename.
+Runs are stored outside the style folders, so a cancelled or failed run leaves no incomplete pack.
+Deleting a run deletes one folder, and a finished style is moved by one rename.
 """
 
 from __future__ import annotations
@@ -44,11 +44,13 @@ PACK_NAME = "style"  # name of the pack inside a run; the library renames it
 
 
 class RunError(StyleForgeError):
-    """A run cannot be created, or a folder contains none."""
+    """Raised if a run cannot be created, or a folder contains none."""
 
 
 class DamagedRunError(RunError):
-    """A folder with a checkpoint or a style, but without a readable description of the run."""
+    """Raised for a folder with a checkpoint or a style, but without a readable description of the
+    run.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,6 @@ class RunDirectory:
     """A run on disk.
 
     Attributes:
-        path: its folder.
         title: name of the style.
         picture: file name of the style picture, without the extension.
         flags: flags of the request.
@@ -86,7 +87,7 @@ class RunDirectory:
     @property
     def style_picture(self) -> Path:
         """The style picture; its name is recorded in the pack."""
-        return self.path / "picture" / f"{self.picture}.png"  # its name is recorded in the pack
+        return self.path / "picture" / f"{self.picture}.png"
 
     @property
     def preview_source(self) -> Path:
@@ -105,13 +106,13 @@ class RunDirectory:
 
     @property
     def checkpoint(self) -> Path:
-        """The checkpoint to resume from: of the style, or then of its fast version."""
+        """The checkpoint to resume from: the style's, or later its fast version's."""
         lite = "-lite" if self.trains_lite else ""
         return self.path / "out" / f"{PACK_NAME}{lite}.training.pt"
 
     @property
     def trains_lite(self) -> bool:
-        """Whether the style is finished and its fast version is what is left."""
+        """Whether the style is finished and only its fast version is left to train."""
         lite = self.pack / "lite.safetensors"
         return bool(self.lite_init) and self.pack.is_dir() and not lite.is_file()
 
@@ -151,7 +152,7 @@ class RunDirectory:
         """Store the picture for the next previews, [H, W, 3] uint8 RGB.
 
         Raises:
-            ImageError: it cannot be written.
+            ImageError: If it cannot be written.
         """
         write_pixels(self.preview_source, fit(frame, min(FRAME_SIDE, max(frame.shape[:2]))))
 
@@ -160,7 +161,11 @@ class RunDirectory:
         return replace(self, history=history)
 
     def write(self) -> None:
-        """Store the description of the run. Raises OSError."""
+        """Store the description of the run.
+
+        Raises:
+            OSError: If it cannot be written.
+        """
         values = {
             "format": FORMAT,
             "title": self.title,
@@ -185,12 +190,11 @@ class RunStore:
         """Create a folder for `request`, with copies of the pictures it needs.
 
         Args:
-            request: the request.
             frame: picture for the previews, [H, W, 3] uint8 RGB.
             scene: picture for the thumbnail, [H, W, 3] uint8 RGB.
 
         Raises:
-            RunError: it cannot be created; no folder is left behind.
+            RunError: If it cannot be created; no folder is left behind.
         """
         try:
             picture = read_pixels(request.picture)
@@ -257,8 +261,8 @@ class RunStore:
     def clear_leftovers(self) -> None:
         """Delete the incomplete folders of killed programs.
 
-        Folders that are being created are deleted only after a day, since another window may be at
-        work.
+        Folders being created are deleted only after a day, since another window may be working on
+        them.
         """
         for path in self._root.glob(f"{DELETING_PREFIX}*"):
             shutil.rmtree(path, ignore_errors=True)
@@ -267,11 +271,15 @@ class RunStore:
                 shutil.rmtree(path, ignore_errors=True)
 
     def is_stale(self, run: RunDirectory) -> bool:
-        """Whether `run` has had no checkpoint for a day, because its program was killed."""
+        """Return whether `run` has had no checkpoint for a day, because its program was killed."""
         return not run.worth_keeping and time.time() - run.path.stat().st_mtime > STALE_AFTER_S
 
     def delete(self, run: RunDirectory) -> None:
-        """Delete a run with its checkpoint. Raises RunError."""
+        """Delete a run with its checkpoint.
+
+        Raises:
+            RunError: If it is not in this store, or cannot be deleted.
+        """
         if run.path.parent != self._root:
             raise RunError(tr("'{path}' is not a training run of this library", path=run.path))
         discarded = run.path.with_name(f"{DELETING_PREFIX}{run.path.name}")
@@ -290,8 +298,8 @@ def read_run(path: Path) -> RunDirectory:
     """Read the run in the folder `path`; a damaged history is left out.
 
     Raises:
-        DamagedRunError: there is a checkpoint or a style, but no readable description.
-        RunError: the folder contains no run.
+        DamagedRunError: If there is a checkpoint or a style, but no readable description.
+        RunError: If the folder contains no run.
     """
     description = path / "run.json"
     try:

@@ -11,7 +11,7 @@ from models.training.presets import Preset
 
 
 class Phase(Enum):
-    """What the controller is doing.
+    """The phases of the controller.
 
     AWAITING_CONFIRMATION waits for the user's decision about a long run; PAUSED is a run that was
     stopped in this or an earlier session.
@@ -28,7 +28,7 @@ class Phase(Enum):
 
     @property
     def busy(self) -> bool:
-        """Whether there is work under way that the user may cancel."""
+        """Whether work is in progress that the user may cancel."""
         return self not in (Phase.IDLE, Phase.PAUSED)
 
 
@@ -46,8 +46,8 @@ class Forecast:
     """
 
     seconds: float
-    seconds_per_step: float  # seconds for one step
-    device: str  # "CPU", or a GPU's name
+    seconds_per_step: float
+    device: str
     on_gpu: bool
     cheaper: Preset | None = None
     cheaper_seconds: float = 0.0
@@ -55,7 +55,7 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class TrainingProgress:
-    """How far the run is; `skipped` counts the photographs that could not be used."""
+    """The progress of a run; `skipped` counts the photographs that could not be used."""
 
     iteration: int
     iterations: int
@@ -69,12 +69,11 @@ class State:
     """Everything a window shows about training, except pictures and losses.
 
     Attributes:
-        phase: what the controller is doing.
-        run: the current run.
+        phase: the controller's phase.
         doing: a sentence about the current work.
-        fraction: how much of it is done, 0 to 1; None if unknown.
+        fraction: finished share of that work, 0 to 1; None if unknown.
         forecast: the measured training time.
-        progress: how far the run is.
+        progress: the progress of the run.
         problem: why the last run failed.
     """
 

@@ -1,4 +1,4 @@
-"""Finds the runs that no program works on, and clears what is left of those that were killed."""
+"""The search for runs that no program works on, which also clears the remains of killed runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Unfinished:
     """The result of a search.
 
     Attributes:
-        runs: Those that can be resumed, the newest first.
+        runs: Resumable runs, the newest first.
         damaged: One sentence for each run that cannot be read.
     """
 
@@ -23,11 +23,10 @@ class Unfinished:
 
 
 def find_unfinished(store: RunStore, current: RunDirectory | None) -> Unfinished:
-    """Search the store, and delete runs in it that are not worth keeping any more.
+    """Search the store, and delete its runs that are no longer worth keeping.
 
     Args:
-        store: The runs.
-        current: The run that this program works on, which is left out.
+        current: This program's own run, which is left out.
     """
     found = []
     store.clear_leftovers()
@@ -50,7 +49,6 @@ def find_unfinished(store: RunStore, current: RunDirectory | None) -> Unfinished
 def run_lock(run: RunDirectory) -> FileLock:
     """Return the lock held by the window that works on `run`.
 
-    The system releases it when the program ends, so neither the file nor its content means
-    anything.
+    The system releases it when the program ends, so neither the file nor its content has a meaning.
     """
     return FileLock(run.path / "lock", timeout=0, thread_local=False)

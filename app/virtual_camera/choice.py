@@ -1,4 +1,4 @@
-"""What is chosen of a virtual camera before it is opened. Imports nothing slow."""
+"""The settings of a virtual camera before it is opened. Imports nothing slow."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ SMALLEST, LARGEST = 16, 7680  # pixels a side
 
 
 class VirtualCameraError(StyleForgeError):
-    """There is no virtual camera, or it cannot be used."""
+    """Raised if there is no virtual camera, or it cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class CameraChoice:
-    """A virtual camera as it is to be opened; none of it changes while it is open.
+    """The settings to open a virtual camera with; they are fixed while it is open.
 
     Attributes:
         width: In pixels; even.
@@ -25,8 +25,8 @@ class CameraChoice:
         rate: Pictures per second.
         format: A key of app.options.CAMERA_FORMATS.
         fit: A key of app.options.CAMERA_FITS, for pictures of another shape.
-        device: "/dev/video2" or "OBS Virtual Camera"; "" for the first that there is.
-        always: Whether to send pictures although no program reads them.
+        device: "/dev/video2" or "OBS Virtual Camera"; "" for the first one found.
+        always: Whether to send pictures even while no program reads them.
     """
 
     width: int = 1280
@@ -39,18 +39,15 @@ class CameraChoice:
 
     @property
     def size(self) -> str:
-        """The size as `parse_size` reads it."""
+        """The size in the notation of `parse_size`."""
         return f"{self.width}x{self.height}"
 
 
 def parse_size(text: str) -> tuple[int, int]:
-    """Parse "1280x720".
-
-    Returns:
-        (width, height) in pixels.
+    """Parse "1280x720" into (width, height) in pixels.
 
     Raises:
-        ValueError: It is no size that a camera can have; the message is one sentence.
+        ValueError: If a camera cannot have this size; the message is one sentence.
     """
     match = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text, re.ASCII)
     sides = [int(side) for side in match.groups()] if match else []

@@ -1,4 +1,4 @@
-"""Opens a virtual camera with pyvirtualcam, an extra, which is imported here alone."""
+"""Access to a virtual camera through pyvirtualcam, an extra that only this module imports."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from utils.translation.texts import mark, tr
 
 log = logging.getLogger(__name__)
 
-LOOPBACK = "v4l2loopback"  # pyvirtualcam's backend, and the driver, of Linux
+LOOPBACK = "v4l2loopback"  # Linux's pyvirtualcam backend and driver
 DEVICES = Path("/sys/devices/virtual/video4linux")
 MODPROBE = "sudo modprobe v4l2loopback exclusive_caps=1 card_label=StyleForge"
 INSTALL = {  # with MODPROBE as {command}
@@ -38,11 +38,11 @@ INSTALL = {  # with MODPROBE as {command}
 
 
 class Camera(Protocol):
-    """The part of pyvirtualcam.Camera that is used."""
+    """The required part of pyvirtualcam.Camera."""
 
     @property
     def backend(self) -> str:
-        """What the camera is made by."""
+        """The name of its backend."""
         ...
 
     @property
@@ -64,11 +64,11 @@ class Readers(Protocol):
 
     @property
     def reading(self) -> bool | None:
-        """Whether there are any; None where that is not known yet."""
+        """Whether there are any; None if that is not known yet."""
         ...
 
     def close(self) -> None:
-        """End watching them."""
+        """Stop watching them."""
         ...
 
 
@@ -76,25 +76,25 @@ def open_camera(choice: CameraChoice) -> Camera:
     """Open a virtual camera.
 
     Raises:
-        VirtualCameraError: pyvirtualcam is not installed, there is no camera, or it is in use; the
-            message says what to install.
+        VirtualCameraError: If pyvirtualcam is not installed, there is no camera, or it is in use;
+            the message tells what to install.
     """
     library = _library()
     format = library.PixelFormat[FORMATS[choice.format].name]
     size = choice.width, choice.height
     try:
         return library.Camera(*size, choice.rate, fmt=format, device=choice.device or None)
-    except RuntimeError as exc:  # of every fault of every backend
+    except RuntimeError as exc:  # every backend raises this for every fault
         raise VirtualCameraError(why_not(str(exc))) from exc
 
 
 def why_not(said: str, system: str = sys.platform, devices: Path = DEVICES) -> str:
-    """Say in one sentence why there is no virtual camera, and what to do.
+    """Return one sentence with the reason why there is no virtual camera, and a remedy.
 
     Args:
-        said: What pyvirtualcam said: for each of its backends a line, of one sentence or more.
+        said: The message of pyvirtualcam: one line per backend, of one sentence or more.
         system: As `sys.platform`.
-        devices: Where Linux lists devices that are no hardware.
+        devices: Where Linux lists devices without hardware.
     """
     if system == "linux" and not any(devices.glob("video*")):
         advice = tr(INSTALL[system], command=MODPROBE)
@@ -107,8 +107,11 @@ def why_not(said: str, system: str = sys.platform, devices: Path = DEVICES) -> s
 
 
 def readers_of(camera: Camera) -> Readers | None:
-    """Watch the programs that read from a camera; None where that cannot be told: on Windows and
-    macOS, and with versions of v4l2loopback below 0.13."""
+    """Watch the programs that read from a camera.
+
+    Return None if that is not possible: on Windows and macOS, and with versions of v4l2loopback
+    below 0.13.
+    """
     if sys.platform != "linux" or camera.backend != LOOPBACK:
         return None
     from app.virtual_camera.loopback import LoopbackReaders

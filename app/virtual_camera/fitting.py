@@ -1,4 +1,4 @@
-"""Fits pictures of any size into the one size of a virtual camera."""
+"""Fitting of pictures of any size into the one size of a virtual camera."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from utils.opencv import cv2
 from utils.translation.texts import tr
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
-MOST_LINEAR = 1.5  # times that a picture is made smaller without averaging
+MOST_LINEAR = 1.5  # largest reduction without averaging
 
 
 def fitted(pixels: Pixels, width: int, height: int, fit: str) -> Pixels:
@@ -42,8 +42,9 @@ def fitted(pixels: Pixels, width: int, height: int, fit: str) -> Pixels:
 
 
 def fitting_text(columns: int, rows: int, width: int, height: int, fit: str) -> str:
-    """Say how pictures of one size are fitted into a camera, as a clause; "" where they have its
-    size."""
+    """Describe how pictures of one size are fitted into a camera, as a clause; "" for equal
+    sizes.
+    """
     if (columns, rows) == (width, height):
         return ""
     sizes = {"source": f"{columns}x{rows}", "camera": f"{width}x{height}"}
@@ -61,7 +62,7 @@ def fitting_text(columns: int, rows: int, width: int, height: int, fit: str) -> 
 
 
 def _inside(width: int, height: int, within_width: int, within_height: int) -> tuple[int, int]:
-    """The largest size of a shape within another size."""
+    """Return the largest size of a shape within another size."""
     if width * within_height >= height * within_width:
         return within_width, max(1, round(height * within_width / width))
     return max(1, round(width * within_height / height)), within_height

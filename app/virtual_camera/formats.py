@@ -1,4 +1,4 @@
-"""The pixel formats of a virtual camera, and how RGB becomes each of them."""
+"""The pixel formats of a virtual camera, and the conversion from RGB to each."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Pixels = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class PixelFormat:
-    """One format.
+    """A pixel format.
 
     Attributes:
         name: Its name in pyvirtualcam.PixelFormat.
-        convert: Makes its bytes of [H, W, 3] uint8 RGB with even sides; colors become those of
-            BT.601 with the range of video (16 to 235), as webcams give them.
+        convert: Converts [H, W, 3] uint8 RGB with even sides to its bytes. Colors are encoded by
+            BT.601 in the range of video (16 to 235), as in webcams.
     """
 
     name: str
@@ -43,7 +43,7 @@ def _nv12(pixels: Pixels) -> Pixels:
     height, width = pixels.shape[:2]
     planes = np.asarray(cv2.cvtColor(pixels, cv2.COLOR_RGB2YUV_I420), np.uint8).reshape(-1)
     luma, chroma = planes[: height * width], planes[height * width :]
-    return np.concatenate((luma, chroma.reshape(2, -1).T.reshape(-1)))  # U and V in turn
+    return np.concatenate((luma, chroma.reshape(2, -1).T.reshape(-1)))  # U and V alternate
 
 
 def _gray(pixels: Pixels) -> Pixels:

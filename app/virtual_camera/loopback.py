@@ -1,8 +1,8 @@
-"""Tells whether a program reads from a device of v4l2loopback.
+"""Detection of programs that read from a device of v4l2loopback.
 
-The driver (from version 0.13 on) queues an event for whoever has subscribed to it when a program
-begins or ends to capture. The numbers are those of linux/videodev2.h and of v4l2loopback itself,
-whose event stands in no header; Ubuntu's kernels gave it another number before.
+The driver (from version 0.13 on) sends subscribers an event when a program begins or ends to
+capture. The numbers come from linux/videodev2.h and from v4l2loopback itself. No header has its
+event; earlier Ubuntu kernels gave it another number.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SUBSCRIPTION = struct.Struct("=3I20x")  # v4l2_event_subscription: type, id, fl
 _EVENT = struct.Struct("=I4xI124x")  # v4l2_event on 64 bits: type, the first number of its union
 _DQEVENT = 2 << 30 | _EVENT.size << 16 | ord("V") << 8 | 89
 _SUBSCRIBE = 1 << 30 | _SUBSCRIPTION.size << 16 | ord("V") << 8 | 90
-_SEND_INITIAL = 1  # a flag: tell the present state too
+_SEND_INITIAL = 1  # a flag that requests the present state too
 _PRIVATE_START = 0x08000000
 CLIENT_USAGE = _PRIVATE_START + 0x08E00000 + 1
 CLIENT_USAGE_OF_UBUNTU = _PRIVATE_START
@@ -29,7 +29,7 @@ class LoopbackReaders:
         device: "/dev/video2".
 
     Raises:
-        OSError: The driver has no such event, or the device cannot be opened.
+        OSError: If the driver has no such event, or the device cannot be opened.
     """
 
     def __init__(self, device: str) -> None:
@@ -43,7 +43,7 @@ class LoopbackReaders:
 
     @property
     def reading(self) -> bool | None:
-        """Whether a program captures now; None before the driver has told. Does not wait."""
+        """Whether a program captures now; None before the driver's first event. Does not wait."""
         while (event := self._next_event()) is not None:
             kind, count = event
             if kind in (CLIENT_USAGE, CLIENT_USAGE_OF_UBUNTU):
@@ -58,13 +58,13 @@ class LoopbackReaders:
         try:
             fcntl.ioctl(self._file, _SUBSCRIBE, _SUBSCRIPTION.pack(CLIENT_USAGE, 0, _SEND_INITIAL))
         except OSError as exc:
-            if exc.errno != errno.EINVAL:  # there is no event of this number
+            if exc.errno != errno.EINVAL:  # no event has this number
                 raise
             asked = _SUBSCRIPTION.pack(CLIENT_USAGE_OF_UBUNTU, 0, _SEND_INITIAL)
             fcntl.ioctl(self._file, _SUBSCRIBE, asked)
 
     def _next_event(self) -> tuple[int, int] | None:
-        """The number of the oldest event and what it counts; None where none is waiting."""
+        """Return the number of the oldest event and its count; None if no event is waiting."""
         event = bytearray(_EVENT.size)
         try:
             fcntl.ioctl(self._file, _DQEVENT, event)

@@ -1,4 +1,4 @@
-"""Sends pictures to a virtual camera at its rate, on a thread of its own."""
+"""A thread that sends pictures to a virtual camera at its rate."""
 
 from __future__ import annotations
 
@@ -17,27 +17,25 @@ from app.virtual_camera.formats import FORMATS
 from utils.leaving import WAIT_S, BackgroundThread
 from utils.translation.texts import tr
 
-GRACE_S = 2.0  # that nobody has to read before sending pauses; a program may open a camera twice
-WAKE_S = 0.1  # between looks for a reader while it is paused
+GRACE_S = 2.0  # without a reader before sending pauses; a program may open a camera twice
+WAKE_S = 0.1  # between checks for a reader while paused
 
 
 class State(Enum):
-    """What a virtual camera does."""
+    """The state of a virtual camera."""
 
     SENDING = "sending"
-    PAUSED = "paused"  # since no program reads it
+    PAUSED = "paused"  # while no program reads it
     FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
 class CameraStatus:
-    """What is told of a virtual camera; str() says it as a clause.
+    """The status of a virtual camera; str() returns it as a clause.
 
     Attributes:
-        state: What it does.
-        device: Its name.
-        choice: How it was opened.
-        fitting: How the pictures are fitted into it; "" where they have its size.
+        choice: The settings it was opened with.
+        fitting: How the pictures are fitted into it; "" if they have its size.
         fault: Why it failed.
     """
 
@@ -62,18 +60,17 @@ class CameraStatus:
 
 
 class VirtualCamera:
-    """Shows the newest picture to other programs, again and again at the camera's rate; black
-    before the first one. Open once constructed.
+    """A camera that shows other programs the newest picture, repeatedly at its rate; black before
+    the first one. Open once constructed.
 
-    While no program reads, where that can be told, nothing is sent. A camera that fails is closed.
+    It sends nothing while no program reads, if that is known. A camera that fails is closed.
 
     Args:
-        choice: What to open.
-        changed: Told the status whenever it has changed, on the thread of the camera; it must not
-            call `close`.
+        changed: Called with the status whenever it has changed, on the thread of the camera; it
+            must not call `close`.
 
     Raises:
-        VirtualCameraError: The camera cannot be opened.
+        VirtualCameraError: If the camera cannot be opened.
     """
 
     def __init__(
@@ -94,19 +91,19 @@ class VirtualCamera:
 
     @property
     def status(self) -> CameraStatus:
-        """What it does now."""
+        """Its present status."""
         return self._status
 
     @property
     def sent(self) -> int:
-        """How many pictures were sent, repeated ones included."""
+        """How many pictures were sent, including repeated ones."""
         return self._sent
 
     def show(self, pixels: Pixels) -> None:
-        """Show a picture from now on, in place of one that was not sent yet; does not wait.
+        """Show a picture from now on, replacing one that was not sent yet; does not wait.
 
         Args:
-            pixels: [H, W, 3] uint8 RGB; not copied, so nobody may write to it afterwards.
+            pixels: [H, W, 3] uint8 RGB; not copied, so the caller must not write to it afterwards.
         """
         with self._lock:
             self._newest = pixels
@@ -134,7 +131,7 @@ class VirtualCamera:
                 self._tell(State.SENDING)
                 self._camera.send(picture)
                 self._sent += 1
-                # A picture that is late is not made up for.
+                # Missed pictures are not made up for.
                 due = max(due + interval, time.perf_counter())
         except (RuntimeError, ValueError, OSError) as exc:
             self._tell(State.FAILED, str(exc))
@@ -144,14 +141,14 @@ class VirtualCamera:
             self._camera.close()
 
     def _nobody_reads(self, now: float) -> bool:
-        """Whether no program has read for a while; False where that cannot be told."""
+        """Return whether no program has read for a while; False if that is unknown."""
         if self._readers is None or self._readers.reading is not False:
             self._read_at = now
             return False
         return now - self._read_at >= GRACE_S
 
     def _next_picture(self) -> Pixels | None:
-        """The newest picture as the camera takes it; None if it was sent already."""
+        """Return the newest picture in the camera's format; None if it was already sent."""
         with self._lock:
             pixels, self._newest = self._newest, None
         if pixels is None:

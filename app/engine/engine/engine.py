@@ -48,22 +48,23 @@ SIZES = (None, 128, 192, 256, 320, 384, 512, 640, 768, 1024, 1280, 1920, 2560, 3
 
 
 class Engine:
-    """Styles frames: `configure`, then `infer` and `finish` for each frame; or, so that frames
-    overlap on a GPU, `begin` for a frame and then `complete` for the one before. Frames of one size
-    can go through the network together: `process_batch`, `begin_batch` and `complete_batch`. Not
-    thread-safe.
+    """The engine, which styles frames. Not thread-safe.
+
+    Call `configure`, then `infer` and `finish` for each frame. To overlap frames on a GPU, call
+    `begin` for a frame, then `complete` for the one before. Frames of one size can go through the
+    network together: `process_batch`, `begin_batch` and `complete_batch`.
 
     Args:
-        library: Where styles are looked up.
         on_notice: Called with one sentence when the engine changes precision or network by itself.
         budget_ms: The capture-to-paint time that the automatic size aims at.
-        free: Gives the free bytes of a device, once for each: pictures that would not fit at once
-            are computed in bands of rows.
+        free: Returns the free bytes of a device; called once per device. Pictures that would not
+            fit into memory are computed in bands of rows.
 
     Attributes:
-        on_progress: Told the share that is done, 0 to 1, while a picture is computed in bands of
-            rows; what it raises ends the computation. May be set.
-        between_layers: Called between layers on a CPU, likewise. May be set.
+        on_progress: Called with the finished share, 0 to 1, while a picture is computed in bands of
+            rows. An exception it raises ends the computation. May be set.
+        between_layers: Called between layers on a CPU. An exception it raises ends the computation.
+            May be set.
     """
 
     def __init__(
@@ -106,8 +107,9 @@ class Engine:
         )
 
     def apart(self) -> Engine:
-        """Make another engine with the same styles, which paints beside this one and logs its
-        notices only."""
+        """Make another engine with the same styles that works independently and only logs its
+        notices.
+        """
         return Engine(self._library, log.info)
 
     @property
@@ -122,15 +124,15 @@ class Engine:
 
     @property
     def memory_bytes(self) -> float:
-        """The bytes that were free on the device when it was first used, after `configure`."""
+        """The number of bytes free on the device when it was first used, after `configure`."""
         return self._networks.memory(self._device)
 
     def configure(self, config: EngineConfig) -> None:
         """Use `config` from the next frame on.
 
         Raises:
-            StyleForgeError: The style, the device, the runtime or another choice is not available;
-                the config in force stays.
+            StyleForgeError: If the style, the device, the runtime or another choice is not
+                available; the config in force stays.
         """
         try:
             device = resolve(config.device)
@@ -153,7 +155,7 @@ class Engine:
             if runtime is not None:
                 if reason := runtime.refusal(config.precision):
                     raise EngineError(reason)
-                device = torch.device("cpu")  # from whose memory it takes pictures
+                device = torch.device("cpu")  # that runtime reads pictures from CPU memory
             self._style_weights.choose(config)
         except (OSError, CheckpointError, StyleError) as exc:
             raise EngineError(str(exc)) from exc
@@ -163,14 +165,15 @@ class Engine:
         allocate_by(new_pinned_pixels if device.type == "cuda" else pageable)
 
     def reset_history(self) -> None:
-        """Do not smooth the next frame with earlier ones: the source was changed, or a seek."""
+        """Do not smooth the next frame with earlier ones, after a change of source or a seek."""
         self._post.reset_history()
         self._display.reset_history()
         self._texture.reset()
 
     def history(self) -> StreamState:
-        """What the next frame continues, for `restore_history` of an engine with the same config.
-        Waits for the frames that were begun."""
+        """Return the state that the next frame continues, for `restore_history` of an engine with
+        the same config. Waits for the frames that were begun.
+        """
         return {
             **under("post", self._post.state()),
             **under("display", self._display.state()),
@@ -178,10 +181,10 @@ class Engine:
         }
 
     def restore_history(self, state: StreamState) -> None:
-        """Continue with the next frame the stream that `state` is of.
+        """Continue the stream of `state` with the next frame.
 
         Raises:
-            EngineError: It was kept by other kernels, or of frames of another size.
+            EngineError: If the state comes from other kernels, or from frames of another size.
         """
         try:
             self._post.restore(part_of(state, "post"))
@@ -191,20 +194,25 @@ class Engine:
         self._display.restore(part_of(state, "display"))
 
     def compile_kernels(self, compiling: bool) -> None:
-        """Tell whether kernels are being compiled. Measurements taken meanwhile adapt the stream
-        until the kernels are ready, and are then discarded."""
+        """Set whether kernels are being compiled.
+
+        Measurements from that time adapt the stream until the kernels are ready, and are then
+        discarded.
+        """
         self._adaptation.compile_kernels(compiling)
 
     def hold(self, held: bool) -> None:
-        """Keep the automatic size and network as they are while `held`, for a recording."""
+        """Fix the automatic size and network while `held`, for a recording."""
         self._adaptation.held = held
 
     def time_layers(self, on: bool) -> None:
-        """Have the timings tell every layer, except in comparisons, which it would slow down."""
+        """Set whether timings cover every layer, except in comparisons, which that would slow
+        down.
+        """
         self._inference.by_layer = on
 
     def set_overhead(self, overhead_ms: float) -> None:
-        """Tell how much of the time from capture to paint is spent outside the engine."""
+        """Set how much of the time from capture to paint is spent outside the engine."""
         self._adaptation.set_overhead(overhead_ms)
 
     def evict(self, key: str) -> None:
@@ -219,14 +227,13 @@ class Engine:
         """Run the network on a frame, or both networks if they are compared.
 
         Args:
-            frame: The input.
             mode: How much time it may take, and whether it continues the frame before it.
 
         Returns:
             The output of the networks, valid until the next call.
 
         Raises:
-            EngineError: There is not enough memory, or no config.
+            EngineError: If there is not enough memory, or no config.
         """
         config = self._in_force()
         with self._memory_errors(frame):
@@ -239,12 +246,12 @@ class Engine:
         """Make the result, in the frame's size.
 
         Args:
-            inferred: What `infer` returned last.
-            newest: The newest config. It takes effect if it differs only in what follows the
+            inferred: The last return value of `infer`.
+            newest: The newest config. It takes effect if it differs only in steps after the
                 network, so that a slider that is being dragged acts at once.
 
         Raises:
-            EngineError: There is not enough memory.
+            EngineError: If there is not enough memory.
         """
         if self._takes(newest, inferred.config):
             inferred = replace(inferred, config=newest)
@@ -258,29 +265,28 @@ class Engine:
         newest: EngineConfig | None = None,
         screen: Size | None = None,
     ) -> Pending | None:
-        """Start styling a frame on the GPU, where one more frame may be under way.
+        """Start styling a frame on the GPU, where one more frame may be in flight.
 
         Args:
-            frame: The input.
             mode: How much time it may take, and whether it continues the frame before it.
-            newest: As of `finish`.
+            newest: See `finish`.
             screen: (width, height) of a copy of the result that a window paints.
 
         Returns:
-            What `complete` takes. None where frames cannot overlap: off the GPU, in comparisons and
-            where the network runs without a plan; `process` styles the frame.
+            A pending frame for `complete`. None if frames cannot overlap: on a CPU, in comparisons,
+            and if the network runs without a plan; then style the frame with `process`.
 
         Raises:
-            EngineError: There is not enough memory, or no config.
+            EngineError: If there is not enough memory, or no config.
         """
         self._takes(newest, self._in_force())
         return self.begin_batch((frame,), mode, screen)
 
     def complete(self, pending: Pending) -> StyledFrame:
-        """Wait for a frame and make the result. Frames are completed in the order begun.
+        """Wait for a frame and make the result. Complete frames in the order begun.
 
         Raises:
-            EngineError: There is not enough memory.
+            EngineError: If there is not enough memory.
         """
         (styled,) = self.complete_batch(pending)
         return styled
@@ -288,11 +294,13 @@ class Engine:
     def process_batch(
         self, frames: Sequence[Frame], mode: ProcessMode = ProcessMode.LIVE
     ) -> list[StyledFrame]:
-        """Style frames of one size, together where the network can; `StyledFrame.batch` says
-        whether it did. Otherwise as `process` of each, in their order.
+        """Style frames of one size, as one batch if the network can, otherwise in order like
+        `process`.
+
+        `StyledFrame.batch` is the number of frames that went through the network together.
 
         Raises:
-            EngineError: There is not enough memory, or no config.
+            EngineError: If there is not enough memory, or no config.
         """
         pending = self.begin_batch(frames, mode)
         if pending is not None:
@@ -308,11 +316,11 @@ class Engine:
         mode: ProcessMode = ProcessMode.LIVE,
         screen: Size | None = None,
     ) -> Pending | None:
-        """Start styling frames of one size on the GPU as one batch; otherwise as `begin`.
+        """Start styling frames of one size on the GPU as one batch; see `begin` for the rest.
 
         Raises:
-            EngineError: There is not enough memory, or no config.
-            ValueError: The frames differ in size.
+            EngineError: If there is not enough memory, or no config.
+            ValueError: If the frames differ in size.
         """
         config = self._in_force()
         if len({(frame.width, frame.height) for frame in frames}) != 1:
@@ -323,13 +331,13 @@ class Engine:
         return None if submitted is None else Pending(batch, submitted)
 
     def complete_batch(self, pending: Pending) -> list[StyledFrame]:
-        """Wait for a batch and make the results, as `complete` does of one frame."""
+        """Wait for a batch and make the results, as `complete` does for one frame."""
         with self._memory_errors(pending.batch[0].frame):
             collected = self._inference.collect(pending.batch, pending.submitted)
             return self._finish_batch(pending.batch, collected)
 
     def discard(self, pending: Pending) -> None:
-        """Wait for a frame that is not needed any more."""
+        """Wait for a frame that is no longer needed."""
         pending.submitted.submission.wait()
 
     def _in_force(self) -> EngineConfig:
@@ -338,7 +346,7 @@ class Engine:
         return self._config
 
     def _takes(self, newest: EngineConfig | None, config: EngineConfig) -> TypeGuard[EngineConfig]:
-        """Use the newest config if it differs from `config` only in what follows the network."""
+        """Use the newest config if it differs from `config` only in steps after the network."""
         if newest is None or not same_network(newest, config):
             return False
         self._config = newest
@@ -347,8 +355,10 @@ class Engine:
     def _finish_batch(
         self, batch: Sequence[Inferred], outputs: Iterable[Inferred]
     ) -> list[StyledFrame]:
-        """Make the results of a batch; from the first broken output on, frames are computed again
-        one by one."""
+        """Make the results of a batch.
+
+        From the first broken output on, the engine computes frames again one by one.
+        """
         styled: list[StyledFrame] = []
         for inferred in outputs:
             if self._preparation.step_down(inferred):
@@ -363,6 +373,5 @@ class Engine:
         return memory_errors(frame, self._device, self._release)
 
     def _release(self) -> None:
-        """Free the networks, and what is kept on a GPU."""
         self._networks.clear()
         self._display.clear()

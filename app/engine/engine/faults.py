@@ -1,4 +1,4 @@
-"""What the engine cannot do, and running out of memory as one of it."""
+"""The engine's error, and a context that turns running out of memory into it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from utils.translation.texts import tr
 
 
 class EngineError(StyleForgeError):
-    """The engine cannot do what its config requests."""
+    """Raised if the engine cannot do what its config requests."""
 
 
 @contextmanager
@@ -27,9 +27,7 @@ def memory_errors(
     """Turn every out-of-memory exception into an EngineError.
 
     Args:
-        frame: What is styled meanwhile, for the sentence.
-        device: Where.
-        release: Called when memory ran out; frees what can be made again.
+        release: Called when memory ran out; frees everything that can be made again.
     """
     try:
         yield

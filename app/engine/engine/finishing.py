@@ -1,4 +1,4 @@
-"""Makes results of what the networks gave."""
+"""The last step of the engine, which turns network outputs into results."""
 
 from __future__ import annotations
 
@@ -22,15 +22,11 @@ from app.engine.style_weights import StyleWeights
 
 
 class Finishing:
-    """Blends, smooths and compares, and tells what ran and how long it took. Not thread-safe.
+    """The last step, which blends, smooths and compares, and reports what ran for how long. Not
+    thread-safe.
 
     Args:
-        inference: Ran the networks, and runs them again where two are compared.
-        display: The way of frames that stay on a GPU.
-        comparer: Compares two networks.
-        post: What follows the network on the CPU.
-        style_weights: Know why there is no lite network.
-        adaptation: Told the times.
+        inference: Ran the networks, and runs them again if two are compared.
     """
 
     def __init__(
@@ -51,7 +47,7 @@ class Finishing:
         frame, config, rendering = inferred.frame, inferred.config, inferred.rendering
         if rendering.displayed is None:
             self._post.begin(inferred.active.key, smoothed=inferred.smoothed)
-        else:  # what the CPU knows of the stream grows old
+        else:  # the CPU's state of the stream is now outdated
             self._post.reset_history()
         start = time.perf_counter()
         deep = None
@@ -104,7 +100,6 @@ class Finishing:
         )
 
     def _post_process(self, inferred: Inferred, kernels: str) -> Pixels:
-        """The picture to display of one network's output."""
         rendering = inferred.renderings[kernels]
         if (made := rendering.displayed) is not None:
             # A slider that is being dragged acts at once; smoothing, which has a history, does not.

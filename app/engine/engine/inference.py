@@ -1,4 +1,4 @@
-"""Runs the networks on frames that were prepared."""
+"""The step of the engine that runs the networks on prepared frames."""
 
 from __future__ import annotations
 
@@ -18,19 +18,15 @@ from app.engine.texture import Texture
 
 
 class Inference:
-    """Scales frames, adds texture and runs networks, on a GPU up to the picture to display. Not
-    thread-safe.
+    """The step that scales frames, adds texture and runs networks; on a GPU, up to the displayed
+    picture. Not thread-safe.
 
     Args:
-        networks: The networks.
-        display: The way of frames that stay on a GPU.
-        comparer: Orders the networks that are compared.
-        texture: What is added to frames.
-        on_progress: Told the share that is done while a picture is computed in bands of rows.
+        on_progress: Called with the finished share while a picture is computed in bands of rows.
         between_layers: Called between layers of a network on a CPU.
 
     Attributes:
-        by_layer: Whether every layer is timed, except in comparisons, which it would slow down.
+        by_layer: Whether every layer is timed, except in comparisons, which that would slow down.
     """
 
     def __init__(
@@ -49,7 +45,7 @@ class Inference:
         self._resized = self._resized_for_strokes = np.empty((0, 0, 3), np.uint8)  # buffers
 
     def submit(self, batch: Sequence[Inferred], screen: Size | None = None) -> Submitted | None:
-        """Start computing frames that stay on the GPU; None where none does."""
+        """Start computing frames that stay on the GPU; return None if these frames do not."""
         inferred = batch[0]
         config, active = inferred.config, inferred.active
         if inferred.device.type != "cuda" or config.compare:
@@ -62,7 +58,7 @@ class Inference:
         return self._display.submit(network, frames, inferred.sizes, finish, active.key, screen)
 
     def collect(self, batch: Sequence[Inferred], submitted: Submitted) -> list[Inferred]:
-        """Wait for frames that were submitted, and return them with the output."""
+        """Wait for submitted frames, and return them with the output."""
         return [
             replace(inferred, renderings={inferred.config.kernels: rendering})
             for inferred, rendering in zip(batch, self._display.collect(submitted), strict=True)
@@ -120,12 +116,11 @@ class Inference:
             )
 
     def network(self, inferred: Inferred, kernels: str) -> Network:
-        """Return the network of one variant that a frame is computed with, with its weights."""
+        """Return the network of one variant that computes a frame, with its weights loaded."""
         by_layer = self.by_layer and not inferred.config.compare
         return self._networks.get(
             kernels, inferred.precision, inferred.device, inferred.active, by_layer=by_layer
         )
 
     def _textured(self, inferred: Inferred, inputs: tuple[Pixels, ...]) -> tuple[Pixels, ...]:
-        """What the networks are given for a frame that was scaled to `inputs`."""
         return self._texture.apply(inputs, inferred.texture, continues=inferred.mode.has_history)

@@ -1,4 +1,6 @@
-"""Chooses what a frame is computed with: weights, precision, sizes, texture, bands of rows."""
+"""The step of the engine that chooses a frame's weights, precision, sizes, texture and bands of
+rows.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,9 @@ from utils.translation.texts import tr
 
 
 class Preparation:
-    """Chooses for each frame, by what earlier ones took and how they came out. Not thread-safe.
+    """The choices for each frame, based on the times and results of earlier ones. Not thread-safe.
 
     Args:
-        style_weights: Of the styles in force.
-        networks: Know what fits into the memory.
-        adaptation: Knows the times of earlier frames.
         on_notice: Called with one sentence when a precision gave a broken picture.
     """
 
@@ -42,10 +41,10 @@ class Preparation:
     def choose(
         self, frame: Frame, config: EngineConfig, mode: ProcessMode, device: torch.device
     ) -> Inferred:
-        """Return what a frame is computed with, without the output.
+        """Return the choices for a frame, without the output.
 
         Raises:
-            EngineError: The runtime cannot compute so large a picture.
+            EngineError: If the runtime cannot compute a picture of this size.
         """
         precision = self._fallback.current(config, device)
         family = self._style_weights.family
@@ -66,8 +65,13 @@ class Preparation:
         )
 
     def step_down(self, inferred: Inferred) -> bool:
-        """Whether the output is broken and the frame is to be computed again, in a safer precision,
-        which is in force from now on."""
+        """Step down to a safer precision if the output is broken.
+
+        The safer precision is in force from now on.
+
+        Returns:
+            True if the caller has to compute the frame again.
+        """
         precision, pixels = inferred.precision, inferred.frame.pixels
         broken = inferred.rendering.broken and pixels.min() < pixels.max()
         if not broken or precision.safer is None:

@@ -1,4 +1,4 @@
-"""Picture arithmetic around the network: scaling before it, everything after it."""
+"""Picture arithmetic around the network: scaling before it, and all steps after it."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from utils.opencv import cv2
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 Deep = NDArray[np.uint16]  # [H, W, 3] RGB
-ROWS = 256  # that are converted at once
+ROWS = 256  # converted at once
 D = TypeVar("D", np.uint8, np.uint16)
-_ANY = object()  # the weights of a history that was restored
+_ANY = object()  # matches any weights, for a restored history
 
 
 class PostProcessor:
-    """Makes the displayed picture of a network's output: smoothing, upsampling, blending.
+    """The steps from a network's output to the displayed picture: smoothing, upsampling, blending.
 
-    Keeps the history that smoothing needs, separately for each network. Not thread-safe.
+    It stores the history for smoothing, separately for each network. Not thread-safe.
     """
 
     def __init__(self) -> None:
         self._upsampler = GuidedUpsampler()
         self._smoothers: dict[str, TemporalSmoother] = {}  # by kernels
-        self._weights: Hashable = None  # the key of the last frame's
+        self._weights: Hashable = None  # the key of the last frame's weights
         self._smoothed = False
 
     def reset_history(self) -> None:
@@ -41,28 +41,23 @@ class PostProcessor:
         self._smoothers.clear()
 
     def begin(self, weights: Hashable, *, smoothed: bool) -> None:
-        """Begin a frame; other weights, or a frame that is not smoothed, end the history.
-
-        Args:
-            weights: The key of the weights of its networks.
-            smoothed: Whether its pictures are smoothed over time.
-        """
+        """Begin a frame. Other weights, or a frame that is not smoothed, end the history."""
         if not smoothed or self._weights not in (weights, _ANY):
             self._smoothers.clear()
         self._weights, self._smoothed = weights, smoothed
 
     def state(self) -> StreamState:
-        """What is kept of the frames before the next one, for `restore`."""
+        """Return the state of the frames before the next one, for `restore`."""
         kept: StreamState = {}
         for kernels, smoother in self._smoothers.items():
             kept |= under(kernels, smoother.state())
         return kept
 
     def restore(self, state: StreamState) -> None:
-        """Go on, with the same weights, with the stream that `state` is of.
+        """Continue the stream of `state`, with the same weights.
 
         Raises:
-            StateError: It does not fit.
+            StateError: If it does not fit.
         """
         self._smoothers.clear()
         self._weights = _ANY
@@ -73,14 +68,11 @@ class PostProcessor:
     def apply(
         self, kernels: str, output: Pixels, resized: Pixels, source: Pixels, config: EngineConfig
     ) -> Pixels:
-        """Make the displayed picture; one call per network and frame.
+        """Make the displayed picture; call it once per network and frame.
 
         Args:
             kernels: The network, a key of ALL_VARIANTS.
-            output: Its output.
-            resized: Its input, of the same size.
-            source: The frame.
-            config: Gives the parameters of each step.
+            resized: Its input, of the output's size.
 
         Returns:
             A picture of the frame's size.
@@ -96,15 +88,11 @@ class PostProcessor:
 def deep_picture(
     output: Deep, small: Pixels, resized: Pixels, source: Deep, config: EngineConfig
 ) -> Deep:
-    """Make the picture of a network's output with 16 bits per channel, as PostProcessor.apply does
-    with 8, but for smoothing.
+    """Make the displayed picture with 16 bits per channel, as PostProcessor.apply does with 8, but
+    without smoothing.
 
     Args:
-        output: The output.
-        small: The same in 8 bits.
-        resized: The network's input.
-        source: The frame.
-        config: Gives the parameters of each step.
+        small: `output` in 8 bits.
 
     Returns:
         A picture of the frame's size.
@@ -123,12 +111,9 @@ def eight_bits(pixels: Deep) -> Pixels:
 
 
 def fit_to(pixels: Pixels, size: tuple[int, int], buffer: Pixels) -> Pixels:
-    """Scale a picture.
+    """Scale a picture to `size`, (width, height).
 
-    Args:
-        pixels: The picture.
-        size: (width, height) of the result.
-        buffer: Where to put the result, if it has its shape.
+    The result is written to `buffer` if that has its shape.
 
     Returns:
         The buffer, or a new array.
@@ -148,9 +133,9 @@ def fit_to(pixels: Pixels, size: tuple[int, int], buffer: Pixels) -> Pixels:
 def join_bands(strokes: NDArray[D], detail: NDArray[D]) -> NDArray[D]:
     """Replace the low frequencies of `detail` by `strokes`.
 
-    A stroke has a fixed width in pixels of the network's output. Two outputs of different sizes
-    are joined as two levels of a Laplacian pyramid (Burt & Adelson 1983): the smaller one gives
-    the strokes, the larger one the sharpness.
+    A stroke has a fixed width in pixels of the network's output. Two outputs of different sizes are
+    joined as two levels of a Laplacian pyramid (Burt & Adelson 1983): the smaller one provides the
+    strokes, the larger one the sharpness.
 
     Args:
         strokes: The smaller output, [h, w, 3] uint8 or uint16.
@@ -175,7 +160,7 @@ def blend(result: NDArray[D], source: NDArray[D], strength: float, keep_colors: 
     Args:
         result: The styled picture, [H, W, 3] uint8 or uint16.
         source: The frame, of the same size and dtype.
-        strength: 0 gives the source, 1 the result.
+        strength: 0 for the source, 1 for the result.
         keep_colors: Whether to take the chroma (of YCrCb) from the source.
 
     Returns:
@@ -192,13 +177,13 @@ def blend(result: NDArray[D], source: NDArray[D], strength: float, keep_colors: 
 
 
 def peak_difference(a: Tensor, b: Tensor) -> tuple[float, float]:
-    """Compare two pictures of one shape, on 0-255, on the device where both are.
+    """Compare two pictures of one shape, on 0-255, on the device of both.
 
     Returns:
         The largest absolute difference, and the PSNR in dB, infinite for equal pictures.
     """
     difference = (a - b).abs()
-    # One copy to the host, which waits for a GPU.
+    # One copy to the host, since each one waits for the GPU.
     figures = torch.stack([difference.max(), difference.square().mean()]).cpu()
     largest, error = float(figures[0]), float(figures[1])
     psnr = 10 * math.log10(255**2 / error) if error else math.inf

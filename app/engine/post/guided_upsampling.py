@@ -1,10 +1,10 @@
-"""Enlarges a small result to the frame's size, with the detail of the frame.
+"""Upsampling of a small result to the frame's size, with the detail of the frame.
 
 A guided filter (He & Sun 2015, arXiv:1505.00996) fits the result around each pixel as
-`a * luma + b` of the small source. The fit itself would replace the strokes, which are not in the
-source, by the shading of the source. So only its slope is used: the detail that the frame has
-beyond its small copy is multiplied by `a` and added to the enlarged result, which keeps the strokes
-and gets the frame's edges.
+`a * luma + b`, with the luma of the small source. The fit itself would replace the strokes, which
+are not in the source, by the shading of the source. So only its slope is used: the detail that the
+frame has beyond its small copy is multiplied by `a` and added to the enlarged result. The result
+keeps its strokes and gains the frame's edges.
 """
 
 from __future__ import annotations
@@ -18,15 +18,19 @@ Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 Deep = NDArray[np.uint16]  # [H, W, 3] RGB
 
 RADIUS = 1  # of the windows, in pixels of the small picture; wider ones bleed across edges
-NOISE = 50.0  # variance of luma (0-255) below which a window holds no edge, only sensor noise
+NOISE = 50.0  # variance of luma (0-255) below which a window has no edge, only sensor noise
 NOISE_FLOOR = 4  # levels of luma that are cut from the detail: they may be noise, and flicker
 MAX_SLOPE = 1.5  # a larger slope, where a style exaggerates contrast, would draw halos
-KEPT = 3 * 1920 * 1200  # samples; buffers for larger frames, which are no streams, are freed
+# Samples; buffers for larger frames, which do not come in streams, are freed.
+KEPT = 3 * 1920 * 1200
 _ONE = 64  # scale of fixed-point slopes: 255 * MAX_SLOPE * _ONE stays within 16 bits
 
 
 class GuidedUpsampler:
-    """Keeps its buffers: allocating them takes longer than the arithmetic. Not thread-safe."""
+    """An upsampler that reuses its buffers, since allocating them takes longer than the arithmetic.
+
+    Not thread-safe.
+    """
 
     def __init__(self) -> None:
         self._triples = np.empty((3, 0, 0, 3), np.int16)
@@ -40,11 +44,9 @@ class GuidedUpsampler:
         Args:
             result: The styled picture of `small`, of the same size.
             small: The frame, scaled down.
-            frame: The frame.
-            guided: Whether to add the detail of the frame.
 
         Returns:
-            A picture of the frame's size: `result` itself if it has that size already.
+            A picture of the frame's size: `result` itself if it already has that size.
         """
         if result.shape == frame.shape:
             return result
@@ -72,7 +74,7 @@ class GuidedUpsampler:
         return large
 
     def _fit(self, shape: tuple[int, ...]) -> None:
-        """Allocate the buffers for a frame of this shape, unless they have it."""
+        """Allocate the buffers for a frame of this shape, unless they already fit."""
         if self._residual.shape != shape[:2]:
             self._triples = np.empty((3, *shape), np.int16)
             self._bytes = np.empty((2, *shape[:2]), np.uint8)
@@ -81,17 +83,15 @@ class GuidedUpsampler:
 
 
 def enlarge_deep(result: Deep, eight: Pixels, small: Pixels, frame: Deep, *, guided: bool) -> Deep:
-    """Enlarge a result of 16 bits per channel for a frame, as GuidedUpsampler.enlarge does.
+    """Enlarge a result with 16 bits per channel for a frame, as GuidedUpsampler.enlarge does.
 
     Args:
         result: The styled picture of `small`, of the same size.
         eight: The same in 8 bits.
         small: The frame, scaled down.
-        frame: The frame.
-        guided: Whether to add the detail of the frame.
 
     Returns:
-        A picture of the frame's size: `result` itself if it has that size already.
+        A picture of the frame's size: `result` itself if it already has that size.
     """
     if result.shape == frame.shape:
         return result
@@ -118,7 +118,9 @@ def _slope(
     result: Pixels,
     luma: NDArray[np.uint8],  # [H, W]
 ) -> NDArray[np.float32]:  # [H, W, 3], within -MAX_SLOPE and MAX_SLOPE
-    """The slope of each channel of the result over the luma of its source, around each pixel."""
+    """Return the slope of each channel of the result over the luma of its source, around each
+    pixel.
+    """
     guide, target = luma.astype(np.float32), result.astype(np.float32)
     mean_guide, mean_target = _mean(guide), _mean(target)
     variance = np.subtract(_mean(guide * guide), mean_guide * mean_guide, dtype=np.float32)

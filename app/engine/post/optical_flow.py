@@ -1,11 +1,11 @@
-"""Estimates how a scene has moved between two small gray pictures, at every pixel.
+"""Dense optical flow between two small gray pictures.
 
-The method of Lucas and Kanade (1981) in a window around each pixel, from coarse to fine. Every step
-moves the earlier picture by the motion known so far and solves for the whole motion, not for what
-is left of it, so that a window with few slopes takes the motion around it (as Farneback 2003 does).
-Slopes are those of the later picture, which are computed once (Baker and Matthews 2004), and the
-mean of a window does not count, since a change of light is no motion. This is the reference of
-kernels/include/frame/flow.h, which estimates it for the CPU and for GPUs.
+The method of Lucas and Kanade (1981) runs in a window around each pixel, from coarse to fine. Every
+step moves the earlier picture by the motion known so far and solves for the whole motion, not for
+the remainder, so that a window with few slopes adopts the motion around it (as Farneback 2003
+does). The slopes come from the later picture and are computed once (Baker and Matthews 2004). The
+mean of a window does not count, since a change of light is not a motion. This is the reference for
+kernels/include/frame/flow.h, which estimates the flow on the CPU and on GPUs.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from utils.opencv import cv2
 Floats = NDArray[np.float32]
 
 WINDOW = 7  # pixels
-DAMPING = 2.0  # levels squared: the slopes of a window that may be noise
+DAMPING = 2.0  # levels squared; slopes of a window up to this may be noise
 MEDIAN = 5  # pixels: the window over which single errors are removed, at each size
-_SLOPES = 1 / 32  # Scharr's weights sum to it
+_SLOPES = 1 / 32  # the sum of Scharr's weights is 32
 
 
 def motion(
@@ -44,7 +44,9 @@ def motion(
 
 
 def displaced(flow: Floats) -> tuple[Floats, Floats]:
-    """[h, w] each: where a motion leads from each pixel, in pixels from the left and the top."""
+    """Return where a motion leads from each pixel, in pixels from the left and the top, [h, w]
+    each.
+    """
     height, width, _ = flow.shape
     x = flow[..., 0] + np.arange(width, dtype=np.float32)
     y = flow[..., 1] + np.arange(height, dtype=np.float32)[:, None]
@@ -52,20 +54,20 @@ def displaced(flow: Floats) -> tuple[Floats, Floats]:
 
 
 def sampled(picture: Floats, flow: Floats) -> Floats:
-    """A picture, [h, w] or [h, w, 3], where a motion leads; its edge continues it."""
+    """Sample a picture, [h, w] or [h, w, 3], where a motion leads; its edge continues it."""
     how, edge = cv2.INTER_LINEAR, cv2.BORDER_REPLICATE
     return np.asarray(cv2.remap(picture, *displaced(flow), how, borderMode=edge), np.float32)
 
 
 def slopes(picture: Floats) -> tuple[Floats, Floats]:
-    """The slopes of a picture to the right and down, in levels a pixel (Scharr 2000)."""
+    """Compute the slopes of a picture to the right and down, in levels per pixel (Scharr 2000)."""
     right = cv2.Scharr(picture, cv2.CV_32F, 1, 0, scale=_SLOPES)
     down = cv2.Scharr(picture, cv2.CV_32F, 0, 1, scale=_SLOPES)
     return np.asarray(right, np.float32), np.asarray(down, np.float32)
 
 
 def _refined(now: Floats, earlier: Floats, flow: Floats) -> Floats:
-    """The motion at one size, from that at the next smaller one."""
+    """Refine the motion at one size, starting from the motion at the next smaller size."""
     right, down = slopes(now)
     mean_right, mean_down = _mean(right), _mean(down)
     xx = _mean(right * right) - mean_right * mean_right + np.float32(DAMPING)
@@ -90,7 +92,6 @@ def _half(picture: Floats) -> Floats:
 
 
 def _mean(values: Floats) -> Floats:
-    """Of the window around each pixel."""
     return np.asarray(cv2.blur(values, (WINDOW, WINDOW)), np.float32)
 
 

@@ -1,10 +1,10 @@
 """The reference of smoothing: a recursive temporal filter along the motion of the source.
 
-Flicker is a change of the result where its source does not change but for its motion. What is kept
-of earlier results is moved with the source, and counts where the moved source is the new one.
+Flicker is a change of the result where its source changes only by its motion. The filter moves the
+accumulated results with the source, and weights them where the moved source equals the new one.
 Motion and change are measured on small copies, against the accumulated source, not the last frame:
 slow changes add up and are detected, sensor noise is not. kernels/include/frame/smooth.h computes
-the same for the CPU and for GPUs, but for what is rounded the other way: a motion by 1/32 of a
+the same on the CPU and on GPUs, except for rounding in the other direction: a motion by 1/32 of a
 cell.
 """
 
@@ -24,13 +24,15 @@ Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 _Floats = NDArray[np.float32]
 _Fixed = NDArray[np.int16]
 
-MAX_MOVING_WEIGHT = 0.92  # of it where it moves: a picture that is moved often loses its edges
-STILL_CELLS = 0.2  # cells: a motion that is none but noise
-STEPS_OF_MOTION = 32  # in a cell and in a pixel, to which OpenCV's samples may be rounded
-SLOPE_TOLERANCE = 0.05  # levels of change by a level of slope where something moves: interpolation
-SIGNED = 2  # cells on a side, over which a change is averaged with its sign: less noise
-MIN_CHANGE = 0.7  # levels (0-255) that are never motion: the rounding error of the means
-MAX_NOISE = 3.0  # levels; a larger change everywhere is no noise
+# Limit of its weight where it moves: moving a picture often blurs its edges.
+MAX_MOVING_WEIGHT = 0.92
+STILL_CELLS = 0.2  # cells: a smaller motion is only noise
+STEPS_OF_MOTION = 32  # per cell and per pixel; OpenCV may round its samples to them
+# Levels of change per level of slope that interpolation causes where something moves.
+SLOPE_TOLERANCE = 0.05
+SIGNED = 2  # side in cells of the window that averages a change with its sign, for less noise
+MIN_CHANGE = 0.7  # levels (0-255) that never count as motion: the rounding error of the means
+MAX_NOISE = 3.0  # levels; a larger change everywhere is not noise
 SCENE_CUT_FRACTION = 0.8  # of the cells; if more of them changed, the scene may have been cut
 ALIKE = 0.85  # correlation of two sources above which the scene is the same in another light
 _ONE = 64  # fixed-point scale of the result, so that small steps are not rounded to zero
@@ -38,12 +40,7 @@ _WEIGHT_ONE = 16384  # fixed-point scale of weights
 
 
 class ReferenceStream:
-    """A stream of pictures of one size, as kernels.frames.native_smoothing.NativeStream.
-
-    Args:
-        height: Of the pictures.
-        width: Of the pictures.
-    """
+    """A stream of pictures of one size, like kernels.frames.native_smoothing.NativeStream."""
 
     def __init__(self, height: int, width: int) -> None:
         self.size = height, width
@@ -55,7 +52,9 @@ class ReferenceStream:
         self._missed = False  # whether the last frame showed another scene
 
     def smooth(self, result: Pixels, source: Pixels, amount: float) -> Pixels:
-        """As `NativeStream.smooth`; of a frame that is not filtered it gives `result` itself."""
+        """Filter a frame as `NativeStream.smooth` does; return `result` itself if it is not
+        filtered.
+        """
         height, width, _ = result.shape
         size = max(width // CELL, 1), max(height // CELL, 1)
         cells = cv2.resize(source, size, interpolation=cv2.INTER_AREA).astype(np.float32)
@@ -95,14 +94,14 @@ class ReferenceStream:
         return np.asarray(cv2.convertScaleAbs(self._result, alpha=1 / _ONE), np.uint8)
 
     def state(self) -> StreamState:
-        """As `NativeStream.state`."""
+        """Return the state, see `NativeStream.state`."""
         if not self._result.size:
             return {}
         missed = np.array(self._missed)
         return {"result": self._result.copy(), "source": self._source.copy(), "missed": missed}
 
     def restore(self, state: StreamState) -> None:
-        """As `NativeStream.restore`."""
+        """Restore the state, see `NativeStream.restore`."""
         if not state:
             self._result = np.empty((0, 0, 3), np.int16)
             return
@@ -110,7 +109,6 @@ class ReferenceStream:
         self._missed = bool(taken(state, "missed"))
 
     def _move(self, flow: _Floats) -> None:
-        """Move the accumulated result with the source."""
         if not flow.any():
             return
         height, width, _ = self._result.shape
@@ -129,7 +127,7 @@ class ReferenceStream:
 
 
 def _settled(flow: _Floats) -> _Floats:
-    """The motion without that of noise."""
+    """Return the motion without the part that is only noise."""
     still = np.square(flow).sum(axis=2) < np.float32(STILL_CELLS**2)
     return _rounded(np.where(still[..., None], np.float32(0), flow))
 
@@ -140,7 +138,7 @@ def _rounded(flow: _Floats) -> _Floats:
 
 
 def _outside(flow: _Floats) -> NDArray[np.bool_]:
-    """[h, w]: the cells whose motion leads out of the picture."""
+    """Return the cells whose motion leads out of the picture, [h, w]."""
     height, width, _ = flow.shape
     x, y = displaced(flow)
     return (x < 0) | (y < 0) | (x > width - 1) | (y > height - 1)
@@ -150,7 +148,7 @@ def _same(
     change: _Floats,  # [H, W], levels (0-255)
     outside: NDArray[np.bool_],  # [H, W]
 ) -> _Floats:  # [H, W], 1 where both show the same, 0 where something else appeared
-    """Separate what appeared from noise, whose level is estimated by the median change."""
+    """Separate new content from noise, whose level is estimated by the median change."""
     change = np.asarray(cv2.blur(change, (3, 3)), np.float32)
     noise = min(float(np.median(change)), MAX_NOISE)
     low, high = MIN_CHANGE + 1.5 * noise, 2 * MIN_CHANGE + 3 * noise
@@ -160,7 +158,7 @@ def _same(
 
 
 def _correlation(a: _Floats, b: _Floats) -> float:
-    """Of two gray pictures, -1 to 1; 0 where one of them is empty."""
+    """Return the correlation of two gray pictures, -1 to 1; 0 if one of them is uniform."""
     x, y = (np.rint(each).astype(np.int64).ravel() for each in (a, b))
     count = x.size
     variances = (count * int(each @ each) - int(each.sum()) ** 2 for each in (x, y))

@@ -1,4 +1,4 @@
-"""Reduces flicker by a recursive temporal filter along the motion of the source."""
+"""Flicker reduction by a recursive temporal filter along the motion of the source."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from kernels.frames.stream_state import StreamState, taken
 
 
 class TemporalSmoother:
-    """Filters a stream of one size; another size begins a new stream. Not thread-safe.
+    """A filter for a stream of one size; another size begins a new stream. Not thread-safe.
 
-    Native kernels filter it, bit for bit as on a GPU; where they cannot be loaded, which a warning
-    says once, their reference does.
+    Native kernels filter the stream, bit for bit as on a GPU. If they cannot be loaded, a warning
+    reports it once, and their reference runs instead.
     """
 
     def __init__(self) -> None:
@@ -22,27 +22,30 @@ class TemporalSmoother:
     def smooth(self, result: Pixels, source: Pixels, amount: float) -> Pixels:
         """Filter the next frame of the stream.
 
-        A frame of another scene is shown as it is. If the next one shows the scene before it again,
-        it was a flash, and the stream goes on; otherwise it was a cut, and a new stream begins.
+        A frame of another scene is shown as it is. If the next frame shows the earlier scene again,
+        it was a flash, and the stream continues; otherwise it was a cut, and a new stream begins.
 
         Args:
-            result: The styled picture.
-            source: The picture it was made from, of the same size.
+            source: The picture that `result` was made from, of the same size.
             amount: 0 for none, 1 for the most smoothing.
 
         Returns:
-            The filtered picture; after a scene cut and for the first frame, that of `result`.
+            The filtered picture; `result` unchanged after a scene cut and for the first frame.
         """
         height, width, _ = result.shape
         return self._stream_of(height, width).smooth(result, source, amount)
 
     def state(self) -> StreamState:
-        """What is kept of the stream, for `restore`."""
+        """Return the state of the stream, for `restore`."""
         stream = self._stream
         return {} if stream is None else {"size": np.array(stream.size), **stream.state()}
 
     def restore(self, state: StreamState) -> None:
-        """Go on with the stream that `state` is of. Raises StateError if it does not fit."""
+        """Continue the stream of `state`.
+
+        Raises:
+            StateError: If it does not fit.
+        """
         self._stream = None
         if state:
             height, width = (int(side) for side in taken(state, "size"))
@@ -50,7 +53,6 @@ class TemporalSmoother:
             self._stream_of(height, width).restore(kept)
 
     def _stream_of(self, height: int, width: int) -> NativeStream | ReferenceStream:
-        """The stream; a new one where the size or the kernels are others."""
         kind = NativeStream if is_ready() else ReferenceStream
         stream = self._stream
         if not isinstance(stream, kind) or stream.size != (height, width):

@@ -1,4 +1,4 @@
-"""Adds texture to frames on the CPU, by the native library where it is in use."""
+"""Texture for frames on the CPU, by the native library if it is in use."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kernels.frames.texture import TextureHistory
 
 
 class Texture:
-    """Adds texture to the inputs of networks, and moves it with the scene. Not thread-safe.
+    """The texture that is added to networks' inputs and moves with the scene. Not thread-safe.
 
-    Where the native library is not in use, which a warning says, OpenCV and NumPy do it.
+    If the native library is not in use, which a warning reports, OpenCV and NumPy add it.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Texture:
 
     @property
     def offset(self) -> tuple[float, float]:
-        """Pixels by which the pattern has moved to the right and down, of the newest frame."""
+        """The offset of the pattern in the newest frame, in pixels to the right and down."""
         if self._history is None:
             return self._reference.offset
         if self._history.begins:
@@ -33,7 +33,9 @@ class Texture:
 
     @property
     def presence(self) -> float:
-        """0 where the motion has not been known for a while, else up to 1, of the newest frame."""
+        """The strength of the pattern in the newest frame, up to 1; 0 if the motion has been
+        unknown for a while.
+        """
         if self._history is None:
             return self._reference.presence
         return 1.0 if self._history.begins else float(self._history.presence)
@@ -50,17 +52,17 @@ class Texture:
         """Add texture to a frame.
 
         Args:
-            inputs: The frame scaled to each size that a network is given, the one of the strokes
+            inputs: The frame scaled to each input size of the network, the size of the strokes
                 last; each [H, W, 3] uint8, RGB.
             amount: 0 for none, 1 for the most.
             continues: Whether the frame continues the one before, so that the pattern has to move
-                with the scene; where its motion is not known, the texture fades.
+                with the scene; if its motion is not known, the texture fades.
 
         Returns:
-            `inputs` themselves without an amount, else new pictures of their sizes.
+            `inputs` themselves if the amount is 0, else new pictures of their sizes.
 
         Raises:
-            MemoryError: There was not enough memory.
+            MemoryError: If memory runs out.
         """
         if amount <= 0:
             self.reset()
@@ -80,14 +82,18 @@ class Texture:
         return textured
 
     def state(self) -> StreamState:
-        """What is kept of the frames before the next one, for `restore`."""
+        """Return the state of the frames before the next one, for `restore`."""
         if self._history is None:
             return self._reference.state()
         kept = self._history.state()
         return {"size": np.array(self._history.size), **kept} if kept else {}
 
     def restore(self, state: StreamState) -> None:
-        """Go on with the stream that `state` is of. Raises StateError if it does not fit."""
+        """Continue the stream of `state`.
+
+        Raises:
+            StateError: If it does not fit.
+        """
         self.reset()
         kernels = cpu_texture() if state else None
         if kernels is None:
@@ -98,7 +104,6 @@ class Texture:
         self._history_of(kernels, height, width).restore(kept)
 
     def _history_of(self, kernels: CpuTexture, height: int, width: int) -> TextureHistory:
-        """What is kept of the stream; a new one where the size or the library is another."""
         history = self._history
         if history is None or history.size != (height, width) or kernels is not self._kernels:
             self._kernels = kernels

@@ -1,4 +1,4 @@
-"""The texture of frames as OpenCV and NumPy add it, which the native library is held to."""
+"""The texture of frames in OpenCV and NumPy, the reference for the native library."""
 
 from __future__ import annotations
 
@@ -15,26 +15,28 @@ from utils.opencv import cv2
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 _Floats = NDArray[np.float32]  # [H, W]
 
-DEVIATION = 20.0  # of 255, of the noise in flat parts at full texture
-FLAT = 18.0  # of 255: parts of the frame that deviate as much have no texture
+DEVIATION = 20.0  # standard deviation of the noise in flat parts at full texture, of 255
+FLAT = 18.0  # of 255: parts of the frame that deviate this much have no texture
 
-KEPT = 4_000_000  # pixels of a frame whose tiles are kept
+KEPT = 4_000_000  # pixels of the largest frame whose tiles are cached
 
-CERTAIN = 0.2  # of the peak of a phase correlation, of 1: below, the motion is not known
-STILL = 0.1  # pixels of those copies that are no motion but noise
-FAR = 0.06  # of their width, beyond which motion is measured from a newer frame
-REFINED = 3  # times that a motion is
-OUTLIERS = 3.0  # median errors, beyond which something moves otherwise
+CERTAIN = 0.2  # peak of a phase correlation, of 1; below it, the motion is not known
+STILL = 0.1  # pixels of the small copies; a smaller motion is noise
+FAR = 0.06  # share of their width; beyond it, motion is measured from a newer frame
+REFINED = 3  # refinement steps of a motion
+OUTLIERS = 3.0  # median errors; a pixel with a larger error moves otherwise
 _BACK = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
-FADES, RETURNS = 0.25, 0.05  # a frame, where the motion is not known, and where it is again
+# Change of presence per frame while the motion is not known, and after it is known again.
+FADES, RETURNS = 0.25, 0.05
 
 
 class TextureReference:
-    """As `Texture`, in several times as much time. Not thread-safe.
+    """The same as `Texture`, but several times slower. Not thread-safe.
 
     Attributes:
-        offset: Pixels by which the pattern has moved to the right and down.
-        presence: 0 where the motion has not been known for a while, else up to 1.
+        offset: The offset of the pattern, in pixels to the right and down.
+        presence: The strength of the pattern, up to 1; 0 if the motion has been unknown for a
+            while.
     """
 
     def __init__(self) -> None:
@@ -42,9 +44,9 @@ class TextureReference:
 
     def reset(self) -> None:
         """Forget the frames before the next one."""
-        # Copies: the one that motion is measured from, and that of the frame before.
+        # Small copies: the one that motion is measured from, and the frame before.
         self._reference = self._before = np.empty((0, 0), np.float32)
-        # In pixels: where the pattern was at the reference, where the scene is, and the pattern,
+        # Positions in pixels: of the pattern at the reference, of the scene, and of the pattern,
         # which ignores the noise of that measurement.
         self._anchor = self._moved = self.offset = (0.0, 0.0)
         self.presence = 1.0
@@ -52,7 +54,7 @@ class TextureReference:
     def apply(
         self, inputs: tuple[Pixels, ...], amount: float, *, continues: bool
     ) -> tuple[Pixels, ...]:
-        """As `Texture.apply`."""
+        """Add texture to a frame, see `Texture.apply`."""
         if amount <= 0:
             self.reset()
             return inputs
@@ -68,7 +70,7 @@ class TextureReference:
         return tuple(_added(picture, field) for picture in inputs)
 
     def state(self) -> StreamState:
-        """As `Texture.state`."""
+        """Return the state, see `Texture.state`."""
         if not self._reference.size:
             return {}
         places = np.array((self._anchor, self._moved, self.offset))
@@ -80,7 +82,7 @@ class TextureReference:
         }
 
     def restore(self, state: StreamState) -> None:
-        """As `Texture.restore`."""
+        """Restore the state, see `Texture.restore`."""
         self.reset()
         if state:
             self._reference, self._before = taken(state, "reference"), taken(state, "before")
@@ -89,7 +91,6 @@ class TextureReference:
             self.presence = float(taken(state, "presence"))
 
     def _follow(self, gray: NDArray[np.uint8]) -> None:
-        """Move the pattern with the scene."""
         height, width = gray.shape
         scale, size = max(1.0, max(height, width) / TRACKED), tracked_size(height, width)[::-1]
         small = cv2.resize(gray, size, interpolation=cv2.INTER_AREA).astype(np.float32)
@@ -98,7 +99,7 @@ class TextureReference:
             self._reference = self._before = small
             return
         motion = _motion(self._reference, small)
-        if motion is None:  # too far from there, perhaps, but not from the frame before
+        if motion is None:  # perhaps too far from the reference, but not from the frame before
             self._reference, self._anchor = self._before, self._moved
             motion = _motion(self._reference, small)
         self._before = small
@@ -116,16 +117,16 @@ class TextureReference:
 
 
 def _motion(before: _Floats, now: _Floats) -> tuple[float, float] | None:
-    """How far a picture has moved, in pixels to the right and down; None where that is not known.
+    """Return how far a picture has moved, in pixels to the right and down; None if unknown.
 
-    By phase correlation, which is off by some tenths of a pixel, and then by the method of Lucas
-    and Kanade (1981) over the whole picture, without what moves otherwise.
+    Phase correlation is off by some tenths of a pixel. The method of Lucas and Kanade (1981) over
+    the whole picture, without pixels that move otherwise, refines it.
     """
     height, width = now.shape
     window = _window(width, height)
-    # Given a window, OpenCV writes the product into its arguments.
+    # OpenCV writes the product into its arguments if it receives a window.
     (x, y), certainty = cv2.phaseCorrelate(before * window, now * window)
-    if not certainty >= CERTAIN:  # which is no number where the picture is empty
+    if not certainty >= CERTAIN:  # NaN if the picture is empty
         return None
     for _ in range(REFINED):
         back = cv2.warpAffine(
@@ -138,14 +139,13 @@ def _motion(before: _Floats, now: _Floats) -> tuple[float, float] | None:
         down = cv2.Sobel(back, cv2.CV_32F, 0, 1, scale=1 / 8) * weight
         slopes = np.stack((right, down)).reshape(2, -1)
         step = np.linalg.lstsq(slopes @ slopes.T, slopes @ (wrong * weight).ravel(), rcond=1e-3)[0]
-        if math.hypot(*step) > 1:  # the slopes do not tell
+        if math.hypot(*step) > 1:  # the slopes are not conclusive
             break
         x, y = x + float(step[0]), y + float(step[1])
     return x, y
 
 
 def _added(picture: Pixels, field: _Floats) -> Pixels:
-    """A picture with the texture, scaled to its size."""
     height, width, _ = picture.shape
     if field.shape != (height, width):
         larger = cv2.resize(field, (width, height), interpolation=cv2.INTER_CUBIC)
@@ -156,7 +156,9 @@ def _added(picture: Pixels, field: _Floats) -> Pixels:
 
 
 def flatness(gray: NDArray[np.uint8]) -> _Floats:
-    """[H, W]: 1 where the surroundings of a pixel do not deviate, near or far, 0 from FLAT on."""
+    """Return the flatness around each pixel, [H, W]: 1 where nothing deviates, near or far, and 0
+    from a deviation of FLAT on.
+    """
     height, width = gray.shape
     cells = max(1, width // CELL), max(1, height // CELL)
     values = gray.astype(np.float32)
@@ -172,13 +174,13 @@ def flatness(gray: NDArray[np.uint8]) -> _Floats:
 
 
 def _noise(height: int, width: int, x: float, y: float) -> _Floats:
-    """The pattern, of unit deviation, moved by x and y pixels."""
+    """Return the pattern, of unit deviation, moved by x and y pixels."""
     total = np.zeros((height, width), np.float32)
     for number, (_, side) in enumerate(BANDS):
-        # Whole pixels are cut out, the rest is interpolated.
+        # Whole pixels are cut out; the remainder is interpolated.
         left, top = math.floor(-x), math.floor(-y)
         repeats = math.ceil((height + 1) / side) + 1, math.ceil((width + 1) / side) + 1
-        # Those of large pictures, which are no streams, are not kept.
+        # Tiles of large pictures, which do not come in streams, are not cached.
         tiles = (_tiles if height * width <= KEPT else _new_tiles)(number, *repeats)
         cut = tiles[top % side :, left % side :][: height + 1, : width + 1]
         rest = _translation(-x - left, -y - top)
@@ -193,14 +195,16 @@ def _translation(x: float, y: float) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=4)
 def _window(width: int, height: int) -> _Floats:
-    """Weights for a phase correlation, by which the edges do not count."""
+    """Return weights for a phase correlation that exclude the edges."""
     columns, rows = (np.hanning(side + 2)[1:-1] for side in (width, height))
     return np.asarray(np.outer(rows, columns), np.float32)
 
 
 def _new_tiles(number: int, down: int, across: int) -> _Floats:
-    """A tile of one of BANDS side by side, so that every cut of a frame's size is a part of it."""
+    """Repeat a tile of one of BANDS, so that every cut of a frame's size is a part of the
+    result.
+    """
     return np.tile(tile(number), (down, across))
 
 
-_tiles = lru_cache(maxsize=2 * len(BANDS))(_new_tiles)  # of two sizes of frames
+_tiles = lru_cache(maxsize=2 * len(BANDS))(_new_tiles)  # for two frame sizes

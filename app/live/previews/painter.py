@@ -1,4 +1,4 @@
-"""Paints the picture that is shown, small, in one style after another, between two frames."""
+"""Small previews of the current picture in one style after another, painted between two frames."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from utils.opencv import cv2
 
 log = logging.getLogger(__name__)
 
-SIZE = (192, 144)  # width and height of a preview, and of what its network is given
-QUIET_S = 0.3  # after the last frame of a picture that stands still, before previews are painted
+SIZE = (192, 144)  # width and height of a preview and of its network's input
+QUIET_S = 0.3  # after the last frame of a still picture, before previews are painted
 RENEW_S = 10.0  # until the preview of a moving picture is painted again
 
 
@@ -34,7 +34,7 @@ class Preview:
 
     Attributes:
         style: The style's key.
-        pixels: [144, 192, 3] uint8, RGB; None where the style cannot paint.
+        pixels: [144, 192, 3] uint8, RGB; None if the style cannot paint.
         reason: Why it cannot, as a sentence.
     """
 
@@ -45,7 +45,7 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """Of what a preview was made: the number of the picture and the config, and when."""
+    """The number of the picture and the config that a preview was made from, and when."""
 
     picture: int
     look: EngineConfig
@@ -53,16 +53,12 @@ class _Made:
 
 
 class PreviewPainter:
-    """Paints previews of the styles that are wanted, at most one with each `step`.
+    """A painter of previews of the wanted styles, at most one per `step`. For the engine's thread.
 
-    While a stream moves, within a StreamBudget; while it stands still and nothing else is to be
-    done, one after another. Only the networks of a second engine are in memory, which is let go
-    when every preview of a picture that stands still is painted; of weights, those of one style.
-    For the thread of the engine.
-
-    Args:
-        make_engine: Makes that second engine.
-        clock: Gives seconds.
+    While a stream moves, painting stays within a StreamBudget. While the stream stands still and
+    there is nothing else to do, the painter paints one preview after another. A second engine holds
+    its networks, and the weights of one style; the painter releases it when every preview of a
+    still picture is painted.
     """
 
     def __init__(
@@ -79,20 +75,20 @@ class PreviewPainter:
         self._refused: set[str] = set()  # styles that cannot paint
         self._picture: weakref.ref[Pixels] | None = None
         self._number = 0  # of the picture
-        self._small: tuple[int, Frame] | None = None  # the newest one, with its number
+        self._small: tuple[int, Frame] | None = None  # the newest picture, with its number
         self._quiet_at = 0.0
 
     @property
     def holds_networks(self) -> bool:
-        """Whether there are networks in memory."""
+        """Whether its networks are in memory."""
         return self._engine is not None
 
     def want(self, styles: Sequence[str], visible: int) -> None:
         """Set the styles whose previews are wanted.
 
         Args:
-            styles: Their keys, in the order in which they are painted.
-            visible: How many of the first are in view: of a moving picture, only their previews
+            styles: Their keys, in painting order.
+            visible: How many of the first are in view. For a moving picture, only their previews
                 are painted more than once.
         """
         self._wanted, self._visible = tuple(styles), frozenset(styles[:visible])
@@ -100,13 +96,13 @@ class PreviewPainter:
             self._engine = None
 
     def forget(self) -> None:
-        """Paint every preview anew: there is another source."""
+        """Paint every preview again, for another source."""
         self._made.clear()
         self._refused.clear()
         self._small = None
 
     def evict(self, style: str) -> None:
-        """Paint the preview of a style anew, whose files were replaced or removed."""
+        """Paint the preview of a style again, after its files were replaced or removed."""
         self._made.pop(style, None)
         self._refused.discard(style)
 
@@ -114,7 +110,7 @@ class PreviewPainter:
         """Paint the next preview if there is time for it.
 
         Args:
-            between: What is shown; None where nothing may be painted beside it.
+            between: The state of the loop; None if nothing may be painted now.
 
         Returns:
             The preview, if one was painted.
@@ -145,7 +141,6 @@ class PreviewPainter:
         return preview
 
     def _next(self, look: EngineConfig, now: float, *, moving: bool) -> str | None:
-        """The style whose preview is painted next; None if all are up to date."""
         styles = [style for style in self._wanted if style not in self._refused]
         made = self._made
         for style in styles:
@@ -174,8 +169,10 @@ class PreviewPainter:
 
 
 def _look(config: EngineConfig) -> EngineConfig:
-    """What previews are painted with, but for their style: what the picture is, in their size."""
-    in_runtime = config.kernels in IN_RUNTIMES  # which compile a program for every style
+    """Return the config that previews are painted with, except for their style: the picture's look,
+    in their size.
+    """
+    in_runtime = config.kernels in IN_RUNTIMES  # other runtimes compile a program for every style
     defaults = EngineConfig()
     return replace(
         config,
@@ -195,7 +192,6 @@ def _look(config: EngineConfig) -> EngineConfig:
 
 
 def _cut(frame: Frame) -> Frame:
-    """The middle of a frame, in the shape and size of previews."""
     width, height = SIZE
     across = min(frame.width, max(1, frame.height * width // height))
     down = min(frame.height, max(1, frame.width * height // width))

@@ -1,4 +1,4 @@
-"""What the window asks previews with: signals to the engine's thread and back."""
+"""The window's requests for previews, as signals to the engine's thread and back."""
 
 from __future__ import annotations
 
@@ -13,15 +13,9 @@ from app.styles.library import Library
 
 
 class PreviewRequests(QObject):
-    """Asks the worker for previews of styles. A style that needs a code first gets it by a job,
-    while no stream plays.
+    """Requests to the worker for previews of styles.
 
-    Args:
-        library: The styles.
-        jobs: Runs that job.
-        style_jobs: Knows which styles need a code.
-        stands_still: Whether no stream plays.
-        parent: Of the QObject.
+    A style that needs a code first gets it from a job, while no stream plays.
     """
 
     made = Signal(object)  # Preview
@@ -41,11 +35,11 @@ class PreviewRequests(QObject):
         self._styles: tuple[str, ...] = ()
         self._visible = 0
         self._sent: tuple[tuple[str, ...], int] = ((), 0)
-        self._preparing = ""  # a style
+        self._preparing = ""  # the style being prepared
         self._refused: set[str] = set()  # styles that cannot be prepared
 
     def want(self, styles: Sequence[str], visible: int) -> None:
-        """Ask for previews; `made` follows with each, and again when the picture has changed.
+        """Ask for previews; `made` is emitted with each, and again when the picture has changed.
 
         Args:
             styles: The styles' keys, in the order in which they are needed.
@@ -55,7 +49,7 @@ class PreviewRequests(QObject):
         self._send()
 
     def forget(self, style: str) -> None:
-        """Try to prepare a style anew, since its files were replaced or removed."""
+        """Try to prepare a style again, after its files were replaced or removed."""
         self._refused.discard(style)
 
     def _send(self) -> None:

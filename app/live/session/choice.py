@@ -1,4 +1,4 @@
-"""What is to be shown: the config that was chosen, or a style that is tried."""
+"""The config to show: the chosen one, or a style being tried."""
 
 from __future__ import annotations
 
@@ -13,19 +13,16 @@ from app.styles.library import Library
 
 
 class Choice(QObject):
-    """Holds the config, and gives it to the worker once its styles are prepared.
+    """The chosen config, sent to the worker once its styles are prepared.
 
     Args:
-        config: The initial one, which `send` gives to the worker.
-        library: The styles.
-        style_jobs: Prepares them.
-        loop: Of the worker, which is told what is wanted.
-        parent: Of the QObject.
+        config: The initial one, which `send` sends to the worker.
+        loop: The worker's loop, whose `wanted` it sets.
     """
 
     changed = Signal(object)  # EngineConfig
     refused = Signal(object)  # EngineConfig; the one to return to, before `changed`
-    tried_changed = Signal(str)  # the key of the style that is tried; empty when none is
+    tried_changed = Signal(str)  # the key of the style being tried; empty if there is none
     configure = Signal(object)  # EngineConfig, for the worker
 
     def __init__(
@@ -40,7 +37,7 @@ class Choice(QObject):
         self._config = config
         self._library, self._style_jobs, self._loop = library, style_jobs, loop
         self._tried = ""
-        self._sent: EngineConfig | None = None  # the newest that the worker was given
+        self._sent: EngineConfig | None = None  # the newest choice sent to the worker
         self._preparing: tuple[str, ...] | None = None  # styles
 
     @property
@@ -60,12 +57,12 @@ class Choice(QObject):
 
     @property
     def tried(self) -> str:
-        """The key of the style that is tried; "" while none is."""
+        """The key of the style being tried; "" if there is none."""
         return self._tried
 
     @property
     def shown(self) -> EngineConfig:
-        """The config of what is shown: the choice, or the style that is tried."""
+        """The config on screen: the choice, or the style being tried."""
         return self._config.mixed([(self._tried, 1.0)]) if self._tried else self._config
 
     def try_style(self, key: str) -> None:
@@ -80,17 +77,17 @@ class Choice(QObject):
             self.tried_changed.emit(key)
 
     def repeat(self) -> None:
-        """Give the worker the choice once more, since what it names has changed."""
+        """Send the choice to the worker again, since a style that it names has changed."""
         self.configure.emit(self._config)
 
     def _end_trial(self) -> None:
-        """Forget the style that is tried, for what follows is sent to the worker anyway."""
+        """Forget the style being tried; the caller sends the next config anyway."""
         if self._tried:
             self._tried = ""
             self.tried_changed.emit("")
 
     def send(self) -> None:
-        """Give the worker the config, as soon as its styles are prepared."""
+        """Send the config to the worker as soon as its styles are prepared."""
         config = self.shown
         if keys := self._style_jobs.unprepared(config.styles):
             if keys == self._preparing:

@@ -8,11 +8,10 @@ from app.live.worker import Worker
 
 
 class WorkerCommands(QObject):
-    """Each signal is a slot of `worker`, which says what it does.
+    """Signals for the slots of the same names of `worker`, which document them.
 
     Args:
         worker: Lives on another thread.
-        parent: Of the QObject.
     """
 
     open = Signal(object)

@@ -1,4 +1,4 @@
-"""Gives results to the window as its screen can show them."""
+"""The delivery of results to the window, at the rate of its screen."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from app.engine.config import same_choice
 from app.live.latest_value import LatestValue
 from app.live.session.choice import Choice
 
-SHARE = 0.9  # of a screen's frame between two deliveries at least, since streams are not regular
-# Seconds within which another result is worth waiting for when the screen can take one: it is
-# younger when it is painted by as much as it is awaited.
+# Least time between two deliveries, as a share of a screen's frame, since streams are not regular.
+SHARE = 0.9
+# Seconds within which the next result is worth waiting for when the screen is ready: it is younger
+# when it is painted by the time it was awaited.
 NEXT_S = 0.003
 
 
 class Delivery(QObject):
-    """Takes the newest result whenever the screen can show one, and every one while `held`.
+    """A filter that delivers the newest result when the screen is ready, and every result while
+    `held`.
 
     Args:
-        latest: Where the worker puts results.
-        choice: What results have to be of.
-        parent: Of the QObject.
+        choice: Results must match this choice.
 
     Attributes:
         refresh_rate: Of the screen, in Hz.
@@ -40,20 +40,22 @@ class Delivery(QObject):
         self._deliver_at = 0.0
         self._later = QTimer(self, singleShot=True, timerType=Qt.TimerType.PreciseTimer)
         self._later.timeout.connect(self._on_time)
-        self._awaiting = False  # the next result, though one is waiting
+        self._awaiting = False  # whether the next result is awaited although one is waiting
 
     @Slot()
     def _on_time(self) -> None:
-        """Deliver a result to the screen, which can take one: of a fast stream the next one."""
+        """Deliver a result to the screen, which is ready; in a fast stream, wait for the next
+        one.
+        """
         self._awaiting = not self._awaiting and self._latest.await_next(NEXT_S)
         if self._awaiting:
-            self._later.start(math.ceil(NEXT_S * 1e3))  # should the stream end
+            self._later.start(math.ceil(NEXT_S * 1e3))  # in case the stream ends
         else:
             self.deliver()
 
     @Slot()
     def deliver(self) -> None:
-        """Give the newest result to the window, as soon as its screen can show it."""
+        """Deliver the newest result to the window as soon as its screen can show it."""
         early = self._deliver_at - time.perf_counter()
         if early > 0 and not self.held:  # the newest result waits for the screen
             self._later.start(math.ceil(early * 1e3))

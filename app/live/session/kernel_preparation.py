@@ -1,4 +1,4 @@
-"""Compiles, loads and tests kernels in the background while the stream runs."""
+"""Compilation, loading and tests of kernels in the background while the stream runs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,7 @@ from utils.devices import resolve
 
 
 class KernelPreparation(QObject):
-    """Prepares kernels, one family of operations after another.
-
-    Args:
-        library: With the networks that styles share.
-        jobs: Runs the work.
-        parent: Of the QObject.
-    """
+    """The preparation of kernels, one family of operations after another."""
 
     changed = Signal(object)  # tuple[KernelStatus, ...]
     compiling = Signal(bool)
@@ -34,14 +28,15 @@ class KernelPreparation(QObject):
         self._library, self._jobs = library, jobs
 
     def prepare(self, device: str, families: Sequence[str] = (STYLE, TRANSFORMER)) -> None:
-        """Compile and load missing kernels while the stream runs, test those that were never used
-        on this machine, and have networks load what they would load when they run for the first
-        time; `changed` follows for each family.
+        """Prepare kernels and networks while the stream runs; `changed` is emitted for each family.
+
+        It compiles and loads missing kernels, tests kernels that were never used on this machine,
+        and makes networks load everything they would otherwise load during their first run.
 
         Args:
             device: As in the config.
-            families: Of operations, in order: the second is not needed before a picture becomes a
-                style, which must not wait for it then.
+            families: Of operations, in order. The second is not needed before a picture becomes a
+                style, which should not have to wait for it.
         """
         family, *others = families
 
@@ -63,15 +58,9 @@ class KernelPreparation(QObject):
 
 
 def _prepared(operations: str, device: str, library: Library) -> tuple[KernelStatus, ...]:
-    """Prepare a family of operations, and the networks that need no other after it.
-
-    Args:
-        operations: The family.
-        device: As in the config.
-        library: With the networks that styles share.
-    """
+    """Prepare a family of operations, and the networks for which it is the last one they need."""
     statuses = prepare(family=operations)
-    with suppress(ValueError):  # of a device that is not there, which the engine tells
+    with suppress(ValueError):  # a missing device, which the engine reports
         for networks in FAMILIES.values():
             if networks.operations[-1] == operations:
                 networks.warm_up(resolve(device), library.networks)

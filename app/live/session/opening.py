@@ -1,4 +1,4 @@
-"""Opens sources in the background; the newest call supersedes the others."""
+"""Opening of sources in the background; the newest call supersedes the others."""
 
 from __future__ import annotations
 
@@ -17,17 +17,15 @@ Spec = str | Sequence[str]
 
 
 class Opening(QObject):
-    """Opens sources by jobs.
+    """An opener of sources, which uses background jobs.
 
     Args:
-        jobs: Runs them.
-        pending: Closes what is open and nobody has taken yet, at the end.
-        parent: Of the QObject.
+        pending: Closes open sources without an owner at the end.
     """
 
-    changed = Signal(str)  # "Opening ..." while a source is opened, empty after
+    changed = Signal(str)  # "Opening ..." while a source is being opened, then empty
     opened = Signal(object, object)  # Spec and FrameSource
-    failed = Signal()  # follows the `problem` that says why
+    failed = Signal()  # follows the `problem` with the reason
     problem = Signal(object)  # Problem
 
     def __init__(self, jobs: Jobs, pending: PendingSources, parent: QObject | None = None) -> None:
@@ -36,13 +34,13 @@ class Opening(QObject):
         self._newest = 0  # the number of the newest call of `open`
 
     def open(self, spec: Spec, otherwise: Callable[[], object] | None = None) -> None:
-        """Open a source in the background; `opened` or `problem` follows.
+        """Open a source in the background; `opened` or `problem` is emitted.
 
         The present stream continues until the new source is open.
 
         Args:
-            spec: As for app.sources.open_source.
-            otherwise: Called in place of a problem where the source cannot be opened.
+            spec: See app.sources.open_source.
+            otherwise: Called instead of emitting a problem if the source cannot be opened.
         """
         self._newest += 1
         number = self._newest

@@ -38,57 +38,53 @@ from utils.translation.texts import tr
 
 T = TypeVar("T")
 
-# Seconds until a thread that computes in Python lets another one in. The engine's thread needs that
-# some thirty times a frame; at Python's 5 ms it waited longer for the window than for a GPU.
+# Seconds until a thread that computes in Python lets another one run. The engine's thread needs
+# that some thirty times per frame; at Python's 5 ms it waited longer for the window than for a GPU.
 SWITCH_S = 0.0005
 
 
 class Session(QObject):
-    """Lives in the GUI thread and owns the engine's thread.
+    """The window's session, which lives in the GUI thread and owns the engine's thread.
 
-    No method blocks: opening, installing and compiling are jobs, styling is done by the worker.
+    No method blocks: jobs open, install and compile, and the worker styles.
 
     Args:
-        library: The styles.
-        config: The initial config.
         budget_ms: The capture-to-paint time that the automatic size aims at.
-        engine: Another engine than that of the application; used by the engine's thread only.
-        parent: Of the QObject.
+        engine: An engine to use instead of the application's; used only by the engine's thread.
 
     Attributes:
-        library: The styles.
         metrics: Of the stream.
-        engine: Used by the engine's thread only.
+        engine: Used only by the engine's thread.
         studio: The controller of trainings.
         style_jobs: The long work on styles.
-        previews: Asks for the picture in other styles.
-        choice: The config, and the style that is tried.
-        delivery: Gives results to the window as its screen can show them.
+        previews: Requests previews of the picture in other styles.
+        choice: The config, and the style being tried.
+        delivery: Delivers results to the window at the rate of its screen.
         user_styles: Installs, renames and removes styles.
     """
 
     styled = Signal(object)  # StyledFrame; the newest, of the choice in force (see same_choice)
     painted = Signal(object)  # StyledFrame; it is on screen
     problem = Signal(object)  # Problem
-    notice = Signal(str)  # one sentence that is no error
+    notice = Signal(str)  # one sentence that is not an error
     config_changed = Signal(object)  # EngineConfig
-    tried_changed = Signal(str)  # the key of the style that is tried; empty when none is
+    tried_changed = Signal(str)  # the key of the style being tried; empty if there is none
     config_refused = Signal(object)  # EngineConfig; the one to return to, before `config_changed`
-    source_changed = Signal(object)  # SourceInfo, or None when nothing is open
-    source_status = Signal(str)  # a temporary fault of the source; empty when there is none
-    opening_changed = Signal(str)  # "Opening ..." while a source is opened, empty after
-    opening_failed = Signal()  # follows the `problem` that says why
+    source_changed = Signal(object)  # SourceInfo, or None if nothing is open
+    source_status = Signal(str)  # a temporary fault of the source; empty if there is none
+    opening_changed = Signal(str)  # "Opening ..." while a source is being opened, then empty
+    opening_failed = Signal()  # follows the `problem` with the reason
     position_changed = Signal(float)
-    silence_changed = Signal(object)  # str, why sound is not heard, or None where there is none
-    progress = Signal(float)  # of a picture that is computed in bands of rows; 1 at its end
+    silence_changed = Signal(object)  # str, why sound is not heard, or None without sound
+    progress = Signal(float)  # of a picture computed in bands of rows; 1 at its end
     refining = Signal(bool)  # LoopEvents.refining
     paused_changed = Signal(bool)
     kernels_changed = Signal(object)  # tuple[KernelStatus, ...]
     styles_changed = Signal()
-    picture_styled = Signal(object)  # Style, made of a picture and chosen
+    picture_styled = Signal(object)  # Style, made from a picture and chosen
     trained = Signal(object)  # Style; it is in the library already
     cameras_found = Signal(object)  # tuple[CameraName, ...]
-    ending = Signal()  # `shutdown` begins: whoever writes a file has to complete it
+    ending = Signal()  # `shutdown` begins: complete any file being written
 
     def __init__(
         self,
@@ -109,7 +105,7 @@ class Session(QObject):
         self._position = 0.0
         self._silence: str | None = None
         self._layers_timed = self._shared = False
-        self._least: dict[str, tuple[int, int]] = {}  # by who takes results
+        self._least: dict[str, tuple[int, int]] = {}  # by consumer of the results
         self._jobs = Jobs(self)
         self.style_jobs = StyleJobs(library, self._jobs, self)
         self.style_jobs.problem.connect(self.problem)
@@ -183,7 +179,7 @@ class Session(QObject):
         self.choice.config = config
 
     def trial_refusal(self, key: str) -> str:
-        """Why a style cannot be tried now, as a sentence; empty if it can."""
+        """Return why a style cannot be tried now, as a sentence; empty if it can."""
         if self._info is None:
             return tr("There is no picture to try a style on")
         if self.delivery.held:
@@ -200,7 +196,7 @@ class Session(QObject):
 
     @property
     def info(self) -> SourceInfo | None:
-        """The open source; None while there is none."""
+        """The open source; None if there is none."""
         return self._info
 
     @property
@@ -220,7 +216,9 @@ class Session(QObject):
 
     @property
     def silence(self) -> str | None:
-        """Why the source's sound is not heard; "" where it is, None where it has none."""
+        """Why the source's sound is not heard; "" if it is heard, None if the source has no
+        sound.
+        """
         return self._silence
 
     @property
@@ -232,19 +230,19 @@ class Session(QObject):
     def paused(self, paused: bool) -> None:
         if paused != self._paused:
             self._paused = paused
-            if self._live and not paused:  # the still that is refined is not wanted any more
+            if self._live and not paused:  # the still being refined is no longer wanted
                 self._worker.loop.interrupted.set()
             self._commands.pause.emit(paused)
             self.paused_changed.emit(paused)
 
     def open(self, spec: Spec, otherwise: Callable[[], object] | None = None) -> None:
-        """Open a source in the background; `source_changed` or `problem` follows.
+        """Open a source in the background; `source_changed` or `problem` is emitted.
 
         The present stream continues until the new source is open.
 
         Args:
-            spec: As for app.sources.open_source.
-            otherwise: Called in place of a problem where the source cannot be opened.
+            spec: See app.sources.open_source.
+            otherwise: Called instead of emitting a problem if the source cannot be opened.
         """
         self._opening.open(spec, otherwise)
 
@@ -273,12 +271,13 @@ class Session(QObject):
         self._commands.set_display_size.emit(width, height)
 
     def set_least_size(self, width: int, height: int, who: str) -> None:
-        """Keep streams of large frames about as large as this, where the display is smaller.
+        """Keep streams of large frames at least about this large, even on a smaller display.
 
         Args:
-            width: In pixels; 0 where `who` takes no results.
+            width: In pixels; 0 if `who` needs no results.
             height: The same.
-            who: Takes the results beside the display; several may, and the largest sides count.
+            who: A consumer of the results besides the display; with several, the largest sides
+                count.
         """
         self._least[who] = width, height
         widths, heights = zip(*self._least.values(), strict=True)
@@ -288,8 +287,9 @@ class Session(QObject):
         self._commands.set_least_size.emit(max(widths), max(heights))
 
     def hold(self, held: bool) -> None:
-        """Keep the automatic size and network while `held` (a recording), and give results the
-        frame's size."""
+        """Fix the automatic size and network while `held` (a recording), and make results in the
+        frame's size.
+        """
         if held:
             self.choice.try_style("")
         self.delivery.held = held
@@ -307,52 +307,49 @@ class Session(QObject):
         self._commands.seek.emit(position)
 
     def step(self, count: int) -> None:
-        """Go `count` frames or pictures forward; backward if negative."""
+        """Go forward by `count` frames or pictures; backward if negative."""
         self._worker.loop.interrupted.set()
         self._commands.step.emit(count)
 
     def set_volume(self, volume: float) -> None:
-        """Set how loud the sound of films is heard, 0 to 1; 0 is mute."""
+        """Set the volume of films, 0 to 1; 0 is mute."""
         self._commands.set_volume.emit(volume)
 
     def listen(self, listener: Listener | None) -> None:
-        """Give the sound of films, as it is played, to a listener on another thread; None for no
-        more."""
+        """Send the sound of films, as it is played, to a listener on another thread; None stops
+        sending.
+        """
         self._commands.listen.emit(listener)
 
     def set_loop(self, part: tuple[float, float] | None) -> None:
-        """Play a part of a film again and again.
+        """Loop a part of a film.
 
         Args:
-            part: The times of its first and last frame, in seconds; None for all of the film.
+            part: The times of its first and last frame, in seconds; None plays all of the film.
         """
         self._commands.set_loop.emit(part)
 
     def set_camera_mode(self, width: int, height: int, fps: float) -> None:
-        """Have the open camera deliver another size and rate; `source_changed` tells what its
-        driver made of it. Does nothing where no camera is open.
+        """Switch the open camera to another size, in pixels, and rate, in frames per second.
 
-        Args:
-            width: In pixels.
-            height: In pixels.
-            fps: Frames a second.
+        `source_changed` reports the mode that its driver chose. Without an open camera, do nothing.
         """
         if self._info is not None and isinstance(self._spec, str) and is_camera(self._spec):
-            # By its name, since indices change when another camera is plugged in.
+            # Named, since indices change when another camera is plugged in.
             self._spec = with_mode(f"camera:{self._info.title}", width, height, fps)
             self._commands.set_mode.emit(width, height, fps)
 
     def set_exposure(self, stops: float | None) -> None:
-        """Expose the camera's pictures longer or shorter.
+        """Set the camera's exposure time.
 
         Args:
-            stops: Each doubles or halves the time; 0 is that of the automatic when it is left;
-                None for automatic.
+            stops: Each doubles or halves the time; 0 is the automatic exposure time at the moment
+                it is left; None returns to automatic.
         """
         self._commands.set_exposure.emit(stops)
 
     def cancel(self) -> None:
-        """Give up a picture that is computed in bands of rows; what is on screen stays."""
+        """Give up a picture that is computed in bands of rows; the picture on screen stays."""
         self._worker.loop.interrupted.set()
         self._commands.cancel.emit()
 
@@ -379,12 +376,7 @@ class Session(QObject):
     # Results
 
     def on_painted(self, styled: StyledFrame, paint_ms: float = 0.0) -> None:
-        """Record that the viewport has painted a result.
-
-        Args:
-            styled: The result.
-            paint_ms: How long painting took.
-        """
+        """Record that the viewport has painted a result in `paint_ms`."""
         self.metrics.displayed(styled, time.perf_counter(), paint_ms)
         self.painted.emit(styled)
 
@@ -402,28 +394,28 @@ class Session(QObject):
 
     @property
     def writing(self) -> bool:
-        """Whether a job of `write` is under way."""
+        """Whether a job of `write` is running."""
         return self._jobs.writing
 
     def write(self, work: Callable[[], T], done: Callable[[T], None], *, doing: str) -> None:
-        """Run a background job that writes a file of the user; closing the window waits for it.
+        """Run a background job that writes one of the user's files; closing the window waits for
+        it.
 
-        Args:
-            work: As for `run`.
-            done: As for `run`.
-            doing: As for `run`.
+        See `run` for the arguments.
         """
         self._jobs.run(
             work, done, lambda exc: self.problem.emit(Problem.of(exc, doing=doing)), writes=True
         )
 
     def prepare_kernels(self, families: Sequence[str] = (STYLE, TRANSFORMER)) -> None:
-        """Prepare the kernels for the device in use, see `KernelPreparation`; `kernels_changed`
-        follows for each family."""
+        """Prepare the kernels for the device in use, see `KernelPreparation`.
+
+        `kernels_changed` is emitted for each family.
+        """
         self._kernels.prepare(self.config.device, families)
 
     def cameras(self) -> None:
-        """List the cameras; `cameras_found` follows, with none if that failed."""
+        """List the cameras; `cameras_found` is emitted, with an empty list on failure."""
 
         def failed(exc: Exception) -> None:
             self.problem.emit(Problem.of(exc, doing="look for cameras"))
@@ -434,12 +426,12 @@ class Session(QObject):
     @Slot(object)
     def _trained(self, style: Style) -> None:
         self.styles_changed.emit()
-        self.trained.emit(style)  # not chosen: hours later, the stream may be in use otherwise
+        self.trained.emit(style)  # not chosen: hours later, the stream may serve another purpose
 
     def shutdown(self) -> None:
         """End every thread and close every source; call once, before the application quits.
 
-        The end of the process leaves an engine behind that hangs in a driver.
+        An engine that hangs in a driver is left behind when the process ends.
         """
         self.ending.emit()
         self.studio.close()

@@ -1,4 +1,4 @@
-"""Installs, renames and removes the user's styles while a stream runs."""
+"""Installation, renaming and removal of the user's styles while a stream runs."""
 
 from __future__ import annotations
 
@@ -19,18 +19,12 @@ from utils.translation.texts import tr
 
 
 class UserStyles(QObject):
-    """Changes the styles of the library by jobs; what is new is chosen, what is gone is not.
-
-    Args:
-        library: The styles.
-        style_jobs: Makes styles of pictures.
-        run: Runs the other jobs.
-        choice: The config.
-        parent: Of the QObject.
+    """Changes to the library's styles by jobs; new styles become the choice, removed ones
+    leave it.
     """
 
     changed = Signal()
-    pictured = Signal(object)  # Style, made of a picture and chosen
+    pictured = Signal(object)  # Style, made from a picture and chosen
     forgotten = Signal(str)  # the key of a style that was removed or replaced
     notice = Signal(str)
     problem = Signal(object)  # Problem
@@ -48,11 +42,9 @@ class UserStyles(QObject):
         self._run, self._choice = run, choice
 
     def install(self, path: Path, title: str = "") -> None:
-        """Install a checkpoint or pack as a style, and choose it.
+        """Install the checkpoint or pack at `path` as a style, and choose it.
 
-        Args:
-            path: The file or folder.
-            title: Of the style; "" to derive it from the path.
+        Without a `title`, the title comes from the path.
         """
 
         def done(style: Style) -> None:
@@ -66,11 +58,9 @@ class UserStyles(QObject):
         )
 
     def install_all(self, paths: Sequence[Path]) -> None:
-        """Install several checkpoints, packs or files of styles, and choose the last one; what
-        cannot be installed becomes a problem each.
+        """Install several checkpoints, packs or files of styles, and choose the last one.
 
-        Args:
-            paths: The files or folders.
+        Each failure becomes a problem.
         """
 
         def work() -> tuple[list[Style], list[StyleError]]:
@@ -99,11 +89,9 @@ class UserStyles(QObject):
         self._run(work, done, doing="install the styles")
 
     def install_picture(self, path: Path, title: str = "") -> None:
-        """Make a style of a picture, and choose it; `style_jobs` tells the progress.
+        """Make a style from a picture, and choose it; `style_jobs` reports the progress.
 
-        Args:
-            path: The picture.
-            title: Of the style; "" to derive it from the path.
+        Without a `title`, the title comes from the path.
         """
 
         def done(style: Style) -> None:
@@ -114,11 +102,11 @@ class UserStyles(QObject):
         self._style_jobs.install_picture(path, title, done)
 
     def rename(self, key: str, title: str) -> None:
-        """Give one of the user's styles another title."""
+        """Change the title of one of the user's styles."""
 
         def done(_: Style) -> None:
             self.changed.emit()
-            self._choice.repeat()  # the engine tells the titles of what it paints
+            self._choice.repeat()  # the engine reports the titles of its styles
 
         self._run(lambda: self._library.rename(key, title), done, doing="rename the style")
 
@@ -137,6 +125,5 @@ class UserStyles(QObject):
         self._run(lambda: self._library.remove(key), done, doing="remove the style")
 
     def _forget(self, key: str) -> None:
-        """Drop what is known of a style that was removed or replaced."""
         self._style_jobs.forget(key)
         self.forgotten.emit(key)

@@ -1,4 +1,4 @@
-"""What the server can do: its limits, what runs where and why nothing faster."""
+"""The server's capabilities: its limits, what runs where, and why nothing faster does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.version import styleforge_version
 
 
 class Health(BaseModel):
-    """That the server answers."""
+    """The sign that the server answers."""
 
     state: str = "ready"
 
@@ -33,8 +33,9 @@ class LimitsShown(BaseModel):
 
 
 class Status(BaseModel):
-    """What the server is, what runs where, and why no style can be made of a picture; "" if one
-    can."""
+    """The server's version and runtime report, and why no style can be made from a picture; "" if
+    one can.
+    """
 
     version: str
     waiting: int

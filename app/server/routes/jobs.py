@@ -1,4 +1,4 @@
-"""POST a picture as a job, ask how far it is, fetch its result, cancel it."""
+"""Routes for jobs: POST a picture, query its progress, fetch its result, cancel it."""
 
 from __future__ import annotations
 

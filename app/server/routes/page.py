@@ -1,4 +1,4 @@
-"""The web page and the page that shows the routes: files of our own alone."""
+"""The web page and the page that documents the routes: only our own files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""POST a picture, receive it styled."""
+"""The route that accepts a picture by POST and returns it styled."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from app.server.studio import Studio
 from app.server.upload import receive
 
 T = TypeVar("T")
-LOOK_S = 0.5  # how often it is asked whether somebody still waits
+LOOK_S = 0.5  # seconds between checks whether the client still waits
 BODY = {
     "description": "The file of a picture, of any format that `stylize` reads",
     "required": True,
@@ -87,7 +87,11 @@ def router(studio: Studio) -> APIRouter:
 
 
 def look_of(request: Request, studio: Studio) -> Look:
-    """Read the options of a request. Raises Refused where they are not possible."""
+    """Read the options of a request.
+
+    Raises:
+        Refused: If an option is invalid.
+    """
     try:
         look = parse_look(request.query_params.multi_items())
         studio.painter.check(look)
@@ -97,8 +101,7 @@ def look_of(request: Request, studio: Studio) -> Look:
 
 
 async def waited(request: Request, turn: Future[T], left: threading.Event) -> T:
-    """Wait for something in the line; give it up, and set `left`, when whoever asked for it has
-    left."""
+    """Wait for work in the line; if the client has left, give it up and set `left`."""
     waiting = asyncio.wrap_future(turn)
     while not (await asyncio.wait({waiting}, timeout=LOOK_S))[0]:
         if await request.is_disconnected():

@@ -1,4 +1,4 @@
-"""The styles: those there are, one made of a picture that is sent, and one taken away again."""
+"""Routes for styles: list them, make one from a picture, and remove one."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from utils.files.regular import read_regular
 from utils.files.signatures import what_is
 from utils.text import printable
 
-UNTITLED = "Picture"  # the title of a style of a picture that has none
+UNTITLED = "Picture"  # the default title of a style from a picture
 MAX_THUMBNAIL_BYTES = 4 << 20
-# A thumbnail is a file of the user's, which is sent as nothing but a picture.
+# A thumbnail is a file of the user's, so it is sent only if it is a picture.
 _KINDS = {
     "a PNG picture": "image/png",
     "a JPEG picture": "image/jpeg",
@@ -42,8 +42,9 @@ ASKS: dict[str, Any] = {"parameters": [_TITLE], "requestBody": BODY}
 
 
 class StyleShown(BaseModel):
-    """A style, and those that it can be mixed with. Only one that was made of a picture of the
-    user's can be removed."""
+    """A style, and the styles that it can be mixed with. Only a style that was made from one of the
+    user's pictures can be removed.
+    """
 
     key: str
     title: str
@@ -75,7 +76,7 @@ def router(studio: Studio) -> APIRouter:
             left = threading.Event()
 
             def make() -> Style:
-                _check_room(studio)  # others may have come before it
+                _check_room(studio)  # others may have been added before it
                 return painter.add_style(
                     picture, title, lambda: studio.line.is_closing or left.is_set()
                 )
@@ -117,7 +118,6 @@ def _shown(library: Library, style: Style) -> StyleShown:
 
 
 def _is_of_picture(style: Style) -> bool:
-    """Whether it was made of a picture, by the user."""
     return style.family == ANY_STYLE and not style.builtin
 
 

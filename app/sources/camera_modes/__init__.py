@@ -1,1 +1,1 @@
-"""What a camera can be asked for: sizes, rates and exposure."""
+"""The sizes, rates and exposures that a camera offers."""

@@ -1,4 +1,4 @@
-"""The exposure of an open camera, in stops beside what it was."""
+"""The exposure of an open camera, in stops relative to its original exposure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Properties(Protocol):
     """The methods of cv2.VideoCapture that exposure needs."""
 
     def set(self, prop: int, value: float, /) -> bool:
-        """Set a cv2.CAP_PROP_* property; False if the driver refuses it."""
+        """Set a cv2.CAP_PROP_* property; return False if the driver refuses it."""
         ...
 
     def get(self, prop: int, /) -> float:
@@ -27,8 +27,11 @@ class Properties(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Notation:
-    """How a system writes exposure: the values of "by hand" and "automatic", and whether times are
-    powers of two in seconds (DirectShow) or multiples of 100 us (V4L2)."""
+    """A system's encoding of exposure.
+
+    It has the values for "by hand" and "automatic". Times are powers of two in seconds (DirectShow)
+    or multiples of 100 us (V4L2).
+    """
 
     manual: float
     auto: float
@@ -39,14 +42,13 @@ _NOTATIONS = {"linux": _Notation(1.0, 3.0, False), "win32": _Notation(0.0, 1.0, 
 
 
 class ExposureControl:
-    """The exposure of one opening of a device; for the thread that reads it.
+    """The exposure of an open device; for the thread that reads it.
 
     Args:
-        capture: The open device.
         system: As sys.platform.
 
     Attributes:
-        reason: Why it cannot be set, as a sentence; "" where it can be.
+        reason: Why it cannot be set, as a sentence; "" if it can.
     """
 
     def __init__(self, capture: Properties, system: str = sys.platform) -> None:
@@ -57,16 +59,16 @@ class ExposureControl:
         self.reason = self._refusal()
 
     def follow(self, stops: float | None) -> None:
-        """Use an exposure, unless it is in force already or cannot be set.
+        """Use an exposure, unless it is already in force or cannot be set.
 
         Args:
-            stops: Each doubles or halves the time; 0 is that of the automatic at the moment it is
-                left; None for automatic.
+            stops: Each doubles or halves the time; 0 is the automatic exposure time at the moment
+                it is left; None for automatic.
         """
         if stops == self._stops or self.reason:
             return
         notation = self._notation
-        assert notation is not None  # there would be a reason
+        assert notation is not None  # otherwise there would be a reason
         if stops is None:
             self._capture.set(cv2.CAP_PROP_AUTO_EXPOSURE, notation.auto)
         else:
@@ -83,7 +85,7 @@ class ExposureControl:
             return NO_WAY
         now = self._capture.get(cv2.CAP_PROP_EXPOSURE)
         known = now != 0 if self._notation.logarithmic else now > 0
-        # Written as it is, it changes nothing; a driver without the switch refuses it.
+        # Writing back the same value changes nothing; a driver without the switch refuses it.
         auto = self._capture.get(cv2.CAP_PROP_AUTO_EXPOSURE)
         if not known or not self._capture.set(cv2.CAP_PROP_AUTO_EXPOSURE, auto):
             return NOT_OFFERED

@@ -1,4 +1,4 @@
-"""The sizes and rates that can be chosen of a camera."""
+"""The sizes and rates that a camera offers."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ UNNAMED = mark(
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """What can be chosen.
+    """The modes to choose from.
 
     Attributes:
-        sizes: [width, height] in pixels, each with its rates in frames a second.
-        remark: Whether the driver named them, as a sentence.
+        sizes: [width, height] in pixels, each with its rates in frames per second.
+        remark: Whether the driver listed them, as a sentence.
     """
 
     sizes: Sizes
     remark: str
 
     def rates(self, size: tuple[int, int]) -> tuple[float, ...]:
-        """The rates of a size; the usual ones where the driver names none."""
+        """Return the rates of a size; the usual ones if the driver lists none."""
         return self.sizes.get(size) or USUAL_RATES
 
 
@@ -48,10 +48,10 @@ USUAL = Offers(dict.fromkeys(USUAL_SIZES, USUAL_RATES), UNNAMED)
 
 
 def offers_of(index: int) -> Offers:
-    """Return what can be chosen of a camera; asks its driver where the system has a way.
+    """Return the modes of a camera, from its driver if the system supports that.
 
     Args:
-        index: Of the camera, OpenCV's.
+        index: OpenCV's index of the camera.
     """
     if sys.platform != "linux":
         return USUAL
@@ -59,6 +59,6 @@ def offers_of(index: int) -> Offers:
 
     try:
         sizes = sizes_of(f"/dev/video{index}", USUAL_SIZES)
-    except OSError:  # unplugged, or not ours to open: the camera itself says so
+    except OSError:  # unplugged, or no permission: opening the camera reports it
         return USUAL
     return Offers(sizes, NAMED) if sizes else USUAL

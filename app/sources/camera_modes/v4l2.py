@@ -1,6 +1,6 @@
-"""The sizes and rates that a camera's driver names on Linux.
+"""The sizes and rates that a camera's driver lists on Linux.
 
-The numbers and structures are those of linux/videodev2.h.
+The numbers and structures come from linux/videodev2.h.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import os
 import struct
 from collections.abc import Iterator
 
-Sizes = dict[tuple[int, int], tuple[float, ...]]  # a size, and its rates in frames a second
+Sizes = dict[tuple[int, int], tuple[float, ...]]  # a size, and its rates in frames per second
 
 _FORMAT = struct.Struct("=3I32s5I")  # v4l2_fmtdesc: index, type, flags, description, format, ...
 _SIZE = struct.Struct("=3I6I2I")  # v4l2_frmsizeenum: index, format, type, a union, reserved
 _RATE = struct.Struct("=5I6I2I")  # v4l2_frmivalenum: index, format, size, type, a union, reserved
 _CAPTURE = 1  # V4L2_BUF_TYPE_VIDEO_CAPTURE
 _DISCRETE = 1  # V4L2_FRMSIZE_TYPE_DISCRETE and V4L2_FRMIVAL_TYPE_DISCRETE
-_MOST = 256  # answers of one kind, should a driver never end
+_MOST = 256  # answers of one kind, in case a driver never ends
 
 
 def _request(number: int, content: struct.Struct) -> int:
-    """_IOWR('V', number, content)."""
+    """Return _IOWR('V', number, content)."""
     return 3 << 30 | content.size << 16 | ord("V") << 8 | number
 
 
@@ -32,15 +32,18 @@ ENUM_RATES = _request(75, _RATE)
 
 
 def sizes_of(device: str, usual: tuple[tuple[int, int], ...]) -> Sizes:
-    """Return the sizes of a camera with their rates: of MJPG where it has that, as it is asked for
-    first, else of all its formats.
+    """Return the sizes of a camera with their rates.
+
+    They are the sizes for MJPG if the camera has it, since MJPG is requested first, otherwise for
+    all its formats.
 
     Args:
         device: "/dev/video0".
-        usual: [width, height] in pixels; of a driver that names a range, those within it.
+        usual: [width, height] in pixels; if a driver reports a range, the result has those within
+            it.
 
     Raises:
-        OSError: The device cannot be opened, or is no camera.
+        OSError: If the device cannot be opened, or is not a camera.
     """
     file = os.open(device, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -56,7 +59,7 @@ def sizes_of(device: str, usual: tuple[tuple[int, int], ...]) -> Sizes:
 
 
 def _answers(file: int, request: int, content: struct.Struct, *asked: int) -> Iterator[list[int]]:
-    """The fields of every answer of an enumeration, from the first index on."""
+    """Yield the fields of every answer of an enumeration, from the first index on."""
     for index in range(_MOST):
         words = [index, *asked]
         answer = bytearray(struct.pack(f"={len(words)}I", *words).ljust(content.size, b"\0"))
@@ -93,7 +96,7 @@ def _within(side: int, least: int, most: int, step: int) -> bool:
 def _rates(file: int, form: int, size: tuple[int, int]) -> Iterator[float]:
     for answer in _answers(file, ENUM_RATES, _RATE, form, *size):
         if answer[4] != _DISCRETE:
-            return  # a range of rates: the driver takes any
-        numerator, denominator = answer[5:7]  # of the time of a frame, in seconds
+            return  # a range of rates: the driver accepts any
+        numerator, denominator = answer[5:7]  # of a frame's duration, in seconds
         if numerator and denominator:
             yield round(denominator / numerator, 2)
