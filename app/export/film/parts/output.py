@@ -1,4 +1,4 @@
-"""How frames become a file: what a film, an animation and their parts have in common."""
+"""Interfaces that turn frames into a file, shared by films, animations and their parts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.export.film.store import SegmentStore
 
 
 class PartWriter(Protocol):
-    """A part of a film that is being written, as app.export.film.segment.SegmentWriter is."""
+    """A writer of one part of a film, such as app.export.film.segment.SegmentWriter."""
 
     path: Path
     start: int
@@ -18,7 +18,7 @@ class PartWriter(Protocol):
     duration: int
 
     def write(self, frame: Any, pts: int, duration: int) -> None:
-        """Write a frame that the output has coded."""
+        """Write a frame that the output has encoded."""
         ...
 
     def close(self) -> None:
@@ -26,16 +26,18 @@ class PartWriter(Protocol):
         ...
 
     def discard(self) -> None:
-        """Give the file up."""
+        """Abandon the file."""
         ...
 
 
 class Output(Protocol):
-    """How frames become a file, as app.export.film.assembly.FilmOutput makes films. Its methods may
-    be called from any thread, and it is sent to other processes, which make parts."""
+    """A kind of result, such as app.export.film.assembly.FilmOutput.
+
+    Its methods are thread-safe. It must be picklable, because other processes make parts with it.
+    """
 
     def coded(self, frame: StyledFilmFrame) -> Any:
-        """Make of a frame what its parts are given."""
+        """Convert a frame to the input of the part writers."""
         ...
 
     def part(self, path: Path) -> PartWriter:
@@ -43,5 +45,5 @@ class Output(Protocol):
         ...
 
     def assemble(self, store: SegmentStore, target: Path) -> tuple[str, ...]:
-        """Put all parts together, and return what cannot be kept, one clause each."""
+        """Join all parts, and return the losses, one clause each."""
         ...
