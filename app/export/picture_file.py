@@ -27,7 +27,6 @@ def write_result(
 
     Args:
         path: The file to write or replace; its ending selects the format.
-        styled: The result.
         pixels: The result in the size of the captured frame, see app.live.display_copy.full_size;
             None uses the result's own pixels.
 

@@ -41,7 +41,6 @@ class _Disk:
         self.size = 0  # bytes
 
     def write(self, data: bytes) -> int:
-        """Write bytes, unless a write has failed."""
         rest = memoryview(data)
         while rest and self.failed is None:
             try:
@@ -53,15 +52,12 @@ class _Disk:
         return len(data)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Move to a position."""
         return self._file.seek(offset, whence) if self.failed is None else offset
 
     def tell(self) -> int:
-        """Return the current position."""
         return self._file.tell()
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 
@@ -69,9 +65,7 @@ class RecordingFile:
     """An MP4 file with H.264 and optionally AAC. For one thread.
 
     Args:
-        path: The file.
         size: (width, height) of its frames, both even.
-        sound: Whether it has sound.
 
     Raises:
         FilmError: If no encoder is available.
@@ -113,7 +107,6 @@ class RecordingFile:
         """Write a piece of sound: right after the previous one if it follows, else at its time.
 
         Args:
-            heard: The sound.
             seconds: Time of its first sample; samples before 0 are left out.
         """
         samples = self._resampled(heard)

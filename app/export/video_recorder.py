@@ -41,11 +41,9 @@ class Recording:
     `finish` from one thread, `hear` from any.
 
     Args:
-        path: The file.
         sound: Whether it has sound, passed to `hear`.
 
     Attributes:
-        path: The file.
         dropped: Number of frames dropped because writing is slower than the stream.
         seconds: Length of the video.
     """

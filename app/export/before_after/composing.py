@@ -22,11 +22,7 @@ def line_width(width: int) -> int:
 
 
 def side_by_side(before: Pixels, after: Pixels) -> Pixels:
-    """Put two pictures of the same size side by side, with a line between them.
-
-    Args:
-        before: [H, W, 3] uint8.
-        after: [H, W, 3] uint8.
+    """Put two pictures of the same size, [H, W, 3] uint8, side by side, with a line between them.
 
     Returns:
         [H, 2 * W + line_width(W), 3] uint8.
@@ -40,15 +36,12 @@ def side_by_side(before: Pixels, after: Pixels) -> Pixels:
 
 
 def split(before: Pixels, after: Pixels, at: float = 0.5) -> Pixels:
-    """Show one picture to the left of a line and the other to the right of it.
+    """Show `before` to the left of a line and `after` to the right of it, in one picture.
+
+    All pictures are [H, W, 3] uint8.
 
     Args:
-        before: [H, W, 3] uint8.
-        after: [H, W, 3] uint8.
         at: Position of the line, 0 (only `after`, without a line) to 1 (only `before`).
-
-    Returns:
-        [H, W, 3] uint8.
     """
     width = before.shape[1]
     middle = round(at * width)
@@ -61,11 +54,9 @@ def split(before: Pixels, after: Pixels, at: float = 0.5) -> Pixels:
 
 
 def composed(before: Pixels, after: Pixels, arrangement: str, at: float = 0.5) -> Pixels:
-    """Combine two pictures of the same size.
+    """Combine two pictures of the same size, [H, W, 3] uint8.
 
     Args:
-        before: [H, W, 3] uint8.
-        after: [H, W, 3] uint8.
         arrangement: One of ARRANGEMENTS.
         at: Position of the line in "split", 0 to 1.
     """

@@ -19,7 +19,6 @@ def before_and_after(styled: StyledFrame, pixels: Pixels | None = None) -> tuple
     """Return the picture and its painting in the same size, [H, W, 3] uint8 RGB each.
 
     Args:
-        styled: The result.
         pixels: The result in the size of the captured frame, see app.live.display_copy.full_size;
             None uses the result's own pixels.
     """
@@ -41,7 +40,6 @@ def write_before_after(
 
     Args:
         path: The file to write or replace; its ending selects the format.
-        styled: The result.
         arrangement: One of ARRANGEMENTS.
         at: Position of the line in "split", 0 to 1.
         pixels: See `before_and_after`.

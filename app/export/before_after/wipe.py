@@ -42,13 +42,11 @@ def places(fps: int) -> list[float]:
 
 
 def write_wipe(path: Path, before: Pixels, after: Pixels) -> None:
-    """Write a wipe atomically.
+    """Write a wipe atomically, from pictures [H, W, 3] uint8 RGB.
 
     Args:
         path: The file to write or replace. FILM: H.264, longest side at most 1920 px. ANIMATION: an
             endless GIF with 256 colors, longest side at most 640 px.
-        before: [H, W, 3] uint8 RGB.
-        after: [H, W, 3] uint8 RGB.
 
     Raises:
         WipeError: If the ending is neither of these, or no encoder is available.

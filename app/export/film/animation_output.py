@@ -85,10 +85,9 @@ FORMATS: dict[str, AnimationFormat] = {
 
 
 class AnimationOutput:
-    """An output that turns a film into an animation. Its methods are thread-safe.
+    """An Output that turns a film into an animation, see app.export.film.parts.output.
 
     Args:
-        info: The film.
         encoding: The encoding; its codec's key is one of FORMATS.
         key: That key.
 
@@ -121,18 +120,7 @@ class AnimationOutput:
         return FramesWriter(path)
 
     def assemble(self, store: SegmentStore, target: Path) -> tuple[str, ...]:
-        """Write the file atomically.
-
-        Args:
-            store: At least one part.
-            target: The file to write or replace.
-
-        Returns:
-            The losses compared with the film, one clause each.
-
-        Raises:
-            FilmError: If the file cannot be written; the parts stay.
-        """
+        """Write the animation, see Output."""
         info, kind = self._info, self._format
         shown = [
             (segment.start + time) * info.time_base

@@ -25,11 +25,9 @@ from utils.translation.texts import tr
 
 
 class FilmOutput:
-    """An output that turns a film into a film. Its methods are thread-safe.
+    """An Output that turns a film into a film, see app.export.film.parts.output.
 
     Args:
-        info: The film.
-        encoding: The encoding.
         container: FFmpeg's name of the result's format.
     """
 
@@ -52,18 +50,7 @@ class FilmOutput:
         return SegmentWriter(path, self._encoding)
 
     def assemble(self, store: SegmentStore, target: Path) -> tuple[str, ...]:
-        """Write the film atomically.
-
-        Args:
-            store: At least one part.
-            target: The file to write or replace.
-
-        Returns:
-            The losses compared with the source, one clause each.
-
-        Raises:
-            FilmError: If the film cannot be written; the parts stay.
-        """
+        """Write the film, see Output."""
         encoding = self._encoding
         lost = assemble(self._info, store, encoding, target, self._container)
         if self._transparent:
@@ -84,7 +71,6 @@ def assemble(
         info: The source. Everything but the picture is copied from it; nothing, if it is an
             animation.
         store: At least one part.
-        encoding: The encoding of the parts.
         target: The file to write or replace.
         container: FFmpeg's name of its format.
 

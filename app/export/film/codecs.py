@@ -185,7 +185,6 @@ class ChosenEncoder:
     """The encoder chosen for a film.
 
     Attributes:
-        encoder: The encoder.
         refused: Why each earlier encoder is unusable, one clause each.
     """
 
@@ -197,7 +196,6 @@ def choose_encoder(codec: Codec, where: str, size: tuple[int, int]) -> ChosenEnc
     """Find an encoder that works on this machine, by opening it.
 
     Args:
-        codec: The codec.
         where: One of PLACES; "auto" tries hardware first.
         size: (width, height) of the film, in pixels.
 

@@ -134,8 +134,6 @@ def add_copied_streams(
     """Add a stream to the result for each stream of a film except its picture.
 
     Args:
-        source: The film.
-        picture: Its picture.
         result: The result, with the picture's stream added and the header not yet written.
 
     Raises:
@@ -176,15 +174,7 @@ def add_copied_streams(
 
 
 def check_copying(source: Path, container: str) -> None:
-    """Check that a film's sound can be copied, before the film is made.
-
-    Args:
-        source: The film.
-        container: FFmpeg's name of the result's format.
-
-    Raises:
-        FilmError: If the film has sound and the container supports none of it.
-    """
+    """Check before a film is made that its sound can be copied, see `add_copied_streams`."""
     with open_film(source) as (film, picture):
         result = av.open(BytesIO(), "w", format=container)
         add_copied_streams(film, picture, result)
@@ -234,11 +224,6 @@ def _is_hidden(packet: av.Packet[Any], begins: int, copied: Copied) -> bool:
     Decoders need packets before the first time; an edit list can hide them there. Without edit
     lists, the last packet before the first time stays unless the source discards it, because audio
     decoders start with it.
-
-    Args:
-        packet: A packet of the film.
-        begins: Its start in the result.
-        copied: The copied streams.
     """
     if begins < 0 and copied.hides:
         return False
@@ -273,11 +258,6 @@ def _about_sound(
     silent: Sequence[av.stream.Stream], tracks: int, result: av.container.OutputContainer
 ) -> Iterator[str]:
     """Report the sound tracks that the result lacks, one clause per codec.
-
-    Args:
-        silent: The unsupported tracks.
-        tracks: Number of tracks in the film.
-        result: The result.
 
     Raises:
         FilmError: If no track is supported.

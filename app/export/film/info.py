@@ -23,7 +23,6 @@ class FilmInfo:
     """Properties of a film, known before it is read.
 
     Attributes:
-        path: Its file.
         width: Width of the upright picture, in pixels.
         height: Height of the upright picture, in pixels.
         rate: Average frames per second.
@@ -92,8 +91,6 @@ class StyledFilmFrame:
 
     Attributes:
         pixels: [H, W, 3] uint8 RGB; over white where transparent.
-        pts: Its presentation time.
-        duration: Its duration.
         alpha: [H, W] uint8; None if every pixel is opaque.
     """
 

@@ -35,8 +35,6 @@ class FilmJob:
     Any thread may call `pause`, `resume` and `cancel`.
 
     Args:
-        request: The film to make.
-        styling: Styles the frames.
         on_progress: Called after each batch with the progress, on the thread of `run`.
     """
 
@@ -66,9 +64,6 @@ class FilmJob:
 
     def run(self) -> FilmReport:
         """Make the film, continuing after the finished parts of an earlier run.
-
-        Returns:
-            The report of the run.
 
         Raises:
             FilmCancelled: If the job was cancelled.
@@ -152,7 +147,6 @@ class _StoredParts:
         self._histories: dict[int, History] = {}  # by the number of the part they follow
 
     def begin(self, number: int) -> Path:
-        """Return the file for a part."""
         return self._store.begin(number)
 
     def styled(self, batch: Sequence[PartFrame]) -> None:
@@ -165,11 +159,9 @@ class _StoredParts:
             self._histories[parts - 1] = History(batch[-1].film.pts, self._styling.history())
 
     def keep(self, number: int, made: PartWriter) -> None:
-        """Store a part."""
         history = self._histories.pop(number, None)
         self._store.add(number, made.path, made.start, made.times, made.duration, history)
 
     def unwritable(self, fault: str) -> FilmError:
-        """Build the error that a part cannot be written."""
         request, said = self._request, clauses((fault, kept_of(self._store)))
         return unmade(request.target, request.info.path, said)

@@ -31,7 +31,6 @@ def film_request(
     """Plan a film.
 
     Args:
-        info: The source.
         target: The file of the result; its ending selects the format.
         codec: A key of CODECS; None for the format's default.
         quality: One of QUALITIES.

@@ -135,7 +135,6 @@ def read_frames(
     """Read the frames of a film. One thread must use and close the generator.
 
     Args:
-        info: The film.
         reading: Receives faults; reading continues after a damaged packet.
         after: Yield only frames later than this time, in the film's time base; None for all.
         until: Yield only frames earlier than this time; None for all.

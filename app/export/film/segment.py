@@ -27,7 +27,6 @@ class Encoding:
     """The encoding of a film.
 
     Attributes:
-        codec: The codec.
         encoder: Its encoder.
         quality: One of app.export.film.codecs.QUALITIES.
         width: In pixels.
@@ -56,7 +55,6 @@ def coded_frame(
 
     Args:
         pixels: [H, W, 3] uint8 RGB; pixels outside the size of the encoding are cut off.
-        encoding: The encoding.
         converter: A converter to the colors of the encoding.
     """
     return converter.from_rgb(pixels[: encoding.height, : encoding.width], encoding.encoder.pixels)
@@ -68,8 +66,6 @@ def add_picture(
     """Open the encoder of an output file.
 
     Args:
-        container: The file.
-        encoding: The encoding.
         reordered: Whether decode order may differ from display order.
     """
     encoder, colors = encoding.encoder, encoding.colors
@@ -92,17 +88,7 @@ def add_picture(
 
 
 class SegmentWriter:
-    """An encoder of frames into a file, which is complete once `close` returns. For one thread.
-
-    Args:
-        path: The file.
-        encoding: The encoding.
-
-    Attributes:
-        path: The file.
-        start: Time of the first frame, in the film's time base.
-        times: Time of each frame relative to `start`, in decode order.
-        duration: Duration of the last frame.
+    """A PartWriter that encodes frames with FFmpeg, see app.export.film.parts.output.
 
     Raises:
         FilmError: If the file or the encoder cannot be opened.
@@ -128,16 +114,7 @@ class SegmentWriter:
             ) from exc
 
     def write(self, frame: av.VideoFrame, pts: int, duration: int) -> None:
-        """Encode a frame.
-
-        Args:
-            frame: In the format and colors of the encoding, see `coded_frame`.
-            pts: Its time in the film's time base; later than the previous frame's.
-            duration: Its duration in the film's time base.
-
-        Raises:
-            FilmError: If it cannot be encoded or written.
-        """
+        """Encode a frame of `coded_frame`, see PartWriter."""
         if not self.frames:
             self.start = pts
         self._given.append(pts - self.start)
@@ -152,11 +129,7 @@ class SegmentWriter:
         self.duration = duration
 
     def close(self) -> None:
-        """Complete the file.
-
-        Raises:
-            FilmError: If it cannot be written, or the encoder lost a frame.
-        """
+        """Complete the file, see PartWriter."""
         try:
             self._mux(None)
             self._container.close()

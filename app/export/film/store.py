@@ -33,7 +33,6 @@ class Segment:
     """A finished part of a film.
 
     Attributes:
-        name: Name of its file.
         start: Time of its first frame, in the film's time base.
         times: Time of each frame relative to `start`, in decode order.
         duration: Duration of the last frame.
@@ -189,14 +188,11 @@ class SegmentStore:
         duration: int,
         history: History | None = None,
     ) -> None:
-        """Store a part whose file is complete.
+        """Store a part whose file is complete; Segment explains `start`, `times` and `duration`.
 
         Args:
             number: Number of the part, from 0.
             part: The file.
-            start: See Segment.
-            times: See Segment.
-            duration: See Segment.
             history: The state at its end or shortly before; None if frames have no state.
 
         Raises:

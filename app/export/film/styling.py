@@ -35,7 +35,7 @@ class FilmStyling:
         return config.smoothing > 0 or config.texture != 0
 
     def history(self) -> StreamState:
-        """Return the state for the next frame, valid once the results of `begin` were taken."""
+        """Return the state for the next frame, see app.export.film.parts.line.Styling."""
         return self._engine.history()
 
     def restore(self, history: StreamState) -> None:
@@ -66,12 +66,12 @@ class FilmStyling:
         yield from self._engine.process_batch(batch, ProcessMode.SEQUENCE)[:count]
 
     def complete_all(self) -> Iterator[StyledFrame]:
-        """Wait for all frames in flight and yield their results."""
+        """Yield the results of all frames in flight."""
         while self._under_way:
             yield from self._complete()
 
     def discard_all(self) -> None:
-        """Wait for all frames in flight and drop their results."""
+        """Drop the results of all frames in flight."""
         while self._under_way:
             self._engine.discard(self._under_way.popleft()[1])
 

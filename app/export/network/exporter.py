@@ -61,7 +61,6 @@ class Exported:
 
     Attributes:
         files: The file, its companions, and the script that runs it.
-        verified: The comparison of its results with ours.
         runtime: The runtime that computed its results.
     """
 
@@ -85,10 +84,7 @@ def export_network(
     """Write the network of a style, and a script next to it.
 
     Args:
-        library: Provides the style.
-        key: Key of the style.
         path: The file; its ending selects the format.
-        wanted: The options.
         progress: Called with a description before each step.
 
     Raises:
@@ -203,7 +199,6 @@ def _verified(kind: FileFormat, path: Path, ours: nn.Module, wanted: Wanted) -> 
 
 
 def _texts(style: Style, family: NetworkFamily[Any], wanted: Wanted) -> dict[str, str]:
-    """Return the metadata of a file."""
     weights = style.lite if wanted.lite and style.lite else style.weights
     takes = {
         Pictures.float: "float32 [1, 3, height, width]; the result is of 0-255, not rounded",

@@ -24,7 +24,6 @@ class Source:
         half: Whether to write the weights in FP16.
         multiple: If any size is accepted, sides must be multiples of this number.
         size: (width, height) in pixels; None for any.
-        texts: The metadata.
     """
 
     network: nn.Module

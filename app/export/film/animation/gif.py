@@ -30,7 +30,6 @@ def coded_frame(frame: StyledFilmFrame, colors: int, *, dithered: bool) -> bytes
     """Encode a frame.
 
     Args:
-        frame: The frame.
         colors: Size of the palette, 2 to 256.
         dithered: Whether neighboring pixels mix the colors between palette colors.
 

@@ -14,16 +14,7 @@ _LENGTH = struct.Struct("<I")  # a frame's length, which precedes the frame
 
 
 class FramesWriter:
-    """A writer of encoded frames, whose file is complete once `close` returns. For one thread.
-
-    Args:
-        path: The file.
-
-    Attributes:
-        path: The file.
-        start: Time of the first frame, in the film's time base.
-        times: Time of each frame, relative to `start`.
-        duration: Duration of the last frame.
+    """A PartWriter of encoded frames, see app.export.film.parts.output.
 
     Raises:
         FilmError: If the file cannot be opened.
@@ -44,16 +35,7 @@ class FramesWriter:
         return len(self.times)
 
     def write(self, frame: bytes, pts: int, duration: int) -> None:
-        """Write a frame.
-
-        Args:
-            frame: The encoded frame.
-            pts: Its time in the film's time base; later than the previous frame's.
-            duration: Its duration in the film's time base.
-
-        Raises:
-            FilmError: If it cannot be written.
-        """
+        """Write an encoded frame, see PartWriter."""
         if not self.times:
             self.start = pts
         try:
@@ -64,7 +46,7 @@ class FramesWriter:
         self.duration = duration
 
     def close(self) -> None:
-        """Complete the file. Raises FilmError if it cannot be written."""
+        """Complete the file, see PartWriter."""
         try:
             self._file.close()
         except OSError as exc:

@@ -25,7 +25,6 @@ def animation_info(path: Path, animation: Animation) -> FilmInfo:
     """Open an animation and decode its first frame.
 
     Args:
-        path: Its file.
         animation: Its delays and their unit.
 
     Raises:
@@ -70,13 +69,9 @@ def animation_frames(
     """Read the frames of an animation.
 
     Args:
-        info: The animation as a film.
         animation: Its delays and their unit.
         reading: Receives the reason if reading ends early.
         after: Yield only frames later than this time, in the film's time base; None for all.
-
-    Yields:
-        Frames in their order.
 
     Raises:
         FilmError: If the file can no longer be opened.

@@ -28,7 +28,6 @@ def coded_frame(frame: StyledFilmFrame, quality: int) -> bytes:
     """Encode a frame.
 
     Args:
-        frame: The frame.
         quality: 0 to 100, as for still pictures.
 
     Returns:

@@ -46,11 +46,11 @@ class Styling(Protocol):
         ...
 
     def complete_all(self) -> Iterator[StyledFrame]:
-        """Wait for all frames in flight and yield their results."""
+        """Wait for all frames in flight, and yield their results."""
         ...
 
     def discard_all(self) -> None:
-        """Wait for all frames in flight and drop their results."""
+        """Wait for all frames in flight, and drop their results."""
         ...
 
 
@@ -79,7 +79,6 @@ class PartFrame:
     """A frame as read.
 
     Attributes:
-        film: The frame.
         part: Number of its part; None if the frame only updates the styler's history.
         last: Whether it is known to be the last frame of its part.
     """
@@ -103,15 +102,10 @@ class FilmLine:
 
     Any thread may call `pause`, `resume` and `cancel`.
 
-    Args:
-        output: Encodes and writes the parts.
-        styling: Styles the frames.
-
     Attributes:
         clock: Working time of each stage.
         running: What ran for the newest frame.
         paused_s: Total length of its pauses, in seconds.
-        cancelled: Whether it was cancelled.
     """
 
     def __init__(self, output: Output, styling: Styling) -> None:
@@ -151,7 +145,6 @@ class FilmLine:
 
         Args:
             frames: Read and closed on a separate thread.
-            parts: Stores the parts.
             on_batch: Called after each batch with the number of styled frames and the newest one.
 
         Raises:

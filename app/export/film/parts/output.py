@@ -10,7 +10,14 @@ from app.export.film.store import SegmentStore
 
 
 class PartWriter(Protocol):
-    """A writer of one part of a film, such as app.export.film.segment.SegmentWriter."""
+    """A writer of one part of a film, whose file is complete once `close` returns. For one thread.
+
+    Attributes:
+        path: The file.
+        start: Time of the first frame, in the film's time base.
+        times: Time of each frame relative to `start`, in decode order.
+        duration: Duration of the last frame.
+    """
 
     path: Path
     start: int
@@ -18,11 +25,20 @@ class PartWriter(Protocol):
     duration: int
 
     def write(self, frame: Any, pts: int, duration: int) -> None:
-        """Write a frame that the output has encoded."""
+        """Write a frame that the output has encoded.
+
+        Args:
+            frame: Result of `Output.coded`.
+            pts: Its time in the film's time base; later than the previous frame's.
+            duration: Its duration in the film's time base.
+
+        Raises:
+            FilmError: If it cannot be written.
+        """
         ...
 
     def close(self) -> None:
-        """Complete the file."""
+        """Complete the file. Raises FilmError if it cannot be written, or a frame was lost."""
         ...
 
     def discard(self) -> None:
@@ -45,5 +61,16 @@ class Output(Protocol):
         ...
 
     def assemble(self, store: SegmentStore, target: Path) -> tuple[str, ...]:
-        """Join all parts, and return the losses, one clause each."""
+        """Write the result atomically.
+
+        Args:
+            store: At least one part.
+            target: The file to write or replace.
+
+        Returns:
+            The losses compared with the source, one clause each.
+
+        Raises:
+            FilmError: If the result cannot be written; the parts stay.
+        """
         ...

@@ -46,7 +46,6 @@ def faults_of(info: FilmInfo, reading: FilmReading, store: SegmentStore) -> tupl
     """Return the unreadable parts of a film, one clause each.
 
     Args:
-        info: The film.
         reading: Its reading faults.
         store: At least one part.
     """

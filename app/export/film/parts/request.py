@@ -49,9 +49,7 @@ class FilmRequest:
     """A film to make.
 
     Attributes:
-        info: The source.
         target: The file of the result.
-        encoding: The encoding.
         output: Encodes and assembles it.
         identity: Everything else that the result depends on, so that a later run can resume.
         part: Number of frames per part, at least one batch.

@@ -28,10 +28,7 @@ class SharedFilm:
     """A film made by several processes.
 
     Args:
-        request: The film to make.
-        split: Its parts.
         sharing: How many processes make them, for the report.
-        on_progress: Called with the progress.
         on_notice: Called with each different notice of the engines.
     """
 
@@ -115,7 +112,6 @@ class SharedFilm:
 
 
 def _together(ends: Sequence[LineEnd]) -> FilmReading:
-    """Combine the reading faults of all parts."""
     readings = [end.reading for end in ends]
     return FilmReading(
         sum(each.damaged for each in readings),

@@ -43,7 +43,6 @@ def split(info: FilmInfo, least: int | None = None) -> Split:
     """Split a film at key frames, from its packets alone, without decoding.
 
     Args:
-        info: The film.
         least: Minimum frames per part; None picks a number that splits even a short film.
 
     Raises:

@@ -26,13 +26,8 @@ def finished(
     """Write the file of a film, delete its parts, and return the report.
 
     Args:
-        request: The film that was requested.
-        store: The parts.
         reading: Faults met while the film was read.
-        resumed: See FilmReport.
-        seconds: See FilmReport.
-        shares: See FilmReport.
-        running: See FilmReport.
+        resumed: See FilmReport, also for the following arguments.
 
     Raises:
         FilmError: If there is no part, or the file cannot be written; the parts stay.

@@ -86,11 +86,10 @@ def make_parts(
     """Make parts of a film.
 
     Args:
-        work: The film.
         styling: Styles the frames, each independently of the others.
         parts: Taken on a separate thread, each once the previous part has been read.
         teller: Receives every part and batch, and may end the work.
-        notices: The engine adds its notices here; they are passed on and removed.
+        notices: Where the engine adds its notices; emptied here.
 
     Raises:
         FilmCancelled: If the teller ended the work.
@@ -130,19 +129,16 @@ class _ToldParts:
         self._work, self._given, self._teller = work, given, teller
 
     def begin(self, number: int) -> Path:
-        """Return the file for a part, in the folder of the film."""
         return part_file(self._work.folder, number)
 
     def styled(self, batch: Sequence[PartFrame]) -> None:
         """Do nothing: each frame is styled independently, so there is no state to save."""
 
     def keep(self, number: int, made: PartWriter) -> None:
-        """Report a part."""
         times = tuple(made.times)
         self._teller.answer(
             self._given[number], MadePart(made.path, made.start, times, made.duration)
         )
 
     def unwritable(self, fault: str) -> FilmError:
-        """Build the error that a part cannot be written."""
         return self._work.unmade(clauses((fault, tr("its finished parts are kept"))))

@@ -21,7 +21,6 @@ def mapped_ahead(function: Callable[[T], R], values: Iterable[T], name: str) -> 
     Args:
         function: Runs on separate threads, for several values at once.
         values: Consumed on the caller's thread, at most as many ahead as there are threads.
-        name: Name of the threads.
 
     Yields:
         The results, in the order of the values.
