@@ -111,9 +111,6 @@ def measure_rates(device: torch.device) -> None:
 
     The networks are untrained, because the times do not depend on the weights.
 
-    Args:
-        device: The GPU.
-
     Raises:
         CardRatesError: If the device is not a GPU, or the file cannot be written.
     """
@@ -135,7 +132,6 @@ def remember(device: torch.device, network: str, times: dict[tuple[int, int], fl
     """Store times of a network in FP16.
 
     Args:
-        device: The GPU.
         network: Its name in CONFIGS.
         times: Milliseconds by width and height.
 

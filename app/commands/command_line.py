@@ -12,7 +12,6 @@ def command_line(name: str, args: argparse.Namespace, not_recorded: Collection[s
     """Return the command line that repeats a run, without folders, for privacy.
 
     Args:
-        name: Name of the command.
         args: Its parsed arguments; the attribute `parser` provides the defaults.
         not_recorded: Names of arguments to leave out.
     """

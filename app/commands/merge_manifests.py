@@ -131,7 +131,6 @@ def _fault_of(entry: Entry, *, by_hash: bool) -> str:
 
 
 def _merged(manifests: Sequence[Manifest]) -> Manifest:
-    """Merge the manifests of all shards into one."""
     entries = {entry.result: entry for each in manifests for entry in each.entries}
     problems = dict.fromkeys(problem for each in manifests for problem in each.problems)
     return replace(

@@ -18,7 +18,6 @@ class Command:
     Attributes:
         path: Its words: () for the program, ("queue", "add").
         summary: One line.
-        parser: The parser of its flags.
     """
 
     path: tuple[str, ...]

@@ -27,7 +27,6 @@ def add_style_options(parser: argparse.ArgumentParser, *, kept: bool = False) ->
     """Add a flag for every row that has one, and --mix.
 
     Args:
-        parser: Receives the flags.
         kept: For the window: flags default to None, which selects the stored setting.
     """
     for name, row in PARAMETERS.items():

@@ -30,10 +30,8 @@ class Candidate:
     Attributes:
         key: A key of ALL_VARIANTS, GRAPHED, COMPILED or REWRITTEN.
         title: Name in the table.
-        math_mode: The precision.
         call: Maps [1, 3, H, W] of the math mode's dtype, RGB 0-255, to the same.
         prepare: Returns the function to time for such an input.
-        memory_format: Memory format of the input.
     """
 
     key: str

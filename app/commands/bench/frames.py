@@ -64,7 +64,6 @@ def measure_frames(
 
 
 def _with_texture(plan: GraphPlan, device: torch.device, width: int, height: int) -> dict[str, Any]:
-    """Run `measure_texture` on a moving scene."""
     kernels = frame_kernels(device)
     if kernels is None:
         raise ValueError(f"texture is measured on the GPU: {frames_unavailable(device)}")

@@ -50,7 +50,6 @@ class BenchOptions:
 
     Attributes:
         kernels: Keys of ALL_VARIANTS.
-        math_modes: The precisions.
         runs: Timed runs of each candidate.
         compile_mode: A key of COMPILE_MODES; None to compile nothing.
         compiled_math_modes: The precisions to compile for.
@@ -79,7 +78,6 @@ class NetworkBench:
         """Measure all candidates.
 
         Args:
-            wanted: The options.
             progress: Called with `description`, and during the timed runs with `completed` and
                 `total`.
 

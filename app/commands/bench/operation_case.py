@@ -15,7 +15,6 @@ class Case:
     """One operation at one shape.
 
     Attributes:
-        operation: Its name.
         shape: Its shape in words.
         precision: "FP32" (TF32 off), "TF32", "FP16" or "BF16".
         layout: "NCHW", "NHWC", or in words.

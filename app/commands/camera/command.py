@@ -51,12 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_source(spec: str, device: str) -> None:
-    """Refuse the virtual camera as its own source, which would show itself.
-
-    Args:
-        spec: The source.
-        device: Name of the virtual camera.
-    """
+    """Refuse the virtual camera as its own source, which would show itself."""
     if not is_camera(spec):
         return
     source = find_camera(parse_spec(spec)[0], list_cameras())

@@ -30,7 +30,6 @@ class CameraStream:
         engine: Configured.
         camera: Receives the results; the caller closes it.
         statuses: The camera's status messages, which it sends from its own thread.
-        reporter: Receives the events.
         seconds: How long each picture of a folder is shown.
     """
 

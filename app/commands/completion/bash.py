@@ -32,7 +32,6 @@ def bash_script(program: Command, known: dict[str, list[str]]) -> str:
     """Build the script.
 
     Args:
-        program: The program to complete.
         known: Values of flags by metavar.
     """
     values, words = [], []

@@ -23,7 +23,6 @@ def fish_script(program: Command, known: dict[str, list[str]]) -> str:
     """Build the script.
 
     Args:
-        program: The program to complete.
         known: Values of flags by metavar.
     """
     name, lines = program.parser.prog, []

@@ -36,7 +36,6 @@ def zsh_script(program: Command, known: dict[str, list[str]]) -> str:
     """Build the script.
 
     Args:
-        program: The program to complete.
         known: Values of flags by metavar.
     """
     values, words = [], []

@@ -11,12 +11,7 @@ from app.exit_status import EXIT_STATUSES
 
 
 def manual_page(program: Command, version: str) -> str:
-    """Build the page.
-
-    Args:
-        program: The program to describe.
-        version: Version of the program.
-    """
+    """Build the page."""
     name = program.parser.prog
     lines = [
         f'.TH {_text(name).upper()} 1 "" "{_text(f"StyleForge {version}")}" "User Commands"',

@@ -32,7 +32,6 @@ class FilmPlan:
     """Options for measuring films.
 
     Attributes:
-        films: Video files.
         frames: Maximum frames of each, from its beginning.
         size: Maximum long side in pixels; larger frames are scaled down.
         smoothing: Amounts of smoothing, 0 to 1, each measured separately.
@@ -95,9 +94,7 @@ def measure_films(plan: FilmPlan, packs: Path, key: str) -> list[dict[str, Any]]
     """Measure every film in one style, as `stylize` makes it from pictures that are its frames.
 
     Args:
-        plan: The options.
         packs: The folder of style packs.
-        key: Key of the style.
 
     Returns:
         One row per film for the report.

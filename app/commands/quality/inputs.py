@@ -51,7 +51,6 @@ class StyleUnderTest:
     """A style to measure.
 
     Attributes:
-        pack: The style.
         painting: The style picture, [H, W, 3] uint8 RGB; None without the objective.
         recipe: The training config; None without the objective.
         networks: Weights by network, "full" and "lite".

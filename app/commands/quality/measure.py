@@ -64,7 +64,6 @@ class StyleImages:
     """Pictures of a style for the sheets.
 
     Attributes:
-        key: Key of the style.
         networks: Results in FP32, by network.
         direct: L-BFGS results of the first photographs, after the plan's `sheet_iterations`.
     """
@@ -139,7 +138,6 @@ class QualityMeasurement:
         """Measure one style.
 
         Args:
-            subject: The style.
             say: Called with a description of each step.
 
         Returns:

@@ -37,7 +37,6 @@ class TexturePlan:
         sheet: Path of the sheets, one for each style and size, named FILE-KEY-SIZE.
         photographs: The same photographs by the long side they were resized to, in pixels.
         kernels: A key of ALL_VARIANTS.
-        device: The device of the networks.
         flicker_photographs: Number of photographs to measure flicker on.
     """
 
@@ -83,8 +82,6 @@ def measure_texture(
     """Evaluate the texture of one style, and store its sheets.
 
     Args:
-        plan: The options.
-        subject: The style.
         say: Called with a description of each step.
 
     Returns:

@@ -29,7 +29,6 @@ def run_waiting(
     """Run jobs until no job is waiting, except jobs that another process runs.
 
     Args:
-        queue: The queue.
         new_reporter: Returns the reporter for a job.
         told: Called with each job when it begins and when it has ended.
         finishing: Returns whether to begin no further job.

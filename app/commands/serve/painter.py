@@ -29,9 +29,7 @@ class EnginePainter:
     """A painter, see app.server.painting.Painter.
 
     Args:
-        library: The styles.
         kernels: One of models.transformer_net.VARIANTS.
-        precision: Precision of the computation.
         device: "auto", "cpu", "cuda:0" ...
 
     Raises:
@@ -110,7 +108,6 @@ class EnginePainter:
         return Painted(str(styled.running), time.perf_counter() - began, remark)
 
     def _prepare(self) -> None:
-        """Prepare the kernels of the current style."""
         if self._config.kernels == "baseline":
             return
         for operations in self._engine.family.operations:

@@ -35,7 +35,6 @@ def run(args: argparse.Namespace, reporter: Reporter | None = None) -> int:
     """Stylize all inputs.
 
     Args:
-        args: The parsed flags.
         reporter: Receives the events of the run; None for the reporter that the flags choose.
 
     Returns:

@@ -34,14 +34,10 @@ class Run:
     """A run.
 
     Attributes:
-        args: The parsed flags.
         devices: The devices; several share the run.
-        setup: The config and its companions.
         engine: This process's engine, for work that is not shared.
-        notices: The engine adds its notices here; they are passed on and removed.
+        notices: Where the engine adds its notices; emptied here.
         reporter: Receives the events of the run; its display is open.
-        tally: Counts the results.
-        record: The manifest, if any.
     """
 
     args: argparse.Namespace
@@ -143,13 +139,9 @@ class _Painting(Protocol):
     ) -> None: ...
 
     @property
-    def written(self) -> int:
-        """The number of results written."""
-        ...
+    def written(self) -> int: ...
 
-    def run(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
-        """Style pictures, and yield the outcome of each as it is finished."""
-        ...
+    def run(self, jobs: Sequence[Job]) -> Iterator[Outcome]: ...
 
 
 class _Alone:
@@ -171,11 +163,9 @@ class _Alone:
 
     @property
     def written(self) -> int:
-        """The number of results written."""
         return self._pipeline.written
 
     def run(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
-        """Style pictures, and yield the outcome of each."""
         return self._pipeline.run(groups(jobs, self._limits))
 
 

@@ -26,7 +26,6 @@ class Picture:
 
     Attributes:
         job: Its file and its result's file.
-        frame: Its pixels.
         loss: Information lost by reading it, as a clause; "" if there is none.
     """
 
@@ -39,7 +38,6 @@ def read(job: Job, depth: int | None = None) -> Picture:
     """Read the picture of a job.
 
     Args:
-        job: Its files.
         depth: Bits per channel of the result, 8 or 16; None for the picture's own.
 
     Raises:
@@ -59,7 +57,6 @@ def write(picture: Picture, styled: StyledFrame, size: int | None) -> str:
     """Write the result of a picture atomically.
 
     Args:
-        picture: The picture.
         styled: Its result.
         size: Requested long side of the network's input; None for automatic.
 

@@ -38,14 +38,11 @@ class Films:
     """A maker of a run's films.
 
     Args:
-        args: The parsed flags.
         setup: The command line's config, and the library of styles.
         engine: Configured for each film that it makes alone.
         limits_on: Prepares the engine for a device, and returns the memory limits there.
         sharing: The team that shares each film; None for the engine alone.
-        notices: The engine adds its notices here; they are passed on and removed.
-        reporter: Receives the events of the films.
-        record: The manifest, if any.
+        notices: Where the engine adds its notices; emptied here.
     """
 
     def __init__(
@@ -69,10 +66,6 @@ class Films:
         """Make films; a failed film does not stop the others.
 
         Films that a single device makes whole come last, several at once.
-
-        Args:
-            jobs: The films.
-            tally: Counts them.
 
         Raises:
             StylizeError: If the file of --report cannot be written.
@@ -203,7 +196,6 @@ class _How:
     """The way a film is painted.
 
     Attributes:
-        config: Config of every frame.
         batch: Number of frames per network run.
         device: The device that paints it.
         parts: Parts for several devices; None if one device makes it alone.

@@ -31,7 +31,6 @@ def groups(jobs: Iterable[Job], limits: Limits) -> Iterator[Group]:
     order of reading.
 
     Args:
-        jobs: The pictures.
         limits: Decides how many pictures of a size form a batch.
     """
     gathered: list[Job] = []

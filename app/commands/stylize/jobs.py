@@ -23,7 +23,6 @@ class Job:
     Attributes:
         source: The file.
         target: The file of its result.
-        film: Whether it is a film or an animation.
         before_after: Arrangement of a picture and its result, see
             app.export.before_after.composing.ARRANGEMENTS; "" for the result alone.
     """

@@ -38,12 +38,9 @@ class Limits:
     The run's own memory therefore does not change the size of later results.
 
     Attributes:
-        config: The command line's config.
-        device: The device of the network.
         batch: Maximum pictures per batch; None for automatic.
         memory_bytes: Free memory on that device.
         picture_bytes: Memory for the pictures in flight.
-        family: Family of the network.
         full: Whether the network processes every pixel of the pictures.
     """
 
@@ -68,7 +65,6 @@ class Limits:
         """Choose the `EngineConfig.size` for a picture.
 
         Args:
-            name: Name of its file.
             width: Width of the picture, in pixels.
             height: Height of the picture, in pixels.
 

@@ -24,7 +24,6 @@ class Outcome:
     """The outcome of a picture.
 
     Attributes:
-        job: Its files.
         styled: The written result; None if the picture failed.
         error: Why it failed.
         remark: For the user; may be empty.
@@ -40,8 +39,6 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """A group that is being read."""
-
     group: Group
     pictures: list[Future[Picture]]
 
@@ -57,7 +54,6 @@ class Pipeline:
     are being written.
 
     Args:
-        styling: Styles the pictures.
         budget_bytes: Memory for the pictures in flight; a single group may exceed it.
         size: Requested long side of the network's input; None for automatic.
         threads: Number of threads that read and write; None for one per core, up to a limit.
@@ -146,7 +142,6 @@ class Pipeline:
         self._writing.extend(self._files.submit(self._outcome, each) for each in results)
 
     def _next_outcome(self) -> Outcome:
-        """Wait for the outcome of the first picture in flight."""
         outcome = self._writing.popleft().result()
         self._held.popleft()
         return outcome

@@ -26,7 +26,6 @@ def add_style_images(parser: argparse.ArgumentParser, group: argparse._ActionsCo
     """Add --style-image and --style-network.
 
     Args:
-        parser: Receives the flags.
         group: Receives --style-image, which excludes the other flags of the group.
     """
     group.add_argument(
@@ -93,7 +92,6 @@ def chosen_styles(
     """Return the styles of a command line with their shares, and the name of the look.
 
     Args:
-        args: The parsed flags.
         library: Receives the styles of pictures.
         folder: See `include_style_images`.
 

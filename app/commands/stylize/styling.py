@@ -22,8 +22,6 @@ class Styled:
     """A picture and its result.
 
     Attributes:
-        picture: The picture.
-        result: The result.
         notices: The engine's notices meanwhile, one sentence each.
     """
 
@@ -47,7 +45,7 @@ class Styling:
     Args:
         engine: Its config is changed.
         limits: With the command line's config.
-        notices: The engine adds its notices here; they are passed on and removed.
+        notices: Where the engine adds its notices; emptied here.
     """
 
     def __init__(self, engine: Engine, limits: Limits, notices: list[str]) -> None:
@@ -63,9 +61,6 @@ class Styling:
 
     def begin(self, group: Sequence[Picture | Failed]) -> Iterator[Styled | Failed]:
         """Style the pictures of a group, as one batch if all were read and have the same size.
-
-        Args:
-            group: The pictures as read.
 
         Yields:
             Finished pictures of earlier groups, then this group's unless they are in flight on a
@@ -126,7 +121,6 @@ class Styling:
         yield from self._processed(batch)
 
     def _processed(self, batch: Sequence[Picture]) -> list[Styled | Failed]:
-        """Style a batch and wait for it."""
         try:
             results = self._engine.process_batch([each.frame for each in batch], self._mode)
         except FAULTS as exc:

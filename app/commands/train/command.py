@@ -186,7 +186,6 @@ def _write(
     thumbnail: NDArray[np.uint8] | None,
     preview: PreviewImage,
 ) -> None:
-    """Write the finished style."""
     facts = training_metadata(args, training, photographs)
     texts = PackTexts(args.title or output.title, args.credit, args.licence)
     state = training.network.state_dict()
@@ -351,7 +350,6 @@ def _run_training(
 
 
 def _estimate(training: Run, report: Reporter) -> int:
-    """Report the speed."""
     pace = seconds_per_step(training)
     report.estimate(pace, training.config.iterations, title(training.device))
     return DONE

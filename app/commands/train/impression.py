@@ -16,7 +16,6 @@ def first_impression(
     """Paint a picture in the style of another, on the CPU, without compiling anything.
 
     Args:
-        networks: The available any-style networks.
         style: The style picture, [H, W, 3] uint8, RGB.
         picture: [H, W, 3] uint8, RGB.
 

@@ -22,9 +22,6 @@ class ClusterFilms(SharedFilms):
     """A maker of films, one after another, each on all machines. All machines see the same folders.
 
     Args:
-        pool: The cluster.
-        args: The parsed flags.
-        setup: The config and its companions.
         engine: This machine's engine with that config. Its memory is assumed for all machines.
         on_loss: Called if tasks are given out again.
     """

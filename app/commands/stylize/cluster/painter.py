@@ -44,7 +44,6 @@ class PainterSetup:
         args: The parsed flags; the actor reads the files they name itself.
         config: The command line's config, with the actor's device.
         full: Whether the network processes every pixel of the pictures.
-        run: The request.
         threads: Processor threads for this actor.
     """
 

@@ -22,9 +22,6 @@ class ClusterPictures:
     """A counterpart of `Pipeline` on a cluster. Use it as a context.
 
     Args:
-        pool: The cluster.
-        args: The parsed flags.
-        setup: The config and its companions.
         reporter: Notified if tasks are given out again.
     """
 

@@ -17,13 +17,8 @@ class Cluster:
 
     Args:
         args: The parsed flags, with the cluster's address.
-        setup: The config and its companions.
         engine: This machine's engine with that config. Its memory is assumed for all machines.
         reporter: Notified if tasks are given out again.
-
-    Attributes:
-        pictures: Styles pictures.
-        films: Makes films.
 
     Raises:
         ClusterError: If Ray is not installed, or the cluster cannot be reached.

@@ -55,7 +55,6 @@ class Crew:
     Args:
         devices: Device of each process, for messages.
         target: The function each process runs, called with its end of a pipe and its setup.
-        setups: One per device.
         on_loss: Called with a sentence if a process dies and the others continue.
     """
 
@@ -120,7 +119,6 @@ class Crew:
         """Have the processes do tasks.
 
         Args:
-            request: What to do with the tasks.
             tasks: Groups of items for one process each, consumed lazily.
             stopped: Polled; returns whether to stop.
 

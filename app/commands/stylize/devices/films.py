@@ -24,9 +24,6 @@ class SharedFilms:
     each.
 
     Args:
-        devices: The devices.
-        setup: Their common setup.
-        crew: Their processes.
         limits: Memory limits of each device.
     """
 
@@ -79,12 +76,8 @@ class SharedFilms:
         """Make a film.
 
         Args:
-            request: The film to make.
-            parts: Result of `split`.
-            config: Config of every frame.
             batch: Number of frames per network run.
             told: Called with the progress.
-            on_notice: Called with the engines' notices.
             stopped: Polled; returns whether to stop.
 
         Raises:
@@ -108,7 +101,6 @@ class SharedFilms:
         """Make films that one device makes alone, each on the first idle device.
 
         Args:
-            films: The films.
             told: Called with the index of a film and its progress.
             stopped: Polled; returns whether to stop. Finished parts stay.
 

@@ -30,9 +30,6 @@ class Stopped(StyleForgeError):
 class Member:
     """The connection to the process that gives out the work. Any thread may send messages.
 
-    Args:
-        pipe: To that process.
-
     Attributes:
         on_stop: Called on a separate thread once the process must stop. May be set.
     """

@@ -21,7 +21,6 @@ class SharedPictures:
     Use it as a context, which stops the processes if it is interrupted.
 
     Args:
-        crew: The processes of the devices.
         limits: Memory limits of each device.
         depth: Bits per channel of the results; None for the pictures' own.
     """

@@ -16,7 +16,6 @@ class Setup:
     """The setup of a process.
 
     Attributes:
-        library: Provides the styles.
         config: The command line's config, with the device of the process.
         batch: Maximum pictures per batch; None for automatic.
         full: Whether the network processes every pixel of the pictures.

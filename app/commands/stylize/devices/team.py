@@ -16,13 +16,8 @@ class Team:
 
     Args:
         devices: The devices, one process each.
-        setup: Their common setup.
         reporter: Notified if a process dies while others continue.
         depth: Bits per channel of pictures; None for their own.
-
-    Attributes:
-        pictures: Styles pictures.
-        films: Makes films.
 
     Raises:
         CrewError: If a device cannot be used.

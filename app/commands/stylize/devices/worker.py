@@ -46,7 +46,6 @@ def work(pipe: Connection, setup: Setup) -> None:
 
     Args:
         pipe: To the process that gives out the work.
-        setup: The setup of the process.
     """
     # Ctrl+C is meant for the process that gives out the work
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -83,7 +82,6 @@ def started(
     """Start a process for each device, and wait until all can begin.
 
     Args:
-        devices: The devices.
         setup: The common setup; each process gets its own device and share.
         on_loss: Called with a sentence if a process dies and the others continue.
 
@@ -135,7 +133,6 @@ class _Bench:
             self._member.ended(pipeline.written)
 
     def parts(self, run: FilmRun) -> None:
-        """Style parts of a film."""
         member = self._member
         self._engine.configure(replace(run.config, device=self._config.device))
         self._engine.reset_history()

@@ -18,7 +18,6 @@ class FilmOutcome:
     """The outcome of a film.
 
     Attributes:
-        job: Its files.
         report: The report; None if the film failed.
         error: Why it failed; "" otherwise.
         notices: The engine's notices meanwhile, one sentence each.
@@ -39,7 +38,6 @@ class Tally:
         count: Number of pictures and films to stylize.
         skipped: Number of results that existed already.
         batches: For each batch size, the number of pictures stylized in such batches.
-        films: Number of films made.
         incomplete: How many of them could not be read to their end.
         failed: Number of pictures and films that failed.
         running: What ran for the last picture.
