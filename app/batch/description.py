@@ -26,7 +26,6 @@ class Description:
     """A job's inputs, output and styles.
 
     Attributes:
-        kind: The kind of the inputs.
         inputs: Absolute files, folders and patterns.
         output: Absolute file or folder of the results.
         styles: Style keys, or file names of style pictures without their endings, with shares in

@@ -214,7 +214,6 @@ class JobQueue:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Hold the lock of the queue while jobs are added or arranged."""
         try:
             with locked(self._root / "queue", PATIENCE_S, keep=True):
                 yield

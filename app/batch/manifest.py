@@ -45,10 +45,8 @@ class Entry:
     Attributes:
         source: Absolute path of the source.
         result: Absolute path of the result.
-        state: The state of the picture or film.
         source_bytes: Size of the source when the run was planned.
         source_mtime_ns: Modification time of the source, in nanoseconds since 1970.
-        result_bytes: Size of the result.
         result_mtime_ns: Modification time of the result.
         result_sha256: Digest of the result, if this run or the run it continues wrote it.
         share: How much of an unfinished film is done, 0 to 1; after a crash, a lower bound.
@@ -85,7 +83,6 @@ class Manifest:
     """A run, or one of its shards.
 
     Attributes:
-        shard: The shard that this manifest covers.
         pictures: Total number of pictures and films in all shards.
         plan_sha256: Digest of the results' names in all shards; equal if all planned the same.
         style: Name of the look.
@@ -196,7 +193,6 @@ class Record:
 
     Attributes:
         path: The file. If it exists, it is the manifest of the run to continue.
-        manifest: The plan of the run.
         clock: Returns seconds.
 
     Raises:

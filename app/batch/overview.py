@@ -21,7 +21,6 @@ class JobView:
     """A job and its progress.
 
     Attributes:
-        job: The job.
         state: A JobState, or INTERRUPTED.
         description: The job's inputs, output and styles.
         pictures: Number of pictures and films; 0 before the job begins.

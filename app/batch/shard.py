@@ -44,7 +44,6 @@ class Shard:
         The shards of the same items are disjoint and complete; their sizes differ by at most one.
 
         Args:
-            items: The items of all shards.
             names: The items' names, all different and the same in every process.
         """
         by_name = sorted(range(len(items)), key=names.__getitem__)

@@ -87,7 +87,6 @@ def last_lines(path: Path, count: int) -> list[str]:
     """Return the last lines of a log, continuing in the previous file; none without a log.
 
     Args:
-        path: The newest file.
         count: Maximum number of lines.
 
     Raises:

@@ -33,7 +33,6 @@ def without_names(text: str, names: Iterable[str] = ()) -> str:
     Lines of code in a traceback keep their location, because the program's files are not private.
 
     Args:
-        text: The line.
         names: Known private names and paths, each of one or several lines. They are removed
             everywhere; unknown names only in quotation marks or as a path.
     """
