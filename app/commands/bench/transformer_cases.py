@@ -155,7 +155,7 @@ def _rung(device: torch.device, precision: str, length: int, rung: str) -> Case:
 
 
 def _module(device: torch.device, precision: str, length: int) -> Case:
-    """Build the module with a residual; PyTorch's is nn.MultiheadAttention without weights."""
+    """Build the module with a residual; PyTorch's module returns no attention weights."""
     x = _normal(device, precision, 1, length, WIDTH)
     theirs = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True).to(x).eval()
     versions: tuple[Version, Version] = ("auto", "v3")

@@ -214,7 +214,7 @@ def _measure(
 
 
 def _film_plan(args: argparse.Namespace) -> FilmPlan | None:
-    """Return the plan for films, which were checked to be readable; None without films."""
+    """Return the plan for films, after checking that they are readable; None without films."""
     if not args.films:
         return None
     from app.commands.quality.films import FilmPlan, check_films  # OpenCV, if there are films

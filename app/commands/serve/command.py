@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
 
     Raises:
         StyleForgeError: If the server cannot be started.
-        KeyboardInterrupt: If it was stopped; the message summarizes its work.
+        KeyboardInterrupt: If it was stopped.
     """
     try:
         from app.server.server import serving

@@ -95,7 +95,7 @@ class Limits:
         return width * height * BYTES_PER_PICTURE_PIXEL
 
     def _automatic_batch(self, pixels: int) -> int:
-        """Return more than 1 only on a GPU, if the network has a plan for batches."""
+        """Return a batch above 1 only on a GPU, if the network's variant has plans."""
         if self.device.type != "cuda" or not self.family.variant(self.config.kernels).has_plans:
             return 1
         return min(BATCH, BATCH_PIXELS // pixels)

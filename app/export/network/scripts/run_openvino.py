@@ -1,4 +1,4 @@
-"""Stylizes a picture with the .xml and .bin files of the same name beside this script.
+"""Stylizes a picture with the .xml and .bin files of the same name next to this script.
 
 pip install numpy pillow openvino
 python THIS_SCRIPT photo.jpg styled.png [CPU|GPU|NPU]

@@ -1,4 +1,4 @@
-"""Stylizes a picture with the .pt2 file of the same name beside this script.
+"""Stylizes a picture with the .pt2 file of the same name next to this script.
 
 pip install numpy pillow torch
 python THIS_SCRIPT photo.jpg styled.png
