@@ -1,1 +1,1 @@
-"""Work on many files that outlives its process: shards, manifests, the queue."""
+"""Batch work that outlives its process: shards, manifests and the queue."""

@@ -1,4 +1,4 @@
-"""What a job is to do, for whoever shows it: read from its words, which are kept as they are."""
+"""Descriptions of jobs for display, parsed from their arguments, which stay unchanged."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ from utils.translation.texts import trn
 
 
 class Kind(StrEnum):
-    """What a job is made of."""
+    """The kind of a job's inputs."""
 
     PICTURE = "picture"
     FILM = "film"
     FOLDER = "folder"
-    SEVERAL = "several"  # or a pattern: it is expanded when the job runs
+    SEVERAL = "several"  # or a pattern, which is expanded when the job runs
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a job is to do.
+    """A job's inputs, output and styles.
 
     Attributes:
-        kind: What it is made of.
-        inputs: Files, folders and patterns, absolute.
-        output: The file or folder of the results, absolute.
-        styles: Keys of styles, or names of the files of style pictures, with their shares in
-            percent; 0 where a share is not written.
+        inputs: Absolute files, folders and patterns.
+        output: Absolute file or folder of the results.
+        styles: Style keys, or file names of style pictures without their endings, with shares in
+            percent; 0 if a share is not specified.
     """
 
     kind: Kind
@@ -40,7 +39,7 @@ class Description:
 
     @property
     def title(self) -> str:
-        """The name of its input, and how many there are besides it."""
+        """The name of the first input, and the number of further inputs."""
         if not self.inputs:
             return ""
         name = Path(self.inputs[0]).name or self.inputs[0]
@@ -49,7 +48,7 @@ class Description:
 
 
 def described(words: Sequence[str]) -> Description:
-    """Describe a job by its words, even those of another version.
+    """Describe a job by its arguments, even if another version wrote them.
 
     Args:
         words: Flags as "--flag=value", then "--" and the inputs.
@@ -61,14 +60,14 @@ def described(words: Sequence[str]) -> Description:
 
 
 def inputs_of(words: Sequence[str]) -> tuple[str, ...]:
-    """The inputs of a job: its words behind "--"."""
+    """Return the inputs of a job: the arguments after "--"."""
     return tuple(words[words.index("--") + 1 :]) if "--" in words else ()
 
 
 def kind_of(inputs: Sequence[str]) -> Kind:
-    """Tell what inputs are, by their number, by whether there is a folder, and by names.
+    """Return the kind of the inputs, judged by their number, type and names.
 
-    A file whose name does not tell is known by its first bytes.
+    If a file's name does not reveal its kind, its first bytes decide.
     """
     if len(inputs) != 1:
         return Kind.SEVERAL
@@ -96,7 +95,7 @@ def _styles(flags: Sequence[str]) -> tuple[tuple[str, int], ...]:
 
 
 def _shared(text: str) -> tuple[str, str]:
-    """A name and its share, as of `--mix udnie:0.4`; "" for none."""
+    """Split a name from its share, as in `--mix udnie:0.4`; a missing share is ""."""
     name, colon, share = text.rpartition(":")
     try:
         fits = 0 <= float(share) <= 1

@@ -1,4 +1,4 @@
-"""A job of the queue, and its file."""
+"""Jobs of the queue and their files."""
 
 from __future__ import annotations
 
@@ -17,33 +17,32 @@ from utils.files.atomic import atomic_write
 from utils.text import printable
 
 FORMAT = 1
-MAX_BYTES = 256 << 20  # of a job's file: some million inputs
+MAX_BYTES = 256 << 20  # size limit of a job's file: a few million inputs
 
 
 class QueueError(StyleForgeError):
-    """The queue cannot do what was asked, or a job's file is damaged."""
+    """Raised if the queue cannot carry out a request, or a job's file is damaged."""
 
 
 class JobState(StrEnum):
-    """How far a job is."""
+    """The state of a job."""
 
     WAITING = "waiting"
-    RUNNING = "running"  # or its process died, if nobody holds its lock
+    RUNNING = "running"  # if no process holds the lock, the process died
     DONE = "done"
     FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
 class QueuedJob:
-    """A run of `stylize` that is to be made, is made or was made.
+    """A `stylize` run that is waiting, running or over.
 
     Attributes:
-        number: By which it is called; jobs run in the order of their numbers.
-        arguments: Of `stylize`, with absolute paths.
+        number: Identifies the job. By default, jobs run in the order of their numbers.
+        arguments: Arguments of `stylize`, with absolute paths.
         added_at: In seconds since 1970.
-        state: How far it is.
-        attempts: How many processes have begun it since it was added or tried again.
-        error: Why it failed; "" otherwise.
+        attempts: How many processes have started it since it was added or retried.
+        error: Why the job failed; "" otherwise.
         stamps: The `stamp_of` each input that was a file when the job was added.
     """
 
@@ -56,14 +55,14 @@ class QueuedJob:
     stamps: Mapping[str, str] = field(default_factory=dict)
 
     def write(self, path: Path) -> None:
-        """Write its file, completely or not at all. Raises OSError."""
+        """Write the job's file atomically. Raises OSError."""
         values = {"format": FORMAT, **asdict(self)}
         del values["number"]
         atomic_write(path, (json.dumps(values, indent=1) + "\n").encode())
 
 
 def stamp_of(path: str | Path) -> str:
-    """Return size and time of change of a file, as a text; "" where there is no file.
+    """Return a file's size and modification time as text; "" if there is no file.
 
     A copy may keep the time of its original, so a changed file may be older than before.
     """
@@ -75,11 +74,11 @@ def stamp_of(path: str | Path) -> str:
 
 
 def read_job(path: Path) -> QueuedJob:
-    """Read the file of a job, whose name is its number.
+    """Read a job's file, whose name is the job's number.
 
     Raises:
-        FileNotFoundError: There is no such job.
-        QueueError: The file is damaged, or cannot be read.
+        FileNotFoundError: If there is no such job.
+        QueueError: If the file is damaged or cannot be read.
     """
     shown = printable(str(path))
     try:

@@ -1,7 +1,8 @@
-"""The queue: a folder with a file for each job, which outlives the processes that use it.
+"""The job queue: a folder with one file per job, which outlives the processes that use it.
 
-Any number of processes may add and run jobs at once. Who runs a job holds a lock that the system
-releases with the process, so a job whose process died is found, and goes on where it was.
+Any number of processes may add and run jobs at once. The process that runs a job holds a lock. The
+operating system releases the lock when the process ends, so another process can find and resume
+the job.
 """
 
 from __future__ import annotations
@@ -23,47 +24,47 @@ from utils.files.locks import LockedError, locked
 from utils.text import printable
 
 APP_NAME = "styleforge"
-MOST_ATTEMPTS = 3  # of processes that die with a job, before it counts as failed
-PATIENCE_S = 30.0  # for another process that adds a job
-GLANCE_S = 0.2  # for one that only looks whether a job is running
-MAX_ORDER_BYTES = 64 << 20  # of the file with the order: some million numbers
+MOST_ATTEMPTS = 3  # a job fails after this many processes died with it
+PATIENCE_S = 30.0  # how long to wait for another process that adds a job
+GLANCE_S = 0.2  # how long to wait for a process that only checks whether a job is running
+MAX_ORDER_BYTES = 64 << 20  # size limit of the order's file: a few million numbers
 DIED = f"its process ended {MOST_ATTEMPTS} times before the job did, perhaps because memory ran out"
 
 
 class JobQueue:
-    """The jobs in the folder `root`, which may not exist yet."""
+    """The jobs in the folder `root`, which need not exist yet."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     @classmethod
     def default(cls) -> JobQueue:
-        """This user's queue."""
+        """Return the current user's queue."""
         return cls(platformdirs.user_data_path(APP_NAME, appauthor=False) / "queue")
 
     @property
     def root(self) -> Path:
-        """Its folder."""
+        """The folder of the queue."""
         return self._root
 
     def add(self, arguments: Sequence[str]) -> QueuedJob:
         """Add a job at the end.
 
         Args:
-            arguments: Of `stylize`, with absolute paths.
+            arguments: Arguments of `stylize`, with absolute paths.
 
         Raises:
-            QueueError: Another process keeps the queue locked.
-            OSError: The file cannot be written.
+            QueueError: If another process keeps the queue locked.
+            OSError: If the file cannot be written.
         """
         (job,) = self.add_all([arguments])
         return job
 
     def add_all(self, jobs: Iterable[Sequence[str]]) -> list[QueuedJob]:
-        """Add jobs at the end, with successive numbers. Arguments and errors are those of `add`."""
+        """Add jobs at the end, with consecutive numbers. Accepts and raises the same as `add`."""
         added: list[QueuedJob] = []
         with self._locked():
-            # A number that was arranged is not given again, even if its job was removed.
+            # Never reuse a number in the stored order, even if its job was removed.
             first = max((*self._numbers(), *self._arranged()[0]), default=0) + 1
             for number, arguments in enumerate(jobs, first):
                 stamps = {name: stamp for name in inputs_of(arguments) if (stamp := stamp_of(name))}
@@ -72,14 +73,14 @@ class JobQueue:
         return added
 
     def get(self, number: int) -> QueuedJob:
-        """Look a job up. Raises QueueError if there is none, or its file is damaged."""
+        """Return a job. Raises QueueError if it does not exist or its file is damaged."""
         try:
             return read_job(self._path(number))
         except FileNotFoundError:
             raise QueueError(f"there is no job {number} in the queue") from None
 
     def jobs(self) -> tuple[list[QueuedJob], list[str]]:
-        """Read all jobs in their order, and a sentence for each file that is damaged."""
+        """Return all jobs in their order, and a sentence for each damaged file."""
         jobs, damaged = [], list(self._arranged()[1])
         for number in self.order():
             try:
@@ -91,8 +92,7 @@ class JobQueue:
         return jobs, damaged
 
     def order(self) -> list[int]:
-        """The numbers of all jobs in the order in which they run: as they were arranged, and behind
-        those the others as they were added."""
+        """Return all job numbers in running order: arranged jobs first, then the rest by number."""
         numbers = self._numbers()
         known = set(numbers)
         arranged = [number for number in self._arranged()[0] if number in known]
@@ -100,15 +100,15 @@ class JobQueue:
         return arranged + [number for number in numbers if number not in placed]
 
     def arrange(self, numbers: Iterable[int], before: int | None = None) -> None:
-        """Move jobs to another place in the order; a job that runs is not interrupted.
+        """Move jobs to another place in the order, without interrupting a running job.
 
         Args:
-            numbers: Of the jobs, in their new order.
-            before: The job that they are put before; None for the end.
+            numbers: The jobs to move, in their new order.
+            before: The job to put them before; None for the end.
 
         Raises:
-            QueueError: There is no such job, or another process keeps the queue locked.
-            OSError: The order cannot be written.
+            QueueError: If a job does not exist, or another process keeps the queue locked.
+            OSError: If the order cannot be written.
         """
         moved = list(dict.fromkeys(numbers))
         with self._locked():
@@ -116,19 +116,22 @@ class JobQueue:
             for number in (*moved, *([] if before is None else [before])):
                 if number not in order:
                     raise QueueError(f"there is no job {number} in the queue")
-            # A job that is moved itself has the next one that is not in its place.
+            # If `before` is itself moved, the jobs go before the next job that stays.
             at = len(order) if before is None else order.index(before)
             behind = [number for number in order[at:] if number not in moved]
             ahead = [number for number in order[:at] if number not in moved]
             atomic_write(self._order_path, (json.dumps([*ahead, *moved, *behind]) + "\n").encode())
 
     def manifest(self, number: int) -> Path:
-        """The file that says what became of each picture of a job; there once it has begun."""
+        """Return the path of the job's manifest, a file that exists once the job has begun."""
         return self._root / "manifests" / f"{number:06}.json"
 
     def is_running(self, job: QueuedJob) -> bool:
-        """Whether a process works on the job: one that is RUNNING and not running was interrupted,
-        and the next process that runs the queue continues it."""
+        """Return whether a process is working on the job.
+
+        A RUNNING job without a process was interrupted; the next process that runs the queue
+        resumes it.
+        """
         if job.state is not JobState.RUNNING:
             return False
         try:
@@ -139,8 +142,9 @@ class JobQueue:
 
     @contextmanager
     def next_job(self) -> Iterator[QueuedJob | None]:
-        """Take the first job that is to be run and that no other process runs; None if there is
-        none. During the block it is RUNNING and locked; `finish` or `put_back` says how it ended.
+        """Take the first waiting or interrupted job; yield None if there is none.
+
+        Inside the block, the job is RUNNING and locked. Call `finish` or `put_back` when it ends.
         """
         jobs, _ = self.jobs()
         for job in jobs:
@@ -154,7 +158,7 @@ class JobQueue:
 
     @contextmanager
     def take(self, number: int) -> Iterator[QueuedJob | None]:
-        """As `next_job`, of one job; None if it is not to be run, or another process runs it."""
+        """Take one job, like `next_job`; yield None if it is over or another process runs it."""
         with ExitStack() as held:
             try:
                 held.enter_context(locked(self._path(number), GLANCE_S, keep=True))
@@ -164,20 +168,23 @@ class JobQueue:
             yield self._taken(number)
 
     def finish(self, job: QueuedJob, error: str = "") -> QueuedJob:
-        """Say that a job has ended; `error` says why it failed. Returns the job as it is then.
-        Raises OSError."""
+        """Record that a job has ended, and return the updated job. A non-empty `error` marks a
+        failure.
+
+        Raises OSError.
+        """
         state = JobState.FAILED if error else JobState.DONE
         return self._written(replace(job, state=state, error=error))
 
     def put_back(self, job: QueuedJob) -> QueuedJob:
-        """Have a job that was stopped wait again. Returns the job as it is then. Raises OSError."""
+        """Make a stopped job wait again, and return the updated job. Raises OSError."""
         return self._written(replace(job, state=JobState.WAITING, attempts=0))
 
     def retry(self, number: int) -> None:
-        """Have a job that failed wait again; what it made stays as it is.
+        """Make a failed job wait again; its results stay.
 
         Raises:
-            QueueError: There is none, or it has not failed.
+            QueueError: If the job does not exist, has not failed, or is locked by another process.
         """
         with self._job_locked(number):
             job = self.get(number)
@@ -186,10 +193,10 @@ class JobQueue:
             self.put_back(replace(job, error=""))
 
     def remove(self, number: int) -> None:
-        """Delete a job, not its results.
+        """Delete a job, but not its results.
 
         Raises:
-            QueueError: There is none, or it is running.
+            QueueError: If the job does not exist or is running.
         """
         path = self._path(number)
         with self._job_locked(number, keep=False):
@@ -207,7 +214,6 @@ class JobQueue:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Hold the lock of the queue, while jobs are added or arranged."""
         try:
             with locked(self._root / "queue", PATIENCE_S, keep=True):
                 yield
@@ -215,8 +221,10 @@ class JobQueue:
             raise QueueError("another process keeps the queue from being changed") from None
 
     def _arranged(self) -> tuple[list[int], list[str]]:
-        """The order that was written last, and a sentence if it is damaged: the jobs then run as
-        they were added."""
+        """Return the last order written, and a sentence if that file is damaged.
+
+        Without an order, jobs run in the order they were added.
+        """
         path = self._order_path
         try:
             values = small_json.load(path, MAX_ORDER_BYTES)
@@ -235,7 +243,7 @@ class JobQueue:
         return self._root / "order.json"
 
     def _taken(self, number: int) -> QueuedJob | None:
-        """The job as it is now that it is locked, begun; None if it is not to be run any more."""
+        """Mark a locked job as begun and return it; return None if it must not run any more."""
         try:
             job = read_job(self._path(number))
         except (FileNotFoundError, QueueError):
@@ -251,7 +259,7 @@ class JobQueue:
 
     @contextmanager
     def _job_locked(self, number: int, *, keep: bool = True) -> Iterator[None]:
-        """Hold the lock of a job, for what takes an instant; `keep` as of `locked`."""
+        """Hold the lock of a job for an instant; `keep` is passed to `locked`."""
         try:
             with locked(self._path(number), GLANCE_S, keep=keep):
                 yield

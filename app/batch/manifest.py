@@ -1,4 +1,4 @@
-"""What a run of `stylize` did, as a file: of each picture and film its source and what became."""
+"""Manifests: files that record the source, result and state of each picture and film of a run."""
 
 from __future__ import annotations
 
@@ -20,38 +20,36 @@ from utils.files.atomic import atomic_write
 from utils.text import printable
 
 FORMAT = 1
-MAX_BYTES = 1 << 30  # of a manifest; a picture takes some hundred bytes
-SECONDS_BETWEEN_WRITES = 10.0  # what a crash may cost of the records; the results are there
-MOST_SHARE = 0.02  # of the time of a run, for writing the manifest of very many pictures
+MAX_BYTES = 1 << 30  # size limit of a manifest; a picture takes a few hundred bytes
+SECONDS_BETWEEN_WRITES = 10.0  # a crash loses at most these records, but no results
+MOST_SHARE = 0.02  # share of a run's time spent writing the manifest of very many pictures
 
 
 class ManifestError(StyleForgeError):
-    """A file is no manifest."""
+    """Raised if a file is not a manifest."""
 
 
 class State(StrEnum):
-    """What became of a picture or film."""
+    """The state of a picture or film."""
 
     PENDING = "pending"  # not begun, or the process ended before it was recorded
     DONE = "done"
-    KEPT = "kept"  # its result was there before
+    KEPT = "kept"  # its result existed already
     FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A picture or film. What is not known is None.
+    """A picture or film. Unknown values are None.
 
     Attributes:
-        source: Its file, absolute.
-        result: The file of its result, absolute.
-        state: What became of it.
-        source_bytes: Size of the file when the run was planned.
-        source_mtime_ns: Its time of change, in nanoseconds since 1970.
-        result_bytes: Size of the result.
-        result_mtime_ns: Its time of change.
-        result_sha256: Digest of the result, where this run, or one that it continues, made it.
-        share: How much of a film under way is done, 0 to 1; after a crash, at least so much is.
+        source: Absolute path of the source.
+        result: Absolute path of the result.
+        source_bytes: Size of the source when the run was planned.
+        source_mtime_ns: Modification time of the source, in nanoseconds since 1970.
+        result_mtime_ns: Modification time of the result.
+        result_sha256: Digest of the result, if this run or the run it continues wrote it.
+        share: How much of an unfinished film is done, 0 to 1; after a crash, a lower bound.
         error: Why it failed; "" otherwise.
     """
 
@@ -68,12 +66,12 @@ class Entry:
 
     @property
     def complete(self) -> bool:
-        """Whether there should be a result."""
+        """Whether a result should exist."""
         return self.state in (State.DONE, State.KEPT)
 
     @property
     def intact(self) -> bool:
-        """Whether the result is there as it was recorded, by its size and time."""
+        """Whether the result exists with the recorded size and modification time."""
         return self.complete and _stamp(Path(self.result)) == (
             self.result_bytes,
             self.result_mtime_ns,
@@ -82,16 +80,15 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A run, or one shard of several.
+    """A run, or one of its shards.
 
     Attributes:
-        shard: Which part of the work it is.
-        pictures: How many pictures and films all shards have together.
-        plan_sha256: Digest of the results' names of all shards, equal where they planned the same.
-        style: Names the look.
+        pictures: Total number of pictures and films in all shards.
+        plan_sha256: Digest of the results' names in all shards; equal if all planned the same.
+        style: Name of the look.
         entries: The pictures and films of this shard.
-        problems: A sentence for every input that could not be used.
-        finished: Whether the run came to its end, with or without failures.
+        problems: One sentence per input that could not be used.
+        finished: Whether the run reached its end, with or without failures.
     """
 
     shard: Shard
@@ -103,20 +100,22 @@ class Manifest:
     finished: bool = False
 
     def count(self, state: State) -> int:
-        """How many pictures and films are in a state."""
+        """Count the pictures and films in a state."""
         return sum(entry.state is state for entry in self.entries)
 
     @property
     def share(self) -> float:
-        """How much of the work is done, or has failed, 0 to 1; every picture and film counts the
-        same."""
+        """The fraction of the work that is done or has failed, 0 to 1.
+
+        Every picture and film has the same weight.
+        """
         done = sum(
             (entry.share or 0.0) if entry.state is State.PENDING else 1.0 for entry in self.entries
         )
         return done / len(self.entries) if self.entries else 1.0
 
     def write(self, path: Path) -> None:
-        """Write it, completely or not at all. Raises OSError."""
+        """Write the manifest atomically. Raises OSError."""
         names = [each.name for each in fields(Entry)]
         entries = [
             {name: value for name in names if (value := getattr(entry, name)) not in (None, "")}
@@ -136,10 +135,10 @@ class Manifest:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read what `Manifest.write` wrote.
+    """Read a file that `Manifest.write` wrote.
 
     Raises:
-        ManifestError: It is something else, or cannot be read.
+        ManifestError: If the file is not a manifest or cannot be read.
     """
     shown = printable(str(path))
     try:
@@ -165,7 +164,7 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def planned(pairs: Iterable[tuple[Path, Path]]) -> tuple[Entry, ...]:
-    """Make the entries of pictures and films, as pairs of a source and the file of its result."""
+    """Build the entries of pictures and films from pairs of source and result files."""
     made = []
     for source, result in pairs:
         size, changed = _stamp(source)
@@ -175,13 +174,13 @@ def planned(pairs: Iterable[tuple[Path, Path]]) -> tuple[Entry, ...]:
 
 
 def sha256_of(path: Path) -> str:
-    """Digest a file, in hexadecimal. Raises OSError."""
+    """Return the digest of a file, in hexadecimal. Raises OSError."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def plan_digest(names: Iterable[str]) -> str:
-    """Digest a plan, whatever the order of its names."""
+    """Return the digest of a plan, regardless of the order of its names."""
     digest = hashlib.sha256()
     for name in sorted(names):
         digest.update(name.encode("utf-8", "surrogatepass") + b"\0")
@@ -190,16 +189,15 @@ def plan_digest(names: Iterable[str]) -> str:
 
 @dataclass(slots=True)
 class Record:
-    """Writes a manifest while its run goes on: at the beginning, every few seconds, at the end.
+    """The manifest of a run in progress, written at the start, every few seconds and at the end.
 
     Attributes:
-        path: The file. A manifest that is there is of the run that is continued.
-        manifest: What was planned.
-        clock: Gives seconds.
+        path: The file. If it exists, it is the manifest of the run to continue.
+        clock: Returns seconds.
 
     Raises:
-        ManifestError: The file is there and is no manifest.
-        OSError: It cannot be written.
+        ManifestError: If the file exists and is not a manifest.
+        OSError: If the file cannot be written.
     """
 
     path: Path
@@ -219,18 +217,18 @@ class Record:
         self.save()
 
     def made(self, result: Path) -> bool:
-        """Whether the run that is continued made this result, and its files are as they were."""
+        """Return whether the continued run made this result, and both files are unchanged."""
         return self._made(str(result.absolute()))
 
     def kept(self, result: Path) -> None:
-        """Record that a result was there. That of the run that is continued stays as it is."""
+        """Record that a result existed already. Results of the continued run keep their record."""
         if not self.made(result):
             size, changed = _stamp(result)
             values = {"state": State.KEPT, "result_bytes": size, "result_mtime_ns": changed}
             self._put(str(result.absolute()), **values)
 
     def done(self, result: Path) -> None:
-        """Record a result that was written. Raises OSError if it is not there."""
+        """Record that a result was written. Raises OSError if it does not exist."""
         size, changed = _stamp(result)
         self._put(
             str(result.absolute()),
@@ -243,22 +241,22 @@ class Record:
         self._save_when_due()
 
     def under_way(self, result: Path, share: float) -> None:
-        """Record how much of a film is done, 0 to 1."""
+        """Record the finished share of a film, 0 to 1."""
         self._put(str(result.absolute()), share=round(share, 4))
         self._save_when_due()
 
     def failed(self, result: Path, error: str) -> None:
-        """Record why there is no result."""
+        """Record why a result is missing."""
         self._put(str(result.absolute()), state=State.FAILED, error=error, share=None)
         self._save_when_due()
 
     def finish(self) -> None:
-        """Record that the run came to its end. Raises OSError."""
+        """Record that the run reached its end. Raises OSError."""
         self.manifest = replace(self.manifest, finished=True)
         self.save()
 
     def save(self) -> None:
-        """Write the manifest as it is now. Raises OSError."""
+        """Write the current manifest. Raises OSError."""
         self.manifest = replace(self.manifest, entries=tuple(self._entries.values()))
         begun = self.clock()
         self.manifest.write(self.path)
@@ -283,7 +281,7 @@ class Record:
 
 
 def _dumped(values: dict[str, Any], entries: list[dict[str, Any]]) -> str:
-    """JSON with a line for each entry: indented, json takes twice as long."""
+    """Format JSON with one line per entry; with indentation, json takes twice as long."""
     head = json.dumps(values, indent=1).removesuffix("\n}")
     return head + ',\n "entries": [\n' + ",\n".join(map(json.dumps, entries)) + "\n ]\n}"
 
@@ -298,7 +296,7 @@ def _result_of(entry: Entry) -> dict[str, Any]:
 
 
 def _stamp(path: Path) -> tuple[int | None, int | None]:
-    """The size and the time of change of a file; None of one that cannot be looked at."""
+    """Return the size and modification time of a file; None for both if it is inaccessible."""
     try:
         status = path.stat()
     except OSError:

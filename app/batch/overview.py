@@ -1,4 +1,4 @@
-"""How far the jobs of a queue are, read again and again without reading what has not changed."""
+"""Progress of the jobs in a queue; repeated reads skip unchanged files."""
 
 from __future__ import annotations
 
@@ -11,25 +11,24 @@ from app.batch.job_queue import JobQueue
 from app.batch.manifest import Manifest, ManifestError, State, read_manifest
 from utils.translation.texts import trn
 
-INTERRUPTED = "interrupted"  # how a job is called that is RUNNING without a process
+INTERRUPTED = "interrupted"  # state of a RUNNING job without a process
 
 _Stamp = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """A job with what is known of it.
+    """A job and its progress.
 
     Attributes:
-        job: Its file.
         state: A JobState, or INTERRUPTED.
-        description: What it is to do.
-        pictures: How many pictures or films it has; 0 before it has begun.
+        description: The job's inputs, output and styles.
+        pictures: Number of pictures and films; 0 before the job begins.
         done: How many of them have a result.
-        kept: How many of these had it before.
+        kept: How many of `done` had their result before the job.
         failed: How many failed.
-        share: How much of the work is done, 0 to 1; a film under way counts in part.
-        result: The first result, absolute; "" if there is none.
+        share: The finished fraction of the work, 0 to 1; an unfinished film counts in part.
+        result: Absolute path of the first result; "" if there is none.
     """
 
     job: QueuedJob
@@ -44,7 +43,7 @@ class JobView:
 
 
 class Overview:
-    """Reads the jobs of a queue with their manifests; for one thread at a time."""
+    """A reader of the jobs in a queue and their manifests; for one thread at a time."""
 
     def __init__(self, queue: JobQueue) -> None:
         self._queue = queue
@@ -52,7 +51,7 @@ class Overview:
         self._descriptions: dict[int, tuple[tuple[str, ...], Description]] = {}
 
     def read(self) -> tuple[list[JobView], list[str]]:
-        """Read all jobs in their order, and a sentence for each file that is damaged."""
+        """Return all jobs in their order, and a sentence for each damaged file."""
         jobs, damaged = self._queue.jobs()
         views = []
         for job in jobs:
@@ -95,7 +94,7 @@ class Overview:
         return made
 
     def _manifest(self, number: int) -> Manifest | None:
-        """The manifest of a job; None before it has begun. Raises ManifestError."""
+        """Return the manifest of a job; None before the job begins. Raises ManifestError."""
         path = self._queue.manifest(number)
         stamp = _stamp(path)
         if stamp is None:
@@ -108,13 +107,13 @@ class Overview:
 
 
 def why_failed(path: Path) -> str:
-    """Say in one sentence what a run could not do, by its manifest.
+    """Summarize the failures in a run's manifest in one sentence.
 
-    Args:
-        path: The manifest; "" is returned if there is none, or it names no failure.
+    Returns:
+        "" if the file does not exist or names no failure.
 
     Raises:
-        ManifestError: The file is no manifest.
+        ManifestError: If the file is not a manifest.
     """
     if _stamp(path) is None:
         return ""

@@ -1,4 +1,4 @@
-"""Which part of the work is this process's, of several that share it without talking."""
+"""Shards: the parts of a job for several processes that share it without communicating."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ T = TypeVar("T")
 AUTO = "auto"
 MOST = 1_000_000
 
-# Pairs of variables with the index from 0 and the count, the most particular first: torchrun may
-# run inside of SLURM or of a Kubernetes job.
+# Pairs of variables with the index (from 0) and the count, most specific first: torchrun may run
+# inside SLURM or a Kubernetes job.
 _PAIRS = (("RANK", "WORLD_SIZE"), ("JOB_COMPLETION_INDEX", ""))
 _TASK, _TASKS = "SLURM_PROCID", "SLURM_NTASKS"
 _ARRAY = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_COUNT")
@@ -25,7 +25,7 @@ _LOCAL = ("LOCAL_RANK", "SLURM_LOCALID")
 
 
 class ShardError(StyleForgeError):
-    """The environment does not say which shard this is."""
+    """Raised if a shard is invalid, or the environment does not name one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +39,12 @@ class Shard:
         return f"{self.index}/{self.count}"
 
     def of(self, items: Sequence[T], names: Sequence[str]) -> list[T]:
-        """Choose this shard's items, in their order: of all items by name, every `count`-th. Shards
-        of the same items have none in common and leave none out, and their sizes differ by one at
-        most.
+        """Return this shard's items in their order: every `count`-th of all items sorted by name.
+
+        The shards of the same items are disjoint and complete; their sizes differ by at most one.
 
         Args:
-            items: All of the work.
-            names: Of the items, all different and the same in every process.
+            names: The items' names, all different and the same in every process.
         """
         by_name = sorted(range(len(items)), key=names.__getitem__)
         return [items[place] for place in sorted(by_name[self.index - 1 :: self.count])]
@@ -55,11 +54,12 @@ def parse_shard(text: str, environment: Mapping[str, str] | None = None) -> Shar
     """Parse "2/8", "auto" or "auto/8".
 
     Args:
-        text: The second of eight shards; that of the environment; the same, of eight.
-        environment: By default that of the process.
+        text: "2/8" is the second of eight shards. "auto" reads the shard from the environment.
+            "auto/8" reads only its index there.
+        environment: Defaults to the environment of the process.
 
     Raises:
-        ShardError: It is none of these, or the environment names none.
+        ShardError: If the text is invalid, or the environment names no shard.
     """
     if found := re.fullmatch(rf"({AUTO}|\d{{1,7}})(?:/(\d{{1,7}}))?", text):
         index, count = found.groups()
@@ -77,8 +77,10 @@ def parse_shard(text: str, environment: Mapping[str, str] | None = None) -> Shar
 
 
 def local_index(environment: Mapping[str, str] | None = None) -> int | None:
-    """The number of this process on its machine, from 0, where the environment says it: by it,
-    processes of one machine share its GPUs."""
+    """Return the index of this process on its machine, from 0; None if the environment names none.
+
+    Processes on one machine use it to share the GPUs.
+    """
     environment = os.environ if environment is None else environment
     name = next((name for name in _LOCAL if name in environment), None)
     return None if name is None else _number(environment, name)
@@ -106,7 +108,7 @@ def _of_environment(environment: Mapping[str, str], count: int | None) -> Shard:
 
 
 def _of_slurm(environment: Mapping[str, str]) -> tuple[int, int]:
-    """The index from 0 and the count: of the tasks that srun started, in each job of an array."""
+    """Return the index (from 0) and the count of this task among the tasks of all array jobs."""
     index, count = 0, 1
     if _ARRAY[0] in environment:
         task, first, count = (_number(environment, name) for name in _ARRAY)

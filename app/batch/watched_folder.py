@@ -1,4 +1,4 @@
-"""Finds the pictures and films that appear in a folder, once they are complete."""
+"""Detection of new pictures and films in a folder, once they are complete."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class WatchedFolder:
     """The pictures and films in a folder, without subfolders.
 
     Args:
-        folder: It has to be there whenever it is looked at.
+        folder: Must exist at every call of `settled`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -24,14 +24,14 @@ class WatchedFolder:
         self._told: set[tuple[Path, str]] = set()
 
     def settled(self) -> list[tuple[Path, str]]:
-        """Look at the folder again.
+        """Scan the folder again.
 
         Returns:
-            Each file that has not been returned as it is now, and has not changed since the look
-            before, with its stamp: one that is still being copied or downloaded is left for later.
+            Each new or changed file that is the same as in the previous scan, with its stamp.
+            A file that is still being copied or downloaded waits for a later scan.
 
         Raises:
-            StyleForgeError: The folder cannot be read.
+            StyleForgeError: If the folder cannot be read.
         """
         if not self._folder.is_dir():
             raise StyleForgeError(f"the folder '{self._folder}' is not there")
@@ -43,7 +43,7 @@ class WatchedFolder:
                 raise
             found = ()
         for path in found:
-            if stamp := stamp_of(path):  # "" if it was just moved away
+            if stamp := stamp_of(path):  # "" if the file was just moved away
                 now[path] = stamp
         settled = [
             path
@@ -59,18 +59,19 @@ class WatchedFolder:
 
 
 def not_queued(settled: Iterable[tuple[Path, str]], jobs: Iterable[QueuedJob]) -> list[Path]:
-    """Return the pictures that the last job with them does not have as they are now.
+    """Return the pictures whose current version is not in the last job that names them.
 
-    No clock is asked: a file may be dated in the future, or replaced by an older one.
+    The comparison ignores the clock: a file may be dated in the future, or replaced by an older
+    one.
 
     Args:
         settled: Pictures with their stamps, from `WatchedFolder.settled`.
-        jobs: All of the queue, in whatever state.
+        jobs: All jobs of the queue, in any state.
     """
     found = list(settled)
     if not found:
         return []
-    queued: dict[str, str | None] = {}  # None: a job of an earlier version, which has no stamps
+    queued: dict[str, str | None] = {}  # None: a job of an earlier version, without stamps
     for job in sorted(jobs, key=lambda job: job.number):
         queued |= {name: job.stamps.get(name) for name in inputs_of(job.arguments)}
     return [path for path, stamp in found if queued.get(str(path), "") not in (stamp, None)]

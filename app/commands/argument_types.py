@@ -39,8 +39,10 @@ def amount(text: str, what: str) -> float | str:
 
 
 def unit_interval(text: str, what: str, besides: str = "") -> float:
-    """Parse a number from 0 to 1; `what` names it in the error message, with what else is
-    possible `besides`."""
+    """Parse a number from 0 to 1.
+
+    The error message names it as `what`, and lists further possible values in `besides`.
+    """
     try:
         value = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The networks' frame rates on a card: measured where they were, predicted elsewhere."""
+"""Frame rates of the networks on a card: measured if possible, otherwise predicted."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HOW = "`styleforge doctor --measure` measures it"
 
 
 class CardRatesError(StyleForgeError):
-    """The frame rates of a GPU cannot be measured."""
+    """Raised if the frame rates of a GPU cannot be measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class Rate:
 
     Attributes:
         network: Its name in CONFIGS.
-        width: Of the picture, in pixels.
-        height: Of the picture, in pixels.
-        fps: Pictures a second.
+        width: Width of the picture, in pixels.
+        height: Height of the picture, in pixels.
+        fps: Pictures per second.
         origin: "measured" or "predicted".
-        note: When it was measured, or of which backend and from what it is predicted.
+        note: The date of the measurement, or the backend and the basis of the prediction.
     """
 
     network: str
@@ -64,10 +64,10 @@ class Rate:
 
 
 def predicted_rates(card: Card) -> list[Rate]:
-    """What the model of time says of a card, for each network and size.
+    """Predict the rates on a card for each network and size, by the time model.
 
     Raises:
-        ValueError: The model does not cover what runs there; the message says why.
+        ValueError: If the model does not cover the backend that runs there; the message says why.
     """
     found = [(key, predict(card, *key[1:], key[0])) for key in _keys()]
     return [
@@ -76,7 +76,7 @@ def predicted_rates(card: Card) -> list[Rate]:
 
 
 def rates_of(device: torch.device) -> Iterator[Rate | str]:
-    """The rates of a GPU of this machine, and remarks about them.
+    """Yield the rates of a GPU of this machine, and remarks about them.
 
     Args:
         device: A CUDA device.
@@ -109,13 +109,10 @@ def rates_of(device: torch.device) -> Iterator[Rate | str]:
 def measure_rates(device: torch.device) -> None:
     """Measure each network on a GPU in FP16, and store the times for `rates_of`.
 
-    The times do not depend on the weights, which are those of untrained networks.
-
-    Args:
-        device: Where.
+    The networks are untrained, because the times do not depend on the weights.
 
     Raises:
-        CardRatesError: It is not a GPU, or the file cannot be written.
+        CardRatesError: If the device is not a GPU, or the file cannot be written.
     """
     if device.type != "cuda":
         raise CardRatesError("frame rates are measured on an NVIDIA GPU, and none is used here")
@@ -135,12 +132,11 @@ def remember(device: torch.device, network: str, times: dict[tuple[int, int], fl
     """Store times of a network in FP16.
 
     Args:
-        device: The GPU.
         network: Its name in CONFIGS.
         times: Milliseconds by width and height.
 
     Raises:
-        CardRatesError: The file cannot be written.
+        CardRatesError: If the file cannot be written.
     """
     path = rates_path()
     try:
@@ -156,7 +152,9 @@ def _keys() -> list[Key]:
 
 
 def _picture_call(network: TransformerNetFused, size: tuple[int, int]) -> Callable[[], object]:
-    """What runs the network on a random picture: its plan on device memory, where it has one."""
+    """Return a call that runs the network on a random picture: its device-memory plan, if it has
+    one.
+    """
     width, height = size
     device = next(network.parameters()).device
     x = torch.rand(1, 3, height, width, device=device) * 255

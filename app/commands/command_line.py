@@ -1,4 +1,4 @@
-"""Writes the command line that repeats a run, for the metadata of what it made."""
+"""Reconstruction of the command line of a run, for the metadata of its result."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from pathlib import Path
 
 
 def command_line(name: str, args: argparse.Namespace, not_recorded: Collection[str]) -> str:
-    """Return the command line that does the same again, without folders, for privacy.
+    """Return the command line that repeats a run, without folders, for privacy.
 
     Args:
-        name: of the command.
-        args: its parsed arguments, and as `parser` what parsed them, for the defaults.
-        not_recorded: names of arguments to leave out.
+        args: Its parsed arguments; the attribute `parser` provides the defaults.
+        not_recorded: Names of arguments to leave out.
     """
     words = ["styleforge", name]
     for argument, value in vars(args).items():
-        empty = value is None or value == []  # as of the window's options
+        empty = value is None or value == []  # for example of the window's options
         if argument in not_recorded or empty or value == args.parser.get_default(argument):
             continue
         words.append(f"--{argument.replace('_', '-')}")

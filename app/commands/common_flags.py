@@ -15,9 +15,9 @@ def add_style(parser: argparse._ActionsContainer, default: str | None = DEFAULTS
     """Add --style, the key of a style.
 
     Args:
-        parser: Receives the flag, as does a group of flags that exclude each other; such a group
-            notices a flag only if its value is not the default.
-        default: None for a command that puts DEFAULTS.style in place itself.
+        parser: Receives the flag. A group of mutually exclusive flags works too; it notices a flag
+            only if its value differs from the default.
+        default: None for a command that itself applies DEFAULTS.style.
     """
     parser.add_argument(
         "--style",
@@ -60,5 +60,5 @@ def add_precision(parser: argparse.ArgumentParser) -> None:
 
 
 def add_quiet(parser: argparse.ArgumentParser, what: str = "errors alone") -> None:
-    """Add -q and --quiet, which leaves `what` of everything that is printed."""
+    """Add -q and --quiet, which reduce the output to `what`."""
     parser.add_argument("-q", "--quiet", action="store_true", help=f"print {what}")

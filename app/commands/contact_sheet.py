@@ -1,4 +1,4 @@
-"""Arranges pictures on a labeled sheet, one row per photograph."""
+"""Labeled contact sheets of pictures, one row per photograph."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def make_sheet(
     """Draw a contact sheet.
 
     Args:
-        columns: headings.
-        rows: a label and its pictures, for each row.
-        cell: pictures are scaled down to this long side, in pixels.
+        columns: Headings.
+        rows: For each row, a label and its pictures.
+        cell: Maximum long side of a picture, in pixels; larger pictures are scaled down.
 
     Returns:
-        [H, W, 3] uint8 RGB; rows and columns are as large as their largest picture.
+        [H, W, 3] uint8 RGB; each row and column is as large as its largest picture.
     """
     font = ImageFont.load_default(FONT_SIZE)
     shrunk = [(label, [fit(picture, cell) for picture in pictures]) for label, pictures in rows]

@@ -1,4 +1,4 @@
-"""`styleforge doctor`: reports what this machine can do, and why not more."""
+"""`styleforge doctor`: reports what this machine can do, and the reasons for any limits."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from utils.devices import cuda_unavailable_reason, devices, resolve, title
 from utils.files.writable import write_error
 from utils.system import WINDOW, has_display, missing, sentence
 
-# `kernels` is imported by what uses it: another package of that name is a finding, not a crash.
+# Only functions import `kernels`: a foreign package of that name is a finding, not a crash.
 if TYPE_CHECKING:
     from kernels.jit.libraries import Library as NativeLibrary
     from kernels.time_model.cards import Card
@@ -48,7 +48,7 @@ STYLES = {OK: "green", NOTE: "yellow", FAULT: "bold red"}
 PACKAGES = ("PySide6-Essentials", "opencv-python", "av", "numpy", "pillow", "safetensors")
 PROBE_TIMEOUT_S = 60
 
-# Loads Qt's platform plug-in for X11 as Qt does, without a display.
+# Loads Qt's X11 platform plug-in as Qt does, without a display.
 PLUGIN_TEST = """
 import ctypes, sys
 from PySide6 import QtGui
@@ -65,7 +65,7 @@ print(QGuiApplication([]).platformName())
 
 
 class DoctorError(StyleForgeError):
-    """What was asked of the doctor cannot be told."""
+    """Raised if the doctor cannot answer a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run all checks and print them; returns 1 if something cannot work, 0 otherwise."""
+    """Run all checks and print them; return 1 if something cannot work, 0 otherwise."""
     if args.card is not None or args.cards:
         return _predict(args)
     if args.measure:
@@ -143,7 +143,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _predict(args: argparse.Namespace) -> int:
-    """Print what is predicted for cards that need not be here."""
+    """Print predictions for cards that need not be in this machine."""
     from kernels.time_model.cards import cards, find
 
     try:
@@ -169,11 +169,11 @@ def _print_report(findings: dict[str, list[Finding]]) -> None:
 
 
 def run_check(check: Callable[[], Iterator[Finding]]) -> list[Finding]:
-    """Return everything that `check` finds; an ImportError is a fault."""
+    """Return all findings of `check`; an ImportError is a fault."""
     found = []
     try:
         for finding in check():
-            found.append(finding)  # one by one, to keep what was found before an ImportError
+            found.append(finding)  # one by one, to keep findings made before an ImportError
     except ImportError as exc:
         found.append(Finding(FAULT, f"cannot be imported: {exc}"))
     return found
@@ -195,14 +195,14 @@ def print_findings(findings: dict[str, list[Finding]]) -> None:
 
 
 def check_program() -> Iterator[Finding]:
-    """Versions of StyleForge, Python and the system."""
+    """Report the versions of StyleForge, Python and the system."""
     yield Finding(OK, f"StyleForge {styleforge_version()} in {ROOT}")
     yield Finding(OK, f"Python {platform.python_version()}: {sys.executable}")
     yield Finding(OK, platform.platform())
 
 
 def check_torch() -> Iterator[Finding]:
-    """PyTorch, its devices, and the precisions that suit the default device."""
+    """Report PyTorch, its devices, and the precisions that suit the default device."""
     build = f"CUDA {torch.version.cuda}" if torch.version.cuda else "a CPU build"
     yield Finding(OK, f"PyTorch {torch.__version__}, {build}, {torch.get_num_threads()} threads")
     for choice in devices()[1:]:
@@ -219,7 +219,7 @@ def check_torch() -> Iterator[Finding]:
 
 
 def check_packages() -> Iterator[Finding]:
-    """Versions of the required packages."""
+    """Report the versions of the required packages."""
     for name in PACKAGES:
         try:
             yield Finding(OK, f"{name} {version(name)}")
@@ -228,7 +228,10 @@ def check_packages() -> Iterator[Finding]:
 
 
 def check_compiler() -> Iterator[Finding]:
-    """The compilers, which only libraries need that have no image; runs after check_kernels."""
+    """Report the compilers, which only libraries without an image need.
+
+    Runs after check_kernels.
+    """
     from kernels.jit.cuda_tools import find_toolkit
     from kernels.jit.errors import BuildError
     from kernels.jit.libraries import LIBRARIES
@@ -251,7 +254,10 @@ def check_compiler() -> Iterator[Finding]:
 
 
 def _libraries_of_the_program() -> list[NativeLibrary]:
-    """All libraries but those of operations for any model, of which its wheel has no images."""
+    """Return all libraries except the operations for any model.
+
+    The program's wheel has no images of the latter.
+    """
     from kernels.jit.libraries import LIBRARIES
     from kernels.ops.registry import LIBRARY, OPS
 
@@ -261,7 +267,7 @@ def _libraries_of_the_program() -> list[NativeLibrary]:
 
 
 def _libraries_to_compile() -> list[str]:
-    """The program's libraries for this machine that only a compiler can bring into use."""
+    """Return the program's libraries that need a compiler on this machine."""
     from kernels.jit import build, prebuilt
     from kernels.jit.errors import BuildError, Unsupported
 
@@ -272,16 +278,16 @@ def _libraries_to_compile() -> list[str]:
             continue
         try:
             prebuilt.find(library)
-        except Unsupported:  # compiled, it would not run either
+        except Unsupported:  # once compiled, it would not run either
             continue
         except BuildError:
-            pass  # there is no image that can be used
+            pass  # no image is usable
         found.append(library.name)
     return found
 
 
 def check_kernels(*, build: bool) -> Iterator[Finding]:
-    """Which kernels can run on each device; with `build`, compile them first."""
+    """Report which kernels can run on each device; with `build`, compile them first."""
     spec = find_spec(f"{app.__name__.removesuffix('app')}kernels")
     imported = Path(spec.origin).parent if spec and spec.origin else None
     if imported != ROOT / "kernels":
@@ -294,7 +300,7 @@ def check_kernels(*, build: bool) -> Iterator[Finding]:
     yield Finding(OK, f"imported from {imported}")
     from kernels.ops.registry import STYLE, TRANSFORMER, prepare, statuses
 
-    families = STYLE, TRANSFORMER  # what the program is made of
+    families = STYLE, TRANSFORMER  # the program's own operations
     if build:
         with Console(stderr=True).status("Preparing the native kernels ..."):
             for family in families:
@@ -310,7 +316,7 @@ def check_kernels(*, build: bool) -> Iterator[Finding]:
 
 
 def _libraries() -> Iterator[Finding]:
-    """Where each library that is in use comes from, and why there is no image of one."""
+    """Report the origin of each library in use, and why one has no image."""
     from kernels.jit import build, prebuilt
 
     for library in _libraries_of_the_program():
@@ -325,7 +331,7 @@ def _libraries() -> Iterator[Finding]:
 
 
 def _backends(device: torch.device) -> Iterator[Finding]:
-    """The backend of the whole network on a GPU, for each network and dtype."""
+    """Report the backend of the whole network on a GPU, for each network and dtype."""
     from kernels.network.dispatch import BACKENDS, available
 
     if device.type != "cuda":
@@ -341,7 +347,7 @@ def _backends(device: torch.device) -> Iterator[Finding]:
 
 
 def _tuning(device: torch.device) -> Iterator[Finding]:
-    """Which layers were tuned for this GPU, or why such layers are not used."""
+    """Report the layers tuned for this GPU, or why they are not used."""
     from kernels.jit import build
     from kernels.network.dispatch import tuning
     from kernels.ops.registry import NETWORK
@@ -352,7 +358,7 @@ def _tuning(device: torch.device) -> Iterator[Finding]:
 
 
 def check_speed() -> Iterator[Finding]:
-    """The frame rates of this machine's GPU: measured, or predicted until they are."""
+    """Report the frame rates of this machine's GPU: measured, or predicted until then."""
     device = resolve("auto")
     if device.type != "cuda":
         yield Finding(OK, "no NVIDIA GPU is used; `styleforge doctor --cards` predicts for others")
@@ -364,7 +370,7 @@ def check_speed() -> Iterator[Finding]:
 
 
 def check_card(card: Card) -> Iterator[Finding]:
-    """The frame rates that are predicted for a card."""
+    """Report the predicted frame rates of a card."""
     from app.commands.card_rates import predicted_rates
 
     try:
@@ -375,7 +381,7 @@ def check_card(card: Card) -> Iterator[Finding]:
 
 
 def check_cameras() -> Iterator[Finding]:
-    """The attached cameras."""
+    """Report the attached cameras."""
     from app.sources.camera import list_cameras
 
     cameras = list_cameras()
@@ -386,7 +392,7 @@ def check_cameras() -> Iterator[Finding]:
 
 
 def check_films() -> Iterator[Finding]:
-    """What can encode films, and why hardware cannot."""
+    """Report the encoders for films, and why hardware encoders are unusable."""
     from app.export.film.codecs import CODECS, encoder_fault
 
     works: dict[str, list[str]] = {}
@@ -406,7 +412,7 @@ def check_films() -> Iterator[Finding]:
 
 
 def check_window() -> Iterator[Finding]:
-    """Whether Qt can open a window, tested in child processes because a broken platform aborts."""
+    """Check in child processes whether Qt can open a window, because a broken platform aborts."""
     if absent := missing(sound=True):
         broken = any(item.purpose == WINDOW for item in absent)
         yield Finding(FAULT if broken else NOTE, sentence(absent))
@@ -425,7 +431,7 @@ def check_window() -> Iterator[Finding]:
 
 
 def check_folders() -> Iterator[Finding]:
-    """Whether the user's folders are writable."""
+    """Check whether the user's folders are writable."""
     from kernels.jit.build import cache
 
     folders = {
@@ -441,7 +447,7 @@ def check_folders() -> Iterator[Finding]:
 
 
 def check_styles() -> Iterator[Finding]:
-    """The installed styles, and the packs that cannot be read."""
+    """Report the installed styles, and the unreadable packs."""
     library = Library.default()
     if library.styles:
         yield Finding(OK, ", ".join(style.key for style in library.styles))
@@ -452,7 +458,7 @@ def check_styles() -> Iterator[Finding]:
 
 
 def _run_python(code: str) -> tuple[str, str]:
-    """Run `code` in a separate Python process; returns its last line of output, and the fault."""
+    """Run `code` in a separate Python process; return its last line of output, and the fault."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", code],

@@ -1,7 +1,7 @@
 """`styleforge gpu`: replaces PyTorch by the build that uses this machine's NVIDIA card.
 
-PyTorch is asked in a process of its own and never imported here: its libraries are replaced, and
-Windows locks those that are loaded.
+This module never imports PyTorch, but queries it in a separate process. The command replaces
+PyTorch's libraries, and Windows locks loaded libraries.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from app.exit_status import DONE
 from utils.nvidia_driver import NvidiaDriver, find_driver
 
 ROOT = Path(__file__).parents[2]
-CONSTRAINTS = ROOT / "constraints.txt"  # in a checkout, of the versions that are installed there
-INDEX = "https://download.pytorch.org/whl"  # PyTorch's own; PyPI has its CPU build for Windows
+CONSTRAINTS = ROOT / "constraints.txt"  # in a checkout: the versions installed there
+INDEX = "https://download.pytorch.org/whl"  # PyTorch's own; PyPI has only the CPU build for Windows
 
 ASK_TORCH = """
 import json, torch
@@ -44,8 +44,8 @@ class Installed:
 
     Attributes:
         version: Its version, such as "2.13.0+cpu".
-        cuda: The CUDA release that it was built with; empty for a CPU build.
-        gpu: The name of the GPU that it uses; empty if it uses none.
+        cuda: The CUDA release of its build; empty for a CPU build.
+        gpu: Name of the GPU it uses; empty if it uses none.
     """
 
     version: str
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     """Install the PyTorch for this machine's GPU, and check that it uses the GPU.
 
     Raises:
-        StyleForgeError: There is no GPU, or it still cannot be used; the message says why.
+        StyleForgeError: If there is no GPU, or it is still unusable; the message says why.
     """
     if sys.platform == "darwin":
         raise StyleForgeError(
@@ -106,20 +106,20 @@ def run(args: argparse.Namespace) -> int:
 
 
 def ask_torch() -> Installed | None:
-    """What PyTorch says of itself in a process of its own; None if it cannot be imported."""
-    # -P: a file of the working directory is not taken for PyTorch.
+    """Query PyTorch in a separate process; return None if it cannot be imported."""
+    # -P: a file in the working directory must not shadow PyTorch.
     command = [sys.executable, "-P", "-c", ASK_TORCH]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return Installed(*json.loads(done.stdout.splitlines()[-1])) if not done.returncode else None
 
 
 def install_command(driver: NvidiaDriver) -> list[str]:
-    """The command that replaces PyTorch in this environment.
+    """Return the command that replaces PyTorch in this environment.
 
-    uv chooses the build by the driver, and pip is told which.
+    uv itself chooses the build for the driver; for pip, the command names it.
 
     Raises:
-        StyleForgeError: There is neither uv nor pip, or pip has no build for this driver.
+        StyleForgeError: If neither uv nor pip is installed, or pip has no build for this driver.
     """
     wanted = [torch_requirement()]
     if CONSTRAINTS.is_file():
@@ -131,18 +131,20 @@ def install_command(driver: NvidiaDriver) -> list[str]:
         raise StyleForgeError(
             "neither uv nor pip was found: install uv, and run this again with it on the PATH"
         )
-    # Of two builds of one version pip would keep the one that is there.
+    # Between two builds of the same version, pip would keep the installed one.
     command = [sys.executable, "-m", "pip", "install", "--force-reinstall"]
     return [*command, "--index-url", f"{INDEX}/{build_for(driver)}", *wanted]
 
 
 def _has_pip() -> bool:
-    """Whether pip is installed here. Not asked of the import system: setuptools hooks into it."""
+    """Return whether pip is installed here. The import system cannot tell: setuptools hooks into
+    it.
+    """
     return any(distributions(name="pip"))
 
 
 def torch_requirement() -> str:
-    """The versions of PyTorch that this StyleForge runs on, such as "torch<2.16,>=2.9"."""
+    """Return the supported versions of PyTorch, such as "torch<2.16,>=2.9"."""
     try:
         needed = requires("styleforge") or []
     except PackageNotFoundError as error:
@@ -151,13 +153,13 @@ def torch_requirement() -> str:
 
 
 def build_for(driver: NvidiaDriver) -> str:
-    """The part of PyTorch's index that has the build for a driver and its GPUs.
+    """Return the part of PyTorch's index with the build for a driver and its GPUs.
 
-    Of these two every version since 2.9 has a build. That of CUDA 12.6 runs on every driver of
-    CUDA 12 and GPUs up to Hopper, that of CUDA 13.0 on GPUs since Turing.
+    Every version since 2.9 has both builds. CUDA 12.6 runs on every CUDA 12 driver and on GPUs up
+    to Hopper, CUDA 13.0 on GPUs since Turing.
 
     Raises:
-        StyleForgeError: The driver is too old.
+        StyleForgeError: If the driver is too old.
     """
     capabilities = driver.capabilities or ((7, 5),)
     oldest, newest = min(capabilities), max(capabilities)
@@ -173,16 +175,17 @@ def build_for(driver: NvidiaDriver) -> str:
 
 
 def find_uv() -> str | None:
-    """The path of uv: on the PATH, in this environment, where its installer or ours puts it."""
+    """Return the path of uv: on the PATH, in this environment, or where an installer puts it."""
     home = Path.home()
     folders = [sysconfig.get_path("scripts"), home / ".local" / "bin", home / ".cargo" / "bin"]
-    if sys.platform == "win32":  # elsewhere others may write to the folder around an environment
+    # elsewhere other users may have write access to the folder around an environment
+    if sys.platform == "win32":
         folders.append(Path(sys.prefix).parent)
     return shutil.which("uv") or shutil.which("uv", path=os.pathsep.join(map(str, folders)))
 
 
 def wait_for_others(folder: Path) -> None:
-    """Wait until no other process of this user has loaded a library of `folder`, PyTorch's."""
+    """Wait until no other process of this user has loaded a library of PyTorch's `folder`."""
     while others := [process for process in psutil.process_iter() if _uses(process, folder)]:
         names = ", ".join(f"{process.name()} ({process.pid})" for process in others)
         _say(f"PyTorch is in use. Close StyleForge's window, or end: {names}")
@@ -190,12 +193,12 @@ def wait_for_others(folder: Path) -> None:
 
 
 def _uses(process: psutil.Process, folder: Path) -> bool:
-    """Whether a process has mapped a file of a folder into its memory."""
+    """Return whether a process has mapped a file of a folder into its memory."""
     if process.pid == os.getpid():
         return False
     try:
         maps = process.memory_maps()
-    except (psutil.Error, OSError):  # another user's, or ended
+    except (psutil.Error, OSError):  # another user's process, or it has ended
         return False
     return any(Path(each.path).is_relative_to(folder) for each in maps)
 

@@ -18,19 +18,19 @@ from utils.files.atomic import atomic_write, temporary_name
 from utils.text import printable
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets" / "icons"
-# Wayland matches windows with entries by this name: QGuiApplication.setDesktopFileName has it too.
+# Wayland matches windows with entries by this name; QGuiApplication.setDesktopFileName sets it too.
 NAME = "styleforge"
-# X11 matches them by the class of the window, which Qt makes of the application's name.
+# X11 matches them by the window class, which Qt derives from the application's name.
 WINDOW_CLASS = "StyleForge"
 
-# By the folder of the icon theme "hicolor": a drawing, and pixels where drawings are not shown.
+# By the folder of the icon theme "hicolor": an SVG, and pixels for desktops that do not show SVGs.
 ICONS = {
     "scalable/apps": "styleforge.svg",
     "48x48/apps": "styleforge-48.png",
     "256x256/apps": "styleforge-256.png",
 }
 
-# What "Open with" offers StyleForge for; the program itself looks at contents, not at types.
+# File types for "Open with"; the program itself looks at contents, not at types.
 MIME_TYPES = (
     "image/png",
     "image/jpeg",
@@ -58,7 +58,7 @@ MIME_TYPES = (
     "inode/directory",
 )
 
-_QUOTED = '\\"`$'  # characters that the quotes around an argument of Exec do not cover
+_QUOTED = '\\"`$'  # characters that need an escape inside a quoted argument of Exec
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -76,8 +76,8 @@ def run(args: argparse.Namespace) -> int:
     """Install or remove the menu entry.
 
     Raises:
-        StyleForgeError: This is not Linux, the program has no path that an entry can hold, or the
-            entry is not valid.
+        StyleForgeError: If this is not Linux, the program's path is not allowed in an entry, or the
+            entry is invalid.
     """
     if not sys.platform.startswith("linux"):
         raise StyleForgeError(
@@ -99,12 +99,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def entry_path(folder: Path) -> Path:
-    """The menu entry below the folder of a user's data, `$XDG_DATA_HOME`."""
+    """Return the menu entry below the user's data folder, `$XDG_DATA_HOME`."""
     return folder / "applications" / f"{NAME}.desktop"
 
 
 def icon_paths(folder: Path) -> dict[Path, Path]:
-    """The icons below the folder of a user's data, each with the file that it is a copy of."""
+    """Return the icons below the user's data folder, each with its original file."""
     theme = folder / "icons" / "hicolor"
     return {
         theme / size / f"{NAME}{Path(icon).suffix}": ASSETS / icon for size, icon in ICONS.items()
@@ -115,12 +115,13 @@ def install(folder: Path, program: Path) -> None:
     """Write the entry and its icons.
 
     Args:
-        folder: Where a user's data are, `$XDG_DATA_HOME`.
-        program: What the entry starts, an absolute path.
+        folder: The user's data folder, `$XDG_DATA_HOME`.
+        program: Absolute path of the program to start.
 
     Raises:
-        StyleForgeError: No entry can hold this path, or desktop-file-validate refuses the entry.
-        OSError: A file cannot be written.
+        StyleForgeError: If the path is not allowed in an entry, or desktop-file-validate refuses
+            the entry.
+        OSError: If a file cannot be written.
     """
     entry = entry_path(folder)
     data = desktop_entry(program).encode()
@@ -128,7 +129,7 @@ def install(folder: Path, program: Path) -> None:
     _validate(entry, data)
     for path, icon in icon_paths(folder).items():
         atomic_write(path, icon.read_bytes())
-    atomic_write(entry, data)  # last, since it names the icon
+    atomic_write(entry, data)  # last, because it names the icon
     _update_database(entry.parent)
 
 
@@ -145,21 +146,21 @@ def _remove(folder: Path) -> int:
 
 
 def desktop_entry(program: Path) -> str:
-    """The text of the entry, as freedesktop.org's Desktop Entry Specification 1.5 has it.
+    """Return the text of the entry, following freedesktop.org's Desktop Entry Specification 1.5.
 
     Args:
-        program: What it starts, an absolute path.
+        program: Absolute path of the program to start.
 
     Raises:
-        StyleForgeError: The path holds an equal sign, a control character or bytes that are not
-            UTF-8, which an entry cannot hold.
+        StyleForgeError: If the path contains an equal sign, a control character or bytes that are
+            not UTF-8, which an entry does not allow.
     """
     path = str(program)
     if bad := {c for c in path if c == "=" or unicodedata.category(c) in ("Cc", "Cs")}:
         raise StyleForgeError(
             f"a menu entry cannot start '{printable(path)}': its path holds '{printable(min(bad))}'"
         )
-    # GLib looks for the first word on the disk before it makes one percent sign of two.
+    # GLib looks up the first word on disk before it replaces "%%" by "%".
     runner = "env " if "%" in path else ""
     return "\n".join(
         (
@@ -183,18 +184,18 @@ def desktop_entry(program: Path) -> str:
 
 
 def _quoted(argument: str) -> str:
-    """`argument` as an argument of Exec: in quotes, with a doubled percent sign."""
+    """Quote an argument of Exec, with doubled percent signs."""
     covered = "".join(f"\\{letter}" if letter in _QUOTED else letter for letter in argument)
     return f'"{covered}"'.replace("%", "%%")
 
 
 def _escaped(value: str) -> str:
-    """`value` as a value of any key, where a backslash begins an escape."""
+    """Escape the backslashes of a value, which begin an escape in every key."""
     return value.replace("\\", "\\\\")
 
 
 def _validate(entry: Path, data: bytes) -> None:
-    """Ask desktop-file-validate, where there is one, about an entry before it is installed."""
+    """Check an entry with desktop-file-validate, if available, before it is installed."""
     validator = shutil.which("desktop-file-validate")
     if not validator:
         return
@@ -211,7 +212,7 @@ def _validate(entry: Path, data: bytes) -> None:
 
 
 def _update_database(folder: Path) -> None:
-    """Let the desktop know which types of files the entries in `folder` open."""
+    """Update the desktop's database of the file types that the entries in `folder` open."""
     updater = shutil.which("update-desktop-database")
     if not updater:
         sys.stderr.write(

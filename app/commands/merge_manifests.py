@@ -1,4 +1,4 @@
-"""`styleforge merge-manifests`: says what is missing of a run that several processes shared."""
+"""`styleforge merge-manifests`: reports the missing results of a run that processes shared."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A picture without a result, and why."""
+    """A picture without a result, and the reason."""
 
     entry: Entry
     why: str
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare the manifests; returns 1 if anything is missing, 0 otherwise."""
+    """Compare the manifests; return 1 if anything is missing, 0 otherwise."""
     manifests = [read_manifest(path) for path in _files(args.manifests)]
     faults = _faults(manifests)
     missing = [
@@ -86,7 +86,7 @@ def _files(paths: Sequence[Path]) -> list[Path]:
 
 
 def _faults(manifests: Sequence[Manifest]) -> list[str]:
-    """What keeps the manifests from being the whole of one run, one sentence each."""
+    """Return why the manifests do not form one whole run, one sentence each."""
     faults: list[str] = []
     count = manifests[0].shard.count
     plans = {(each.shard.count, each.pictures, each.plan_sha256) for each in manifests}
@@ -117,7 +117,7 @@ def _faults(manifests: Sequence[Manifest]) -> list[str]:
 
 
 def _fault_of(entry: Entry, *, by_hash: bool) -> str:
-    """Why a picture has no result; "" if it has."""
+    """Return why a picture has no result; "" if it has one."""
     if entry.state is State.FAILED:
         return printable(entry.error, MAX_MESSAGE_LENGTH) or "it failed"
     if entry.state is State.PENDING:
@@ -131,7 +131,6 @@ def _fault_of(entry: Entry, *, by_hash: bool) -> str:
 
 
 def _merged(manifests: Sequence[Manifest]) -> Manifest:
-    """One manifest of all shards."""
     entries = {entry.result: entry for each in manifests for entry in each.entries}
     problems = dict.fromkeys(problem for each in manifests for problem in each.problems)
     return replace(
@@ -144,7 +143,7 @@ def _merged(manifests: Sequence[Manifest]) -> Manifest:
 
 
 def _gaps(there: Sequence[int], count: int) -> list[str]:
-    """Return the numbers from 1 to `count` that are not `there`, as "3" or "5 to 9"."""
+    """Return the numbers from 1 to `count` that `there` lacks, as "3" or "5 to 9"."""
     gaps: list[str] = []
     for before, behind in pairwise((0, *there, count + 1)):
         if behind - before > 1:

@@ -1,4 +1,4 @@
-"""The commands and flags of an argparse parser, for what is generated from them."""
+"""The commands and flags of an argparse parser, for texts generated from them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-# Values of these names are files; so are those that are parsed as paths.
+# Values with these names are files; so are values parsed as paths.
 _FILES = ("FILE", "PATH", "INPUT", "PICTURE", "PICTURE[:SHARE]", "FOLDER", "OUT", "SPEC")
 
 
@@ -16,9 +16,8 @@ class Command:
     """The program itself, a command, or an action of a command.
 
     Attributes:
-        path: Its words: () of the program, ("queue", "add").
-        summary: In a line.
-        parser: Of its flags.
+        path: Its words: () for the program, ("queue", "add").
+        summary: One line.
     """
 
     path: tuple[str, ...]
@@ -27,7 +26,7 @@ class Command:
 
     @property
     def arguments(self) -> list[argparse.Action]:
-        """Its flags and the words after them, in the order of the help, but for commands."""
+        """Its flags and positional arguments in the order of the help, without commands."""
         return [
             action
             for action in self.parser._actions
@@ -46,29 +45,29 @@ class Command:
         ]
 
     def walk(self) -> Iterator[Command]:
-        """It, and everything below it."""
+        """Yield this command and everything below it."""
         yield self
         for command in self.below:
             yield from command.walk()
 
 
 def help_of(command: Command, action: argparse.Action) -> str:
-    """The help of a flag, as `--help` prints it."""
+    """Return the help of a flag, as `--help` prints it."""
     return command.parser._get_formatter()._expand_help(action) if action.help else ""
 
 
 def takes_value(action: argparse.Action) -> bool:
-    """Whether a flag is followed by a value."""
+    """Return whether a value follows a flag."""
     return action.nargs != 0
 
 
 def is_file(action: argparse.Action) -> bool:
-    """Whether the value of a flag is a file or a folder."""
+    """Return whether the value of a flag is a file or a folder."""
     return action.type is Path or action.metavar in _FILES
 
 
 def words_of(action: argparse.Action, known: dict[str, list[str]]) -> list[str]:
-    """The values that a flag may have, where they are few; `known` has some by their metavar."""
+    """Return the values of a flag if it has few; `known` lists some by metavar."""
     if action.choices is not None:
         return [str(choice) for choice in action.choices]
     return known.get(str(action.metavar), [])

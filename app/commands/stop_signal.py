@@ -1,4 +1,4 @@
-"""How a long command is stopped from outside."""
+"""Ways to stop a long command from outside."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def stop_requested() -> Iterator[threading.Event]:
-    """Yield an event that is set by SIGINT or SIGTERM, so that the current step is completed.
+    """Yield an event that SIGINT or SIGTERM sets, so that the current step can be completed.
 
     A second signal raises KeyboardInterrupt at once.
     """
@@ -34,12 +34,12 @@ def stop_requested() -> Iterator[threading.Event]:
 def interrupt_on_stdin(words: Mapping[str, Callable[[], object]] | None = None) -> None:
     """Treat the first line on stdin, or its end, as Ctrl+C.
 
-    The program that started this process can stop it this way on every system; it also stops when
-    that program is killed.
+    On every system, this lets the parent process stop this one. This process also stops if the
+    parent is killed.
 
     Args:
-        words: Lines that do something else, which is called on another thread; the next line is
-            waited for then.
+        words: Lines with another action, which runs on another thread; reading then continues with
+            the next line.
     """
     known = words or {}
 

@@ -1,6 +1,6 @@
 """Flags generated from the table of parameters, for the window and the commands.
 
-Imports nothing slow, since every `--help` lists the window's flags.
+Imports nothing slow, because every `--help` lists the window's flags.
 """
 
 from __future__ import annotations
@@ -27,11 +27,10 @@ def add_style_options(parser: argparse.ArgumentParser, *, kept: bool = False) ->
     """Add a flag for every row that has one, and --mix.
 
     Args:
-        parser: receives the flags.
-        kept: for the window, whose flags default to None: the stored setting is used.
+        kept: For the window: flags default to None, which selects the stored setting.
     """
     for name, row in PARAMETERS.items():
-        if name == "mix_amount":  # one flag for the style and its share
+        if name == "mix_amount":  # one flag for both the style and its share
             parser.add_argument(
                 "--mix",
                 action="append",

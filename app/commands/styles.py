@@ -69,7 +69,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List, add, export or remove styles; returns 1 if a listed pack is broken, 0 otherwise."""
+    """List, add, export or remove styles; return 1 if a listed pack is broken, 0 otherwise."""
     library = Library.default()
     if args.action == "import":
         for path in args.paths:
@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
     return DONE
 
 
-_WIDEST = 40  # characters of a column; a longer text pads no other row
+_WIDEST = 40  # characters in a column; a longer text does not widen other rows
 
 
 def _list(library: Library) -> int:

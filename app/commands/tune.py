@@ -29,7 +29,7 @@ MINUTES = 10
 
 
 class TuneError(StyleForgeError):
-    """The GPU cannot be tuned."""
+    """Raised if the GPU cannot be tuned."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -86,10 +86,10 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Tune the GPU or forget what was tuned; returns 0, or 1 if what was found cannot be used.
+    """Tune the GPU or delete earlier results; return 0, or 1 if the results are unusable.
 
     Raises:
-        TuneError: There is no GPU that can be tuned, or a file cannot be written.
+        TuneError: If no GPU can be tuned, or a file cannot be written.
     """
     try:
         device = resolve(args.device)

@@ -63,7 +63,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the sheet. Returns 0."""
+    """Write the sheet, and return 0."""
     try:
         return _run(args)
     except (CheckpointError, ImageError, ValueError) as exc:
@@ -97,7 +97,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _read(path: Path, long_side: int) -> NDArray[np.uint8]:
-    """Read a picture, resized to `long_side`; StyleForgeError if it is too narrow then."""
+    """Read a picture, resized to `long_side`. Raises StyleForgeError if it is too narrow then."""
     picture = fit(read_pixels(path), long_side)
     if min(picture.shape[:2]) < MIN_SIDE:
         raise StyleForgeError(f"'{path.name}' is too narrow at {long_side} pixels")
@@ -105,7 +105,7 @@ def _read(path: Path, long_side: int) -> NDArray[np.uint8]:
 
 
 def _print_flicker(network: StyleForgeTransformer, scene: Tensor, codes: dict[str, Tensor]) -> None:
-    """Print the flicker of a still and of a panned scene, over that of the source, per style."""
+    """Print, per style, the flicker of a still and of a panned scene relative to the source's."""
     found: list[tuple[float, float]] = []
     for name, code in codes.items():
 

@@ -1,1 +1,1 @@
-"""What is kept to find out why something went wrong: the log file, and reports."""
+"""Records for finding the cause of a fault: the log file, and reports."""

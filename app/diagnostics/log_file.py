@@ -1,4 +1,4 @@
-"""Writes what is logged, and exceptions that nobody catches, into a file of bounded size."""
+"""A log file of bounded size for log messages and uncaught exceptions."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from app.settings import APP_NAME
 from app.version import styleforge_version
 from utils.translation.texts import defer
 
-MAX_BYTES = 1 << 20  # of one file
-OLD_FILES = 2  # kept beside it, named with ".1" and ".2"
+MAX_BYTES = 1 << 20  # bytes per file
+OLD_FILES = 2  # older files next to it, named with ".1" and ".2"
 FORMAT = "%(asctime)s %(levelname)s %(threadName)s %(name)s: %(message)s"
 
 log = logging.getLogger(__name__)
 
 
 def log_path() -> Path:
-    """Path of the newest log file; its folder may not exist yet."""
+    """Return the path of the newest log file; its folder may not exist yet."""
     return platformdirs.user_log_path(APP_NAME, appauthor=False) / "styleforge.log"
 
 
 @contextmanager
 def logging_to(path: Path, complain: Callable[[str], object]) -> Iterator[None]:
-    """Write the log of this process into a file, on a thread of its own, while the context lasts.
+    """Write the log of this process to a file, on a separate thread, while the context lasts.
 
-    The home folder is written as "~". Warnings go to stderr too, as they do without a file.
+    "~" replaces the home folder. Warnings also go to stderr, as they do without a file.
 
     Args:
-        path: The file; it is appended to.
-        complain: Called with one sentence, which is deferred, if the file cannot be written; there
+        path: The file; new lines are appended.
+        complain: Called with one sentence, not yet translated, if the file cannot be written; there
             is no log then.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(mode=0o600)  # messages name the user's files
+        path.touch(mode=0o600)  # messages contain names of the user's files
         file = RotatingFileHandler(path, "a", MAX_BYTES, OLD_FILES, "utf-8", errors="replace")
     except OSError as exc:
         complain(
@@ -61,7 +61,8 @@ def logging_to(path: Path, complain: Callable[[str], object]) -> Iterator[None]:
     listener = QueueListener(records, file)
     stderr = logging.StreamHandler()
     stderr.setLevel(logging.WARNING)
-    stderr.addFilter(lambda record: record.name != __name__)  # the hooks below print these
+    # the hooks below print these exceptions
+    stderr.addFilter(lambda record: record.name != __name__)
     handlers: tuple[logging.Handler, ...] = (_UnformattedHandler(records), stderr)
     root = logging.getLogger()
     level, hooks = root.level, (sys.excepthook, threading.excepthook)
@@ -83,14 +84,13 @@ def logging_to(path: Path, complain: Callable[[str], object]) -> Iterator[None]:
 
 
 def last_lines(path: Path, count: int) -> list[str]:
-    """Return the last lines of a log, also of the file before it; none where there is no log.
+    """Return the last lines of a log, continuing in the previous file; none without a log.
 
     Args:
-        path: The newest file.
-        count: The largest number of lines.
+        count: Maximum number of lines.
 
     Raises:
-        OSError: A file cannot be read.
+        OSError: If a file cannot be read.
     """
     lines: list[str] = []
     for file in (path.with_name(f"{path.name}.1"), path):
@@ -101,7 +101,7 @@ def last_lines(path: Path, count: int) -> list[str]:
 
 class _UnformattedHandler(QueueHandler):
     def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
-        """Leave the formatting to the listener's thread: a traceback reads source files."""
+        """Leave formatting to the listener's thread, because a traceback reads source files."""
         return record
 
 
@@ -113,7 +113,7 @@ class _HomelessFormatter(logging.Formatter):
 def _logged(
     hook: Callable[[type[BaseException], BaseException, TracebackType | None], object],
 ) -> Callable[[type[BaseException], BaseException, TracebackType | None], None]:
-    """Return `hook`, which also logs the exception."""
+    """Wrap `hook` so that it also logs the exception."""
 
     def log_it(kind: type[BaseException], exc: BaseException, trace: TracebackType | None) -> None:
         log.critical("uncaught exception", exc_info=(kind, exc, trace))
@@ -125,7 +125,7 @@ def _logged(
 def _logged_of_thread(
     hook: Callable[[threading.ExceptHookArgs], object],
 ) -> Callable[[threading.ExceptHookArgs], None]:
-    """Return `hook`, which also logs the exception."""
+    """Wrap `hook` so that it also logs the exception."""
 
     def log_it(args: threading.ExceptHookArgs) -> None:
         if args.exc_value is not None:

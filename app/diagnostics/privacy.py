@@ -1,4 +1,4 @@
-"""Removes what is private from text: the user's home and name, names of files, addresses."""
+"""Removal of private data from text: the user's home and name, file names, addresses."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path, PurePath
 
 HOME, USER, NAME, PATH, ADDRESS = "~", "user", "<name>", "<path>", "<address>"
-SHORTEST_NAME = 2  # characters; a file named "a" is no secret, and part of many words
+SHORTEST_NAME = 2  # characters; a file named "a" is not private, and "a" is part of many words
 
-_CODE_LINE = re.compile(r'^\s*File ".*", line \d+')  # of a traceback
-# From the first to the last mark of a line, since a name may contain one.
+_CODE_LINE = re.compile(r'^\s*File ".*", line \d+')  # a line of a traceback
+# From the first to the last mark of a line, because a name may contain one.
 _QUOTED = re.compile(r"(?<!\w)'.*'|\".*\"")
 _ADDRESS = re.compile(r"\w+://\S+|\b\d{1,3}(\.\d{1,3}){3}\b\S*")
 _PATH = re.compile(r"(?<![\w<.])(?:~|[A-Za-z]:)?[/\\][^\s/\\]+[/\\]\S+")
@@ -21,21 +21,20 @@ def without_home(text: str) -> str:
     """Return `text` with "~" for the home folder, and "user" for its name in other paths."""
     home = Path.home()
     if not home.name:
-        return text  # the root of the file system is no secret
+        return text  # the root of the file system is not private
     for folder in {str(home), home.as_posix()}:
         text = re.sub(rf"{re.escape(folder)}{_NO_WORD_AFTER}", HOME, text)
     return re.sub(rf"(?<=[/\\]){re.escape(home.name)}(?=[/\\\s'\"]|$)", USER, text)
 
 
 def without_names(text: str, names: Iterable[str] = ()) -> str:
-    """Return one line without what names a file, a folder or an address of the user.
+    """Return one line without names of the user's files, folders or addresses.
 
-    Lines of code in a traceback keep their place, for the program's files are no secret.
+    Lines of code in a traceback keep their location, because the program's files are not private.
 
     Args:
-        text: The line.
-        names: Names and paths that are known to be the user's, one or several lines each; they are
-            removed wherever they are, others only in quotation marks or as a path.
+        names: Known private names and paths, each of one or several lines. They are removed
+            everywhere; unknown names only in quotation marks or as a path.
     """
     text = without_home(text)
     for name in sorted({part for each in names for part in _parts(each)}, key=len, reverse=True):
@@ -46,7 +45,7 @@ def without_names(text: str, names: Iterable[str] = ()) -> str:
 
 
 def _parts(name: str) -> set[str]:
-    """Return the path, the name of its file, and that without its ending."""
+    """Return the path, its file name, and the file name without its ending."""
     found: set[str] = set()
     for line in name.splitlines():
         path = PurePath(without_home(line))

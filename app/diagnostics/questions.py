@@ -13,7 +13,6 @@ class Question:
     """One question.
 
     Attributes:
-        asks: The question, with its question mark.
         answer: In Markdown, one paragraph, without links.
     """
 

@@ -1,4 +1,4 @@
-"""Makes the text of a report on a fault, which names neither the user nor any file of theirs."""
+"""The text of a fault report, which names neither the user nor any file of theirs."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from app.diagnostics.privacy import without_home, without_names
 from app.settings import Settings
 from app.version import styleforge_version
 
-LOG_LINES = 200  # of the log, at most
+LOG_LINES = 200  # maximum lines of the log
 
-# What a setting may be that is shown: a choice or the key of a style, and no path.
+# Values that the report may show: a choice or the key of a style, but no path.
 _HARMLESS = re.compile(r"[\w:+-]{0,40}")
 
 
 def report(
     findings: Mapping[str, Sequence[tuple[str, str]]], settings: Settings, log: Sequence[str]
 ) -> str:
-    """Return the report.
+    """Build the report.
 
     Args:
-        findings: Of `styleforge doctor`: for every topic, the states and what they are of.
-        settings: Those that may name a file are only said to be set.
+        findings: Findings of `styleforge doctor`: the states and sentences of every topic.
+        settings: For a setting that may name a file, the report only says that it is set.
         log: The last lines of the log.
     """
     names = [value for _, value in _texts(settings) if not _HARMLESS.fullmatch(value)]
@@ -36,7 +36,7 @@ def report(
 
 
 def settings_lines(settings: Settings) -> list[str]:
-    """Return a line for each setting with its value, or "(set)" where that may name a file."""
+    """Return a line for each setting with its value, or "(set)" if the value may name a file."""
     hidden = {name for name, value in _texts(settings) if not _HARMLESS.fullmatch(value)}
     return [
         f"{field.name} = {'(set)' if field.name in hidden else getattr(settings, field.name)}"

@@ -1,4 +1,4 @@
-"""Has a process of its own make a report, since its checks take seconds and may crash."""
+"""Report generation in a separate process, because its checks take seconds and may crash."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ TIMEOUT_S = 180.0
 
 
 class ReportError(StyleForgeError):
-    """A report cannot be made."""
+    """Raised if a report cannot be made."""
 
 
 def make_report() -> str:
-    """Run `styleforge doctor --report`, which takes seconds, and return what it prints.
+    """Run `styleforge doctor --report`, which takes seconds, and return its output.
 
     Raises:
-        ReportError: It does not end, or without a report.
+        ReportError: If it does not end, or ends without a report.
     """
     try:
         done = subprocess.run(

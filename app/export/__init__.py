@@ -1,1 +1,1 @@
-"""Writes results to files: videos, and the metadata of pictures."""
+"""Writers of result files: pictures with metadata, videos, films and networks."""

@@ -11,8 +11,9 @@ from app.version import styleforge_version
 
 
 def image_metadata(styled: StyledFrame) -> dict[str, str]:
-    """Return the text entries for `write_pixels`: what ran, then the parameters with a metadata
-    key, and the look, which brings all of it back.
+    """Return the text entries for `write_pixels`.
+
+    They name what ran, the parameters with a metadata key, and the look, which restores everything.
     """
     config, running = replace(styled.config, texture=styled.texture), styled.running
     return {

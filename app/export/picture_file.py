@@ -1,4 +1,4 @@
-"""Saves a result as a picture file, with what the file of its source said beside the pixels."""
+"""Saving a result as a picture file with its source's profile, EXIF data and transparency."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ ALPHA_LOST = mark("its transparent parts became white, since JPEG has no transpa
 def write_result(
     path: Path, styled: StyledFrame, pixels: NDArray[np.uint8] | None = None
 ) -> list[str]:
-    """Write a result, completely or not at all: in the colors of its source's profile, with its
-    EXIF data and transparency, and with 16 bits per channel where the result has them.
+    """Write a result atomically, with its source's profile, EXIF data and transparency.
+
+    The file has 16 bits per channel if the result does and the format supports it.
 
     Args:
-        path: The file to write or replace; its ending gives the format.
-        styled: The result.
-        pixels: Its pixels in the size of a captured frame, see app.live.display_copy.full_size;
-            None for those of the result.
+        path: The file to write or replace; its ending selects the format.
+        pixels: The result in the size of the captured frame, see app.live.display_copy.full_size;
+            None uses the result's own pixels.
 
     Returns:
-        What of the source the file cannot hold, as clauses.
+        The properties of the source that the file lacks, as clauses.
 
     Raises:
-        ImageError: The file cannot be written.
+        ImageError: If the file cannot be written.
     """
     frame, source, ending = styled.frame, styled.source, path.suffix.lower()
     origin, alpha = frame.origin or NO_ORIGIN, frame.alpha
     deep = frame.deep if ending in DEEP else None
-    # With the source's own colors where they are kept, else as much as there is of the source.
+    # The source's share of the colors: all if they are kept, else its share of the blend.
     share = 1.0 if styled.config.keep_colors else 1 - styled.config.strength
     if deep is not None and source.deep is not None:
         colors: NDArray[np.uint8 | np.uint16] = origin.in_profile(deep, source.deep, share)

@@ -1,4 +1,4 @@
-"""A recording's file: frames and sound at their times; what is written stays readable."""
+"""The file of a recording: timed frames and sound; data once written stay readable."""
 
 from __future__ import annotations
 
@@ -17,19 +17,23 @@ from app.film_frames.converter import Converter
 from app.sound.device import Heard
 from utils.pyav import av
 
-FPS = 30  # what is told to the encoder; frames have the times at which they come
+FPS = 30  # nominal rate for the encoder; frames have the times at which they arrive
 BASE = Fraction(1, 90_000)
-RATE = 48_000  # of the sound
-BLOCK = 1024  # samples of AAC
-PRIMING = 1024  # samples that AAC puts before the first: there is no sound for these 21 ms
-STEP_S = 0.03  # what sound may be off before samples are left out or silence is put in
-# MP4 in pieces of a second, each readable once it is written; at its end one like any other.
+RATE = 48_000  # of the sound, in samples per second
+BLOCK = 1024  # samples per AAC block
+PRIMING = 1024  # samples that AAC puts before the first one: these 21 ms have no sound
+STEP_S = 0.03  # tolerated offset of sound before samples are dropped or silence is inserted
+# Fragmented MP4: each fragment of one second is readable once written. The finished file is an
+# ordinary MP4.
 OPTIONS = {"movflags": "+hybrid_fragmented+frag_keyframe", "frag_duration": "1000000"}
 
 
 class _Disk:
-    """A file that FFmpeg writes to. Once a write has failed it takes no more, so that what is in
-    the file stays as it is: completing it would make it unreadable."""
+    """A file that FFmpeg writes to.
+
+    After a failed write it accepts no more data, because completing the file would make it
+    unreadable.
+    """
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("wb", buffering=0)
@@ -37,7 +41,6 @@ class _Disk:
         self.size = 0  # bytes
 
     def write(self, data: bytes) -> int:
-        """Write bytes."""
         rest = memoryview(data)
         while rest and self.failed is None:
             try:
@@ -49,29 +52,24 @@ class _Disk:
         return len(data)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place."""
         return self._file.seek(offset, whence) if self.failed is None else offset
 
     def tell(self) -> int:
-        """Where the next bytes are written."""
         return self._file.tell()
 
     def close(self) -> None:
-        """Close it."""
         self._file.close()
 
 
 class RecordingFile:
-    """An MP4 file of H.264 and, if asked for, AAC. For one thread.
+    """An MP4 file with H.264 and optionally AAC. For one thread.
 
     Args:
-        path: The file.
         size: (width, height) of its frames, both even.
-        sound: Whether it has sound.
 
     Raises:
-        FilmError: There is no encoder.
-        OSError, av.error.FFmpegError: It cannot be written.
+        FilmError: If no encoder is available.
+        OSError, av.error.FFmpegError: If the file cannot be written.
     """
 
     def __init__(self, path: Path, size: tuple[int, int], *, sound: bool) -> None:
@@ -88,17 +86,17 @@ class RecordingFile:
         if sound:
             self._sound = self._container.add_stream("aac", RATE, layout="stereo")
             self._sound.codec_context.bit_rate = 192_000
-        self._last = -1  # the time of the last frame, in BASE
+        self._last = -1  # time of the last frame, in BASE
         self._written = PRIMING  # samples of sound
         self._resampler: av.AudioResampler | None = None
-        self._rate = 0  # of what it is given
+        self._rate = 0  # sample rate of the input
 
     def write_frame(self, pixels: NDArray[np.uint8], seconds: float) -> None:
         """Write a frame.
 
         Args:
-            pixels: [H, W, 3] uint8 RGB of the size of the file.
-            seconds: When it is shown; later than the one before, or right after it.
+            pixels: [H, W, 3] uint8 RGB of the file's size.
+            seconds: Its time. A time not later than the previous frame's is moved right after it.
         """
         frame = coded_frame(pixels, self._encoding, self._converter)
         self._last = max(self._last + 1, round(seconds / BASE))
@@ -106,11 +104,10 @@ class RecordingFile:
         self._mux(self._picture.encode(frame))
 
     def write_sound(self, heard: Heard, seconds: float) -> None:
-        """Write a piece of sound: behind the last one where it follows it, else at its time.
+        """Write a piece of sound: right after the previous one if it follows, else at its time.
 
         Args:
-            heard: The sound.
-            seconds: When its first sample is heard; what is heard before 0 is left out.
+            seconds: Time of its first sample; samples before 0 are left out.
         """
         samples = self._resampled(heard)
         first = round(seconds * RATE)
@@ -122,17 +119,17 @@ class RecordingFile:
         self._encode(samples)
 
     def write_silence(self, until: float) -> None:
-        """Write silence up to a time, where there is no sound until then."""
+        """Fill the time from the end of the sound until `until`, in seconds, with silence."""
         while (lacking := round(until * RATE) - self._written) > 0:
             self._encode(np.zeros((min(lacking, RATE), 2), np.float32))
 
     @property
     def size(self) -> int:
-        """Of the file until now, in bytes."""
+        """The current size of the file, in bytes."""
         return self._disk.size
 
     def close(self) -> None:
-        """Complete the file, or leave it as it is where writing has failed, and raise why."""
+        """Complete the file; after a failed write, leave it as it is and raise the error."""
         try:
             if self._disk.failed is None:
                 self._mux(self._picture.encode(None))
@@ -152,7 +149,7 @@ class RecordingFile:
             raise self._disk.failed
 
     def _resampled(self, heard: Heard) -> NDArray[np.float32]:
-        """The samples, [samples, 2] of RATE."""
+        """Return the samples, [samples, 2] at RATE."""
         channels = heard.samples.shape[1]
         layout = "mono" if channels == 1 else "stereo"
         if self._resampler is None or heard.rate != self._rate:

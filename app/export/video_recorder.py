@@ -1,4 +1,4 @@
-"""Records the styled stream as a video, with sound if asked, on its own thread."""
+"""Recording of the styled stream as a video, optionally with sound, on a separate thread."""
 
 from __future__ import annotations
 
@@ -24,30 +24,28 @@ from utils.translation.texts import tr
 Pixels = NDArray[np.uint8]
 
 QUEUE_SIZE = 8  # frames; if writing is slower than the stream, frames are dropped
-MAX_GAP_S = 2.0  # seconds; longer gaps between frames are pauses, which are cut
-LATE_S = 1.0  # by which sound may come later than the picture before it is taken for silence
-MOST_HEARD_S = 10.0  # of sound that is kept while no frame comes
+MAX_GAP_S = 2.0  # seconds; longer gaps between frames are pauses and are cut
+LATE_S = 1.0  # if sound is later than the picture by more than this, silence fills the gap
+MOST_HEARD_S = 10.0  # limit of the sound kept while no frame arrives
 
 
 class RecordingError(StyleForgeError):
-    """The video cannot be written."""
+    """Raised if the video cannot be written."""
 
 
 class Recording:
-    """Writes an .mp4 file (H.264, AAC) to `path`, under a temporary name until complete.
+    """A writer of an .mp4 file (H.264, AAC) at `path`, under a temporary name until complete.
 
-    Every frame and every piece of sound has its own time. The first frame decides the size; frames
-    of another shape are letterboxed. If writing fails, what was written until then is kept. `add`
-    and `finish` must be called from one thread, `hear` from any.
+    Every frame and every piece of sound has its own time. The first frame sets the size; frames of
+    another shape are letterboxed. If writing fails, everything written before stays. Call `add` and
+    `finish` from one thread, `hear` from any.
 
     Args:
-        path: The file.
-        sound: Whether it has sound, which is given to `hear`.
+        sound: Whether it has sound, passed to `hear`.
 
     Attributes:
-        path: The file.
-        dropped: How many frames were not written, since writing is slower than the stream.
-        seconds: How long it is.
+        dropped: Number of frames dropped because writing is slower than the stream.
+        seconds: Length of the video.
     """
 
     def __init__(self, path: Path, *, sound: bool = False) -> None:
@@ -69,7 +67,7 @@ class Recording:
 
     @property
     def bytes(self) -> int:
-        """How large the file is."""
+        """The size of the file."""
         file = self._file
         return 0 if file is None else file.size
 
@@ -78,10 +76,10 @@ class Recording:
 
         Args:
             pixels: [H, W, 3] uint8 RGB; not copied, so the caller must not write to it afterwards.
-            at: The moment that it shows, on the clock of the sound, in seconds.
+            at: Capture time on the clock of the sound, in seconds.
 
         Raises:
-            RecordingError: the video can no longer be written.
+            RecordingError: If the video can no longer be written.
         """
         if self._fault:
             raise RecordingError(self._fault)
@@ -100,19 +98,16 @@ class Recording:
                 self._heard.popleft()
 
     def end(self) -> None:
-        """Let the thread complete the video, without waiting for it."""
+        """Let the thread complete the video, without waiting."""
         with self._changed:
             self._ended = True
             self._changed.notify_all()
 
     def finish(self) -> Path:
-        """Wait until everything is written.
-
-        Returns:
-            The path of the video.
+        """Wait until everything is written, and return the path of the video.
 
         Raises:
-            RecordingError: the video could not be written, or not to its end.
+            RecordingError: If the video could not be written, or not to its end.
         """
         self.end()
         self._thread.join()
@@ -121,7 +116,7 @@ class Recording:
         return self.path
 
     def discard(self) -> None:
-        """End without a video, where no frame was added."""
+        """End without a video, for a recording without frames."""
         with suppress(RecordingError):
             self.finish()
 
@@ -159,7 +154,7 @@ class Recording:
             self._file.write_silence(self.seconds - LATE_S)
 
     def _write_sound(self, until: float) -> None:
-        """Write what was heard before a moment."""
+        """Write the sound heard before `until`."""
         file = self._file
         assert file is not None
         while (heard := self._take(until)) is not None:
@@ -170,7 +165,7 @@ class Recording:
             return self._heard.popleft() if self._heard and self._heard[0].at < until else None
 
     def _leave_out(self, until: float) -> None:
-        """Leave out what was heard before a moment, in a pause."""
+        """Drop the sound heard before `until`, during a pause."""
         while self._take(until) is not None:
             pass
 
@@ -188,11 +183,11 @@ class Recording:
             self._fail(reason(exc))
 
     def _fail(self, fault: str) -> None:
-        """Keep what can be played of a video that cannot be written to its end."""
+        """Keep the playable part of a video that cannot be written to its end."""
         message = self._fault_message(fault)
         file, self._file = self._file, None
         if file is not None:
-            with suppress(*FAULTS):  # what was written in full is readable without it
+            with suppress(*FAULTS):  # fragments written in full are readable anyway
                 file.close()
         with suppress(OSError):  # its folder may be missing
             if _readable(self._part):
@@ -210,7 +205,7 @@ class Recording:
 
 
 def _readable(path: Path) -> bool:
-    """Whether a file has at least one frame."""
+    """Return whether a file has at least one frame."""
     try:
         with av.open(str(path.absolute())) as film:
             return next(film.decode(video=0), None) is not None

@@ -17,7 +17,7 @@ GRAPHED = "baseline graph"
 COMPILED = "compiled baseline"
 REWRITTEN = "compiled rewrites"
 PYTORCH_ONLY = (BASELINE, GRAPHED, COMPILED, REWRITTEN)
-# On a GPU compiled code runs in a CUDA graph of ours, so the modes' own graphs are disabled.
+# On a GPU, our own CUDA graph contains the compiled code, so the modes' graphs are disabled.
 COMPILE_MODES = {"default": "default", "max-autotune": "max-autotune-no-cudagraphs"}
 
 Call = Callable[[Tensor], Tensor]
@@ -28,26 +28,22 @@ class Candidate:
     """One way to run the network.
 
     Attributes:
-        key: a key of ALL_VARIANTS, GRAPHED, COMPILED or REWRITTEN.
-        title: name in the table.
-        math_mode: the precision.
-        call: [1, 3, H, W] of the math mode's dtype, RGB 0-255, in and out.
-        prepare: takes such an input and returns the function to time.
-        memory_format: of the input.
+        key: A key of ALL_VARIANTS, GRAPHED, COMPILED or REWRITTEN.
+        title: Name in the table.
+        call: Maps [1, 3, H, W] of the math mode's dtype, RGB 0-255, to the same.
+        prepare: Returns the function to time for such an input.
     """
 
     key: str
     title: str
     math_mode: MathMode
-    call: Call  # [1, 3, H, W] of the math mode's dtype, RGB 0-255
-    prepare: Callable[
-        [Tensor], Callable[[], object]
-    ]  # takes such an input, returns the function to time
-    memory_format: torch.memory_format = torch.contiguous_format  # of the input
+    call: Call
+    prepare: Callable[[Tensor], Callable[[], object]]
+    memory_format: torch.memory_format = torch.contiguous_format
 
     @property
     def name(self) -> str:
-        """Identifier of this row: key and precision."""
+        """The identifier of this row: key and precision."""
         return f"{self.key} {self.math_mode.name}"
 
     @property
@@ -59,9 +55,9 @@ class Candidate:
 def eager_candidate(
     key: str, title: str, network: nn.Module, arithmetic: MathMode, device: torch.device
 ) -> Candidate:
-    """`network` called as it is.
+    """Build the candidate that calls `network` as it is.
 
-    For the native network on a GPU, the plan's replay on device memory is timed.
+    For the native network on a GPU, it times the plan's replay on device memory.
     """
     call = _with_math_mode(arithmetic, device, network)
 
@@ -78,7 +74,7 @@ def eager_candidate(
 
 
 def graph_candidate(network: nn.Module, arithmetic: MathMode, device: torch.device) -> Candidate:
-    """The baseline on a GPU as one CUDA graph."""
+    """Build the candidate that runs the baseline on a GPU as one CUDA graph."""
     call = _with_math_mode(arithmetic, device, network)
     return Candidate(GRAPHED, "Baseline, graph", arithmetic, call, partial(capture_graph, call))
 
@@ -91,14 +87,15 @@ def compiled_candidate(
     arithmetic: MathMode,
     device: torch.device,
 ) -> Candidate:
-    """`network` through torch.compile in `mode`, a key of COMPILE_MODES.
+    """Build the candidate that runs `network` through torch.compile in `mode`, a key of
+    COMPILE_MODES.
 
     On a GPU it runs channels last and as one CUDA graph.
     """
-    from torch import _inductor  # importing it takes seconds
+    from torch import _inductor  # the import takes seconds
 
     options = _inductor.list_mode_options(COMPILE_MODES[mode])
-    # Its tables would hide ours.
+    # Inductor's tables would hide ours.
     options |= {"autotune_num_choices_displayed": 0, "max_autotune_report_choices_stats": False}
     gpu = device.type == "cuda"
     last = gpu or key == REWRITTEN
@@ -126,7 +123,7 @@ def capture_graph(call: Call, x: Tensor) -> Callable[[], object]:
 
 
 def _replay(graph: torch.cuda.CUDAGraph, *_read: object) -> None:
-    """Replay the graph; `_read` keeps its inputs alive, of which it knows only the addresses."""
+    """Replay the graph; `_read` keeps its inputs alive, because the graph stores only addresses."""
     graph.replay()
 
 

@@ -46,11 +46,11 @@ from utils.tables import frames_table, notes, table, where
 RUNS = {"cpu": 7, "cuda": 50}
 REFERENCE_BYTES_PER_PIXEL = 2000  # measured with the network in float64: 1,800
 GAP = 2  # spaces between columns
-ALL = "all"  # kernels: ours, and the runtimes that are there
+ALL = "all"  # kernels: ours, and the installed runtimes
 
 
 class BenchError(StyleForgeError):
-    """The benchmark cannot be run."""
+    """Raised if the benchmark cannot run."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -123,7 +123,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the benchmark, print the tables and store the report; returns the exit status."""
+    """Run the benchmark, print the tables and store the report; return the exit status."""
     if args.operations:
         return _run_operations(args)
     try:
@@ -221,7 +221,7 @@ def _remember(
     size: tuple[int, int],
     rows: list[dict[str, Any]],
 ) -> None:
-    """Keep the time of the network that the program runs, for `doctor` to tell."""
+    """Store the time of the network that the program runs, for `doctor`."""
     for name, row in itertools.product(CONFIGS, rows):
         is_ours = (row["kernels"], row["precision"]) == ("fused", Precision.fp16.title)
         if CONFIGS[name] == config and is_ours and "median_ms" in row:
@@ -272,7 +272,7 @@ def _run_operations(args: argparse.Namespace) -> int:
 
 
 def _table(title: str, rows: list[dict[str, Any]], width: int) -> Table:
-    """Make a table for a terminal of `width` characters; on a narrower one, lines wrap."""
+    """Build a table for a terminal of `width` characters; on a narrower one, lines wrap."""
     header, *lines = table(rows)
     shown = Table(title=title, title_justify="left", box=None, pad_edge=False)
     least = -GAP
@@ -294,7 +294,7 @@ def _table(title: str, rows: list[dict[str, Any]], width: int) -> Table:
 
 
 def _check_writable(path: Path) -> None:
-    """Check before measuring, which takes minutes, that the report can be stored."""
+    """Check that the report can be stored before a measurement of minutes."""
     if not path.parent.is_dir():
         raise BenchError(f"the folder '{path.parent}' does not exist")
     if path.is_dir():

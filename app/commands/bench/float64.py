@@ -1,4 +1,4 @@
-"""Runs a network in float64, as the reference for the errors of all variants."""
+"""Networks in float64, as the reference for the errors of all variants."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import copy
 import torch
 from torch import Tensor, nn
 
-STRIP_BYTES = 256 << 20  # about the memory of an unfolded strip of a convolution's input
+STRIP_BYTES = 256 << 20  # approximate memory of the unfolded strip of a convolution's input
 
 
 class StripedConv2d(nn.Module):
     """A convolution computed in strips of rows.
 
-    PyTorch's float64 convolution on the CPU unfolds its whole input, which takes 19 GB for a 9x9
-    kernel over 32 channels of 1280x720; strips take STRIP_BYTES.
+    PyTorch's float64 convolution on the CPU unfolds its whole input. For a 9x9 kernel over 32
+    channels of 1280x720, that takes 19 GB; strips take STRIP_BYTES.
 
     Args:
         conv: A convolution without padding.
 
     Raises:
-        ValueError: The convolution has padding, or is transposed.
+        ValueError: If the convolution has padding, or is transposed.
     """
 
     def __init__(self, conv: nn.Conv2d) -> None:
@@ -30,7 +30,7 @@ class StripedConv2d(nn.Module):
         self.conv = conv
 
     def forward(self, x: Tensor) -> Tensor:
-        """Convolve [N, C, H, W] strip by strip; the result is that of the convolution."""
+        """Convolve [N, C, H, W] strip by strip, with the same result as the convolution."""
         kernel, _ = self.conv.kernel_size
         stride, _ = self.conv.stride
         dilation, _ = self.conv.dilation

@@ -1,4 +1,4 @@
-"""Times whole frames from and to host memory: single, overlapped, and with texture."""
+"""Timing of whole frames from and to host memory: single, overlapped, and with texture."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from utils.benchmark import Benchmark
 WARMUP = 20  # frames
 SINGLE_FRAMES = 300
 STREAM_FRAMES = 1000
-ROUNDS = 4  # of frames without texture and with it, in turn
+ROUNDS = 4  # alternating rounds of frames without and with texture
 WITHOUT, WITH = Finish(), Finish(texture=0.5, follows=True)
 
 
@@ -36,15 +36,15 @@ def measure_frames(
     """Time frames through the native network in FP16.
 
     Args:
-        state: weights of the network.
-        device: a GPU.
+        state: Weights of the network.
+        device: A GPU.
         sizes: (width, height) in pixels.
 
     Returns:
         One row per size.
 
     Raises:
-        ValueError: the native network cannot run here; the message is one sentence.
+        ValueError: If the native network cannot run here; the message is one sentence.
     """
     precision = Precision.fp16
     network = network_config(state)
@@ -54,7 +54,7 @@ def measure_frames(
     with torch.inference_mode():
         for width, height in sizes:
             plan = plan_for(state, network, (1, height, width), precision.value.dtype, device)
-            # Contiguous rows, as from a camera.
+            # Contiguous rows, as a camera provides.
             frame = np.ascontiguousarray(render(1.0, width, height))
             figures = measure_runners(SingleFrameRunner(plan), PipelinedRunner(plan), frame)
             size = {"width": width, "height": height}
@@ -64,7 +64,6 @@ def measure_frames(
 
 
 def _with_texture(plan: GraphPlan, device: torch.device, width: int, height: int) -> dict[str, Any]:
-    """`measure_texture` of a scene that moves."""
     kernels = frame_kernels(device)
     if kernels is None:
         raise ValueError(f"texture is measured on the GPU: {frames_unavailable(device)}")
@@ -79,12 +78,12 @@ def _with_texture(plan: GraphPlan, device: torch.device, width: int, height: int
 def measure_texture(
     styler: FrameStyler, frames: Sequence[Pixels], streamed: int = STREAM_FRAMES
 ) -> dict[str, Any]:
-    """Time overlapped frames that are given texture, and the same without.
+    """Time overlapped frames with and without texture.
 
     Args:
-        styler: runs the frames, of one size.
-        frames: the stream, repeated, each [H, W, 3] uint8.
-        streamed: number of frames of each kind.
+        styler: Runs the frames, of one size.
+        frames: The stream, repeated; each frame is [H, W, 3] uint8.
+        streamed: Number of frames of each kind.
 
     Returns:
         `off` and `on`: time between two results of the overlapped stream, in milliseconds.
@@ -116,16 +115,16 @@ def measure_runners(
     """Time single and overlapped frames.
 
     Args:
-        path: runs single frames.
-        stream: runs overlapped frames.
-        frame: the input, [H, W, 3] uint8.
-        alone: number of single frames.
-        streamed: number of overlapped frames.
+        path: Runs single frames.
+        stream: Runs overlapped frames.
+        frame: The input, [H, W, 3] uint8.
+        alone: Number of single frames.
+        streamed: Number of overlapped frames.
 
     Returns:
         `latency`: time of a single frame from capture to result, in milliseconds; `interval`: time
-            between two results of the overlapped stream, whose inputs are in pinned memory already,
-            in milliseconds; `fps`: results per second of that stream.
+        between two results of the overlapped stream, whose inputs are already in pinned memory, in
+        milliseconds; `fps`: results per second of that stream.
     """
     latencies = []
     for n in range(WARMUP + alone):

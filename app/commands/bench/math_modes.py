@@ -19,12 +19,12 @@ class MathMode:
 
     @property
     def name(self) -> str:
-        """Identifier of the precision."""
+        """The identifier of the precision."""
         return self.precision.name
 
     @property
     def title(self) -> str:
-        """Name of the precision in tables."""
+        """The name of the precision in tables."""
         return self.precision.title
 
     @property
@@ -34,7 +34,7 @@ class MathMode:
 
     @property
     def dtype(self) -> torch.dtype:
-        """dtype of weights and pictures."""
+        """The dtype of weights and pictures."""
         return self.precision.value.dtype
 
     @property
@@ -44,7 +44,7 @@ class MathMode:
 
     @contextmanager
     def applied(self, device: torch.device) -> Iterator[None]:
-        """Context in which PyTorch computes with this precision on `device`."""
+        """Return a context in which PyTorch computes with this precision on `device`."""
         half = torch.float16 if device.type == "cuda" else torch.bfloat16
         with (
             tf32_allowed(self.precision.value.tf32),

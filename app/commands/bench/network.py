@@ -1,4 +1,4 @@
-"""Measures the network of one style at one size: times, errors and memory."""
+"""Measurement of one style's network at one size: times, errors and memory."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from utils.free_memory import free_bytes
 WARMUP = {"cpu": 1, "cuda": 10}
 MAX_SECONDS = 20.0  # slower candidates are not run (FP16 on most CPUs)
 FUSED = "fused"  # a key of ALL_VARIANTS
-PROBE_SIDE = 64  # side of the corner that the time is estimated from
+PROBE_SIDE = 64  # side of the corner used to estimate the time
 
 Timed = Callable[[], object]
 Row = dict[str, Any]
@@ -46,14 +46,13 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class BenchOptions:
-    """What to measure.
+    """Options of a measurement.
 
     Attributes:
-        kernels: keys of ALL_VARIANTS.
-        math_modes: the precisions.
-        runs: timed runs of each candidate.
-        compile_mode: a key of COMPILE_MODES; None to compile nothing.
-        compiled_math_modes: the precisions to compile for.
+        kernels: Keys of ALL_VARIANTS.
+        runs: Timed runs of each candidate.
+        compile_mode: A key of COMPILE_MODES; None to compile nothing.
+        compiled_math_modes: The precisions to compile for.
     """
 
     kernels: tuple[str, ...]
@@ -64,7 +63,7 @@ class BenchOptions:
 
 
 class NetworkBench:
-    """Benchmarks one network on one device at one size; `state` has the published keys."""
+    """A benchmark of one network on one device at one size; `state` has the published keys."""
 
     def __init__(
         self, state: dict[str, Tensor], device: torch.device, width: int, height: int
@@ -79,12 +78,11 @@ class NetworkBench:
         """Measure all candidates.
 
         Args:
-            wanted: what to measure.
-            progress: called with `description`, and during the timed runs with `completed` and
+            progress: Called with `description`, and during the timed runs with `completed` and
                 `total`.
 
         Returns:
-            One row per candidate in table order, also for those that cannot run.
+            One row per candidate in table order, including candidates that cannot run.
         """
         reference = self._reference()
         rows: dict[str, Row] = {}
@@ -117,7 +115,7 @@ class NetworkBench:
 
     def _candidates(self, wanted: BenchOptions, arithmetic: MathMode) -> Iterator[Candidate]:
         device, precision = self._device, arithmetic.precision
-        if precision.value.int8:  # PyTorch's own ways are those of FP16
+        if precision.value.int8:  # PyTorch's own ways are measured in FP16
             if FUSED in wanted.kernels:
                 network = self._network(FUSED, precision)
                 yield eager_candidate(FUSED, ALL_VARIANTS[FUSED].title, network, arithmetic, device)
@@ -140,7 +138,7 @@ class NetworkBench:
         gpu = torch.cuda.get_device_name(self._device) if self._device.type == "cuda" else ""
         height, width = self._picture.shape[2:]
         floor = None
-        if gpu in RATES and not arithmetic.precision.value.int8:  # whose rate was not measured
+        if gpu in RATES and not arithmetic.precision.value.int8:  # INT8 has no measured rate
             element_bytes = arithmetic.activation_bytes
             floor = floor_ms(self._shape, width, height, element_bytes, RATES[gpu])
         return {
@@ -166,8 +164,9 @@ class NetworkBench:
             return in_float64(self._network(BASELINE))(self._picture.double()).clamp(0, 255)
 
     def _first_call(self, candidate: Candidate, reference: Tensor) -> tuple[Row, Timed | None]:
-        """Run a candidate once: returns its error and memory, or why it cannot run, and what to
-        time.
+        """Run a candidate once.
+
+        Return its error and memory, or why it cannot run, and the function to time.
         """
         precision = candidate.math_mode.precision
         each = FAMILIES[FEED_FORWARD].memory_per_pixel(self._device, precision)
@@ -203,7 +202,7 @@ class NetworkBench:
         """Estimate the seconds for one picture from a corner of it."""
         corner = x[..., :PROBE_SIDE, :PROBE_SIDE].contiguous()
         candidate.call(corner)
-        # The best of three, so that another program's load does not rule a candidate out.
+        # The best of three, so that another program's load does not exclude a candidate.
         ms = min(stopwatch(partial(candidate.call, corner), self._device) for _ in range(3))
         return ms / 1e3 * x.numel() / corner.numel()
 
@@ -220,8 +219,8 @@ class NetworkBench:
 def _add_gains(rows: dict[str, Row], arithmetic: MathMode) -> None:
     """Add the speedups to the rows of `arithmetic`.
 
-    They are relative to the baseline; to the fastest of PyTorch's own ways, where the compiled
-    rewrites were measured; and to FP32 without TF32.
+    They are relative to the baseline, to the fastest of PyTorch's own ways (if the compiled
+    rewrites were measured), and to FP32 without TF32.
     """
     ours = {row["kernels"]: row for row in rows.values() if row["precision"] == arithmetic.title}
     strongest = {}

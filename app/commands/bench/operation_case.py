@@ -15,14 +15,13 @@ class Case:
     """One operation at one shape.
 
     Attributes:
-        operation: its name.
-        shape: its shape in words.
+        shape: Its shape in words.
         precision: "FP32" (TF32 off), "TF32", "FP16" or "BF16".
         layout: "NCHW", "NHWC", or in words.
         pytorch: PyTorch's implementation.
-        ours: our implementation; with True, always our own kernel.
-        reference: the result in float64.
-        unavailable_reason: why our own kernel is not the default; empty if it is.
+        ours: Our implementation; with True, always our own kernel.
+        reference: The result in float64.
+        unavailable_reason: Why our own kernel is not the default; empty if it is.
     """
 
     operation: str
@@ -36,5 +35,5 @@ class Case:
 
     @property
     def measures_compiled(self) -> bool:
-        """Whether torch.compile is measured too, which takes long."""
+        """Whether to measure torch.compile too, which takes long."""
         return self.layout == "NCHW" and self.operation in ("instance norm", "residual block")

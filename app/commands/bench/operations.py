@@ -1,8 +1,8 @@
-"""Times each operation of style networks and transformers against PyTorch, with both errors.
+"""Timing of each operation of style networks and transformers against PyTorch, with both errors.
 
-"ours" is what an operation runs by default. Where cuDNN is faster, that is cuDNN's convolution and
-our norm, and our own kernel is measured as well. `python -m kernel_fusion bench` times the
-operations for any model.
+"ours" is the default implementation of an operation. If cuDNN is faster, that is cuDNN's
+convolution with our norm, and our own kernel is measured as well. `python -m kernel_fusion bench`
+times the operations for any model.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from kernels.ops.convolution import unavailable_reason
 from kernels.ops.registry import LIBRARY, OPS, Op, prepare, statuses
 from utils.benchmark import interleave
 
-MOST_CALLS = 20  # calls in one timed run, since one call is too short to time
-LONG_MS = 2.0  # a timed run this long has no more calls
+MOST_CALLS = 20  # maximum calls per timed run; a single call is too short to time
+LONG_MS = 2.0  # target length of a timed run, which limits its calls
 EAGER, GRAPH, COMPILED, OURS, OURS_GRAPH, OWN_GRAPH = WAYS = (
     "PyTorch", "PyTorch, graph", "compiled, graph", "ours", "ours, graph", "own kernel, graph",
 )  # fmt: skip
 GAINS = OURS, OURS_GRAPH, OWN_GRAPH
 HEADER = ("operation", "precision", *(f"{way} us" for way in WAYS), *GAINS, "error")
 
-# Operations whose cases are written out below or in files of their own. The other two of instance
-# norm run the same kernels on a GPU, and backwards are not measured alone. Any other is measured on
-# the samples of its row.
+# Operations with explicit cases below or in files of their own. The other two instance norm
+# operations run the same kernels on a GPU, and backward operations are not measured alone. Any
+# other operation is measured on the samples of its row.
 WRITTEN_OUT = (
     "fused_instance_norm", "fused_instance_norm_out", "fused_instance_norm_forward",
     "fused_conv_reflection_pad_forward", "fused_conv_instancenorm_forward",
@@ -58,14 +58,14 @@ def report(
     """Measure every case.
 
     Args:
-        device: a GPU, or the CPU, on which only the operations of transformers are measured.
-        runs: timed runs of each implementation; the implementations take turns.
-        compiled: also measure PyTorch's layers through torch.compile, on a GPU.
-        told: called with each row of the report when it has been measured.
+        device: A GPU, or the CPU, which only measures the operations of transformers.
+        runs: Timed runs of each implementation; the implementations alternate.
+        compiled: Also measure PyTorch's layers through torch.compile, on a GPU.
+        told: Called with each row of the report once it is measured.
 
     Returns:
-        The report. Times are microseconds per call; errors are the largest difference from float64,
-            relative to the largest value.
+        The report. Times are microseconds per call. Errors are the largest difference from float64,
+        relative to the largest value.
     """
     measured = [op.name for op in OPS.values() if op.family != LIBRARY]
     prepare(measured)
@@ -91,7 +91,7 @@ def report(
 
 
 def sampled_cases(device: torch.device) -> Iterator[Case]:
-    """The samples of every operation that has a kernel for a GPU and no cases of its own here."""
+    """Yield the samples of every operation that has a GPU kernel but no cases of its own here."""
     for op in OPS.values():
         if op.name in WRITTEN_OUT or op.family == LIBRARY or not op.cuda or op.mutates:
             continue
@@ -101,7 +101,8 @@ def sampled_cases(device: torch.device) -> Iterator[Case]:
 
 def _sampled(op: Op, sample: tuple[Any, ...], device: torch.device) -> Case:
     floating = [value for value in tensors_of(sample) if value.is_floating_point()]
-    x = min(floating, key=lambda value: value.itemsize)  # FP32 may be among half precision
+    # FP32 tensors may accompany half-precision ones
+    x = min(floating, key=lambda value: value.itemsize)
     given = [_each(value, lambda x: x.to(device)) for value in sample]
     exact = [_each(value, lambda x: x.double() if x.is_floating_point() else x) for value in given]
     return Case(
@@ -116,20 +117,20 @@ def _sampled(op: Op, sample: tuple[Any, ...], device: torch.device) -> Case:
 
 
 def _each(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    """An argument with its tensor, or each of its tensors, changed."""
+    """Return an argument with its tensor, or each tensor of a list, changed."""
     if isinstance(value, list):
         return [_each(each, change) for each in value]
     return change(value) if isinstance(value, Tensor) else value
 
 
 def _first(run: Callable[..., Any], given: list[Any]) -> Tensor:
-    """The result, the first of several."""
+    """Return the result, or the first of several."""
     found = run(*given)
     return found if isinstance(found, Tensor) else found[0]
 
 
 def table_row(row: dict[str, Any]) -> tuple[str, ...]:
-    """The cells of a row of the report, below `HEADER`; speedups below 1 are shown too."""
+    """Return the cells of a report row below `HEADER`, including speedups below 1."""
     times = [row["us"].get(way, {}).get("median") for way in WAYS]
     return (
         f"{row['operation']} {row['shape']} {row['layout']}",
@@ -148,8 +149,8 @@ def _measure(case: Case, device: torch.device, runs: int, compiled: bool) -> dic
     if compiled:
         torch._dynamo.reset()
         ways[COMPILED] = torch.compile(case.pytorch, dynamic=False)
-    # On a GPU all of them are also measured in a CUDA graph, since the launch overhead is a
-    # separate factor.
+    # On a GPU, each is also measured in a CUDA graph, because the launch overhead is a separate
+    # factor.
     count = _calls_in_a_run((case.pytorch, ours), device)
     calls: dict[str, Callable[[], object]] = {
         name: partial(_repeat, way, count) for name, way in ways.items() if name != COMPILED
@@ -186,7 +187,7 @@ def _measure(case: Case, device: torch.device, runs: int, compiled: bool) -> dic
 
 
 def _calls_in_a_run(ways: Sequence[Way], device: torch.device) -> int:
-    """How many calls are timed together, by the second call of the slowest way."""
+    """Return how many calls to time together, from the second call of the slowest way."""
     results = interleave({str(n): way for n, way in enumerate(ways)}, 1, 1, device)
     longest = max(result.median_ms for result in results.values())
     return max(1, min(MOST_CALLS, round(LONG_MS / longest)))

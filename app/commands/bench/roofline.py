@@ -25,16 +25,16 @@ def floor_ms(
 ) -> float:
     """Return the lower bound for one frame, in milliseconds.
 
-    It is the sum over the layers of the time for the multiplications or for the memory traffic,
-    whichever is longer. The layers are those of the exact rewrites; activations are written once
-    and read once, and weights cost nothing. The half-precision rate is used for every precision.
+    It sums, over the layers, the longer of the times for multiplications and memory traffic. The
+    layers are the exact rewrites' layers. Activations are written once and read once; weights cost
+    nothing. The half-precision rate is used for every precision.
 
     Args:
-        shape: of the network.
-        width: of the frame, in pixels.
-        height: of the frame, in pixels.
-        element_bytes: bytes per activation; the frame has one byte per channel.
-        rates: of the GPU.
+        shape: Config of the network.
+        width: Width of the frame, in pixels.
+        height: Height of the frame, in pixels.
+        element_bytes: Bytes per activation; the frame has one byte per channel.
+        rates: Rates of the GPU.
     """
     outer, middle, inner = shape.widths
     full = -(-width // 4) * -(-height // 4) * 16  # pixels; sides are padded to multiples of 4

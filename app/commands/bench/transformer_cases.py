@@ -1,4 +1,4 @@
-"""The operations of transformers at the shapes that their documentation tells the times of."""
+"""The operations of transformers, at the shapes for which their documentation states times."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ LADDER = {
     "3": fused_attention_v3_forward,
 }
 DTYPES = {"FP16": torch.float16, "FP32": torch.float32}
-ON_CPU = 256  # queries
+ON_CPU = 256  # number of queries
 
 
 def cases(device: torch.device) -> Iterator[Case]:
-    """Attention alone, each rung and the module with projections, feed-forward, projection."""
+    """Yield the cases: attention alone, each rung, the module, and the layers around them."""
     if device.type == "cpu":
         yield _attention(device, "FP32", ON_CPU, 64)
         yield from _layers(device, "FP32", ON_CPU)
@@ -90,12 +90,12 @@ def _wide(*tensors: Tensor) -> list[Tensor]:
 
 
 def _attention(device: torch.device, precision: str, length: int, size: int) -> Case:
-    """Attention alone, of views of a packed projection."""
+    """Build attention alone, on views of a packed projection."""
     packed = _normal(device, precision, 1, length, 3, HEADS, size)
     q, k, v = packed.permute(2, 0, 3, 1, 4)
 
     def exact() -> Tensor:
-        # A head at a time: the scores of all of them in float64 take gigabytes.
+        # One head at a time: the float64 scores of all heads take gigabytes.
         return torch.cat([_exact_head(q, k, v, head) for head in range(HEADS)], 1)
 
     return Case(
@@ -107,7 +107,7 @@ def _attention(device: torch.device, precision: str, length: int, size: int) -> 
 
 
 def _shared_keys(device: torch.device, precision: str, queries: int, keys: int) -> Case:
-    """Attention to fewer keys, as of the any-style network's tokens, with its six heads."""
+    """Build attention to fewer keys, with six heads like the any-style network's tokens."""
     heads, size = 6, 64
     q = _normal(device, precision, 1, queries, heads, size).transpose(1, 2)
     k, v = _normal(device, precision, 1, keys, 2, heads, size).permute(2, 0, 3, 1, 4)
@@ -155,7 +155,7 @@ def _rung(device: torch.device, precision: str, length: int, rung: str) -> Case:
 
 
 def _module(device: torch.device, precision: str, length: int) -> Case:
-    """With a residual; PyTorch's is nn.MultiheadAttention without weights."""
+    """Build the module with a residual; PyTorch's module returns no attention weights."""
     x = _normal(device, precision, 1, length, WIDTH)
     theirs = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True).to(x).eval()
     versions: tuple[Version, Version] = ("auto", "v3")
@@ -208,7 +208,7 @@ def _projection(device: torch.device, precision: str, length: int) -> Case:
 
 
 def _token_norm(device: torch.device, precision: str, length: int) -> Case:
-    """A bias, a residual and the layer norm of their sum."""
+    """Build a bias, a residual and the layer norm of their sum."""
     x, residual = (_normal(device, precision, 1, length, WIDTH) for _ in range(2))
     bias = _normal(device, precision, WIDTH).float()
 
@@ -224,7 +224,7 @@ def _token_norm(device: torch.device, precision: str, length: int) -> Case:
 
 
 def _pooled_norm(device: torch.device, precision: str, side: int) -> Case:
-    """Tokens of a square picture, their layer norm, and its means over 2x2 of them."""
+    """Build the layer norm of a square picture's tokens, and its means over 2x2 tokens."""
     x = _normal(device, precision, 1, side * side, WIDTH)
 
     def layers(x: Tensor) -> Tensor:
@@ -240,7 +240,7 @@ def _pooled_norm(device: torch.device, precision: str, side: int) -> Case:
 
 
 def _statistics(device: torch.device, precision: str, channels: int, side: int) -> Case:
-    """Of each channel the mean, and the inverse deviation, which is compared."""
+    """Build the mean and the inverse deviation per channel; the latter is compared."""
     x = _planes(device, precision, 1, channels, side, side)
 
     def layers(x: Tensor) -> Tensor:
@@ -255,7 +255,10 @@ def _statistics(device: torch.device, precision: str, channels: int, side: int) 
 
 
 def _moments(device: torch.device, precision: str, channels: int, side: int) -> Case:
-    """The mean and, compared, the variance, written where another kernel reads them."""
+    """Build the mean and the variance, written where another kernel reads them.
+
+    The variance is compared.
+    """
     x = _planes(device, precision, 1, channels, side, side)
     mean, variance = torch.empty(2, 1, channels, device=device)
 
@@ -272,9 +275,12 @@ def _moments(device: torch.device, precision: str, channels: int, side: int) -> 
 
 
 def _norm_by_moments(device: torch.device, precision: str, channels: int, side: int) -> Case:
-    """A norm by the moments of eleven groups, ReLU and a margin; PyTorch takes moments itself."""
+    """Build a norm from the moments of eleven groups, ReLU and a margin.
+
+    PyTorch computes the moments itself.
+    """
     groups = torch.arange(1.0, 12.0, device=device)[:, None].expand(11, channels)
-    ones = torch.ones(11, channels, device=device)  # all groups alike: mean 0 and variance 1
+    ones = torch.ones(11, channels, device=device)  # all groups equal: mean 0 and variance 1
     moments = torch.stack((groups, 0 * ones, groups, ones), -1)[None]
     x = _planes(device, precision, 1, channels, side, side).double()
     variance, mean = torch.var_mean(x, (2, 3), correction=0, keepdim=True)
@@ -298,7 +304,7 @@ def _planes(device: torch.device, precision: str, *shape: int) -> Tensor:
 
 
 def _margin(device: torch.device, precision: str, channels: int, side: int) -> Case:
-    """In front of an enlarging convolution; PyTorch's copies are the reference."""
+    """Build the margin before an enlarging convolution; PyTorch's copies are the reference."""
     x = _planes(device, precision, 1, channels, side, side)
     out = _planes(device, precision, 1, channels, *padded_size(side, side))
 
@@ -315,7 +321,7 @@ def _margin(device: torch.device, precision: str, channels: int, side: int) -> C
 
 
 def _phases(device: torch.device, precision: str, channels: int, side: int) -> Case:
-    """Behind it, with a picture that is added; `channels` are those of its result."""
+    """Build the step after it, which adds a picture; the result has `channels` channels."""
     z = _planes(device, precision, 1, channels, side + 6, side + 6)
     skip = _planes(device, precision, 1, channels // 4, 2 * side, 2 * side)
     out = torch.zeros_like(skip)
@@ -334,7 +340,7 @@ def _phases(device: torch.device, precision: str, channels: int, side: int) -> C
 
 
 def _depthwise(device: torch.device, precision: str, channels: int, side: int) -> Case:
-    """The positions of tokens: a convolution of each channel by itself, with its margin."""
+    """Build the positions of tokens: a depthwise convolution with its margin."""
     x = _planes(device, precision, 1, channels, side, side)
     weight = _normal(device, precision, channels, 1, 3, 3)
 

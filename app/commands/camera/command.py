@@ -28,8 +28,8 @@ def run(args: argparse.Namespace) -> int:
     """Stream until Ctrl+C.
 
     Raises:
-        StyleForgeError: The style, the source or the virtual camera cannot be used.
-        KeyboardInterrupt: It was stopped.
+        StyleForgeError: If the style, the source or the virtual camera is unusable.
+        KeyboardInterrupt: If the stream was stopped.
     """
     reporter = make_reporter(args.progress, quiet=args.quiet)
     config = _config(args)
@@ -51,12 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_source(spec: str, device: str) -> None:
-    """Refuse the virtual camera as its own source, which would show itself in itself.
-
-    Args:
-        spec: The source.
-        device: The name of the virtual camera.
-    """
+    """Refuse the virtual camera as its own source, which would show itself."""
     if not is_camera(spec):
         return
     source = find_camera(parse_spec(spec)[0], list_cameras())

@@ -19,7 +19,7 @@ from app.virtual_camera.choice import CameraChoice, parse_size
 
 DEFAULTS = CameraChoice()
 MOST_RATE = 120  # pictures per second
-SECONDS = 5  # that each picture of a folder is shown
+SECONDS = 5  # how long each picture of a folder is shown
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:

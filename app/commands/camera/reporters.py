@@ -1,4 +1,4 @@
-"""What `camera` says while it runs: a line in the terminal, or JSON lines for scripts."""
+"""Reporters of `camera`: a line in the terminal, or JSON lines for scripts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rich.text import Text
 from app.commands.reporting import Display
 from app.virtual_camera.sender import CameraStatus
 
-# The events of --progress json, and what each says besides its name.
+# The events of --progress json, with their fields besides the name.
 EVENTS: Mapping[str, Sequence[str]] = {
     "camera": ("state", "device", "width", "height", "rate", "format", "fitting"),
     "note": ("text",),
@@ -25,33 +25,33 @@ EVENTS: Mapping[str, Sequence[str]] = {
 
 
 class Reporter(Display):
-    """Is told of a run; open around its stream."""
+    """A receiver of a run's events; open around its stream."""
 
     @abstractmethod
     def note(self, text: str) -> None:
-        """Say a sentence."""
+        """Report a sentence."""
 
     def waiting(self, text: str) -> AbstractContextManager[object]:
-        """Say during a block what is waited for."""
+        """Show during a block what the run waits for."""
         return nullcontext()
 
     @abstractmethod
     def camera(self, status: CameraStatus) -> None:
-        """Say what the virtual camera does now."""
+        """Report the state of the virtual camera."""
 
     @abstractmethod
     def rate(self, styled: float, sent: int, running: str) -> None:
-        """Say how fast it is.
+        """Report the speed.
 
         Args:
-            styled: Pictures that were styled, per second.
-            sent: Pictures that the camera was sent so far.
-            running: What runs.
+            styled: Styled pictures per second.
+            sent: Total number of pictures sent to the camera.
+            running: The network that runs, and how.
         """
 
 
 class LineReporter(Reporter):
-    """Prints sentences on stderr, and where that is a terminal a line that changes."""
+    """A reporter with sentences on stderr and, if that is a terminal, a line that changes."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
@@ -68,39 +68,39 @@ class LineReporter(Reporter):
             self._line.start()
 
     def close(self) -> None:
-        """Remove it."""
+        """Remove the line."""
         if self._line is not None:
             self._line.stop()
 
     def note(self, text: str) -> None:
-        """Print the sentence, if not quiet."""
+        """Print the sentence unless quiet."""
         if not self._quiet:
             self._console.print(text)
 
     def waiting(self, text: str) -> AbstractContextManager[object]:
-        """Show it beside a spinner."""
+        """Show the reason next to a spinner."""
         # Names of files and styles may contain markup such as [b].
         return nullcontext() if self._quiet else self._console.status(Text(text))
 
     def camera(self, status: CameraStatus) -> None:
-        """Print it."""
+        """Print the state."""
         self.note(f"Virtual camera: {status}")
 
     def rate(self, styled: float, sent: int, running: str) -> None:
-        """Change the line."""
+        """Update the line."""
         if self._line is not None:
             self._line.update(Text(f"{styled:.1f} frames/s styled, {sent} sent ({running})"))
 
 
 class JsonReporter(Reporter):
-    """Prints one JSON object a line on stdout, with the keys of EVENTS."""
+    """A reporter that prints one JSON object per line on stdout, with the keys of EVENTS."""
 
     def note(self, text: str) -> None:
         """Print an event with the sentence."""
         self._emit("note", text=text)
 
     def camera(self, status: CameraStatus) -> None:
-        """Print an event with what was opened and what it does."""
+        """Print an event with the camera's device and state."""
         choice = status.choice
         self._emit(
             "camera",
@@ -119,7 +119,7 @@ class JsonReporter(Reporter):
 
     def _emit(self, event: str, **values: Any) -> None:
         sys.stdout.write(json.dumps({"event": event, **values}) + "\n")
-        sys.stdout.flush()  # somebody waits for the line
+        sys.stdout.flush()  # a reader waits for the line
 
 
 def make_reporter(progress: str, *, quiet: bool) -> Reporter:

@@ -20,17 +20,16 @@ REPORT_S = 0.5  # between reports of the rate
 
 
 class StreamError(StyleForgeError):
-    """The stream cannot go on."""
+    """Raised if the stream cannot continue."""
 
 
 class CameraStream:
-    """Styles the frames of a source for a virtual camera. For one thread.
+    """A stream that styles the frames of a source for a virtual camera. For one thread.
 
     Args:
         engine: Configured.
-        camera: Where the results go; the caller closes it.
-        statuses: The statuses that the camera told, on its own thread.
-        reporter: Is told what happens.
+        camera: Receives the results; the caller closes it.
+        statuses: The camera's status messages, which it sends from its own thread.
         seconds: How long each picture of a folder is shown.
     """
 
@@ -46,8 +45,8 @@ class CameraStream:
         self._seconds = seconds
         self._latest, self._metrics = LatestValue(), StreamMetrics()
         self._problem: Problem | None = None
-        self._paused = False  # while nobody sees the camera
-        self._pictures = 1  # of the source
+        self._paused = False  # while no program reads the camera
+        self._pictures = 1  # pictures of the source
         self._step_at = 0.0  # when the next picture of a folder is due
         self._report_at = 0.0
         self._running = ""
@@ -57,13 +56,13 @@ class CameraStream:
         self._loop = FrameLoop(engine, self._latest, self._metrics, events)
         choice = camera.choice
         self._loop.set_least_size(choice.width, choice.height)
-        self._loop.set_volume(0)  # a film is shown to a call, which has a sound of its own
+        self._loop.set_volume(0)  # a call that shows a film has its own sound
 
     def run(self, source: FrameSource, config: EngineConfig, stopped: Callable[[], bool]) -> None:
         """Stream until `stopped`; the source is closed in any case.
 
         Raises:
-            StreamError: The source, a frame or the camera failed.
+            StreamError: If the source, a frame or the camera failed.
         """
         loop = self._loop
         loop.wanted = config
@@ -86,7 +85,7 @@ class CameraStream:
             loop.close()
 
     def _follow_camera(self) -> None:
-        """Tell what the camera does, and pause the source while nobody sees it."""
+        """Report the camera's state, and pause the source while no program reads the camera."""
         while not self._statuses.empty():
             status = self._statuses.get()
             if status.state is State.FAILED:

@@ -1,4 +1,4 @@
-"""Writes the completion script of bash, from version 3.2 on."""
+"""The completion script for bash 3.2 and later."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from shlex import quote
 
 from app.commands.parser_tree import Command, takes_value, words_of
 
-# Where the function offers nothing, bash completes files (`-o default`).
+# If the function offers nothing, bash completes files (`-o default`).
 _TEMPLATE = """\
 # bash completion of {name}; made by `{name} completion bash`
 _{name}() {{
@@ -29,11 +29,10 @@ complete -o default -F _{name} {name}
 
 
 def bash_script(program: Command, known: dict[str, list[str]]) -> str:
-    """Make the script.
+    """Build the script.
 
     Args:
-        program: What is completed.
-        known: Values of flags by their metavar.
+        known: Values of flags by metavar.
     """
     values, words = [], []
     for command in program.walk():

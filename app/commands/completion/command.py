@@ -1,4 +1,4 @@
-"""`styleforge completion`: scripts by which shells complete commands, flags and their values."""
+"""`styleforge completion`: scripts with which shells complete commands, flags and values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.exit_status import DONE
 from app.styles.library import Library
 
 SHELLS = {"bash": bash_script, "zsh": zsh_script, "fish": fish_script}
-STYLES = ("KEY", "STYLE")  # how commands name a value that is the key of a style
+STYLES = ("KEY", "STYLE")  # metavar of a value that is the key of a style
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -30,7 +30,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the script of the program, whose parser of everything is `args.program`."""
+    """Print the script for the program; `args.program` is the parser of all commands."""
     keys = [style.key for style in Library.default().styles]
     known: dict[str, list[str]] = dict.fromkeys(STYLES, keys)
     sys.stdout.write(SHELLS[args.shell](Command((), "", args.program), known))

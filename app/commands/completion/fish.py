@@ -1,4 +1,4 @@
-"""Writes the completion script of fish."""
+"""The completion script for fish."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ end
 
 
 def fish_script(program: Command, known: dict[str, list[str]]) -> str:
-    """Make the script.
+    """Build the script.
 
     Args:
-        program: What is completed.
-        known: Values of flags by their metavar.
+        known: Values of flags by metavar.
     """
     name, lines = program.parser.prog, []
     for command in program.walk():

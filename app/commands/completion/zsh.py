@@ -1,4 +1,4 @@
-"""Writes the completion script of zsh."""
+"""The completion script for zsh."""
 
 from __future__ import annotations
 
@@ -33,11 +33,10 @@ fi
 
 
 def zsh_script(program: Command, known: dict[str, list[str]]) -> str:
-    """Make the script.
+    """Build the script.
 
     Args:
-        program: What is completed.
-        known: Values of flags by their metavar.
+        known: Values of flags by metavar.
     """
     values, words = [], []
     for command in program.walk():

@@ -65,7 +65,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the file and its script, and say how it was checked unless quiet; returns 0."""
+    """Write the file and its script, report the check unless quiet, and return 0."""
     folder = args.output.absolute().parent
     if why := write_error(folder):
         raise ExportError(f"{printable(str(folder))} is not writable: {why}")

@@ -1,4 +1,4 @@
-"""`styleforge man`: the manual page, made of what `--help` says."""
+"""`styleforge man`: the manual page, generated from the texts of `--help`."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the page of the program, whose parser of everything is `args.program`."""
+    """Print the page of the program; `args.program` is the parser of all commands."""
     sys.stdout.write(manual_page(Command((), "", args.program), styleforge_version()))
     return DONE

@@ -1,4 +1,4 @@
-"""Renders the commands and flags of a parser as a manual page, in the macros of man(7)."""
+"""Rendering of a parser's commands and flags as a manual page, in the macros of man(7)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,7 @@ from app.exit_status import EXIT_STATUSES
 
 
 def manual_page(program: Command, version: str) -> str:
-    """Make the page.
-
-    Args:
-        program: Everything that is described.
-        version: Of the program.
-    """
+    """Build the page."""
     name = program.parser.prog
     lines = [
         f'.TH {_text(name).upper()} 1 "" "{_text(f"StyleForge {version}")}" "User Commands"',
@@ -77,7 +72,7 @@ def _sentence(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    r"""Escape what roff would read as a request, an escape or a hyphen."""
+    """Escape text that roff would read as a request, an escape or a hyphen."""
     text = text.replace("\\", r"\e").replace("-", r"\-")
-    text = re.sub(r",(?=\S)", r",\\:", text)  # a long list of choices may be broken there
+    text = re.sub(r",(?=\S)", r",\\:", text)  # a long list of choices may break there
     return rf"\&{text}" if text.startswith((".", "'")) else text

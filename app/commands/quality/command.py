@@ -98,7 +98,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Check the arguments before measuring, which takes minutes."""
+    """Check the arguments before a measurement of minutes."""
     if args.only and not args.photos:
         raise QualityError("--only names some of the photographs in --photos")
     if args.any_style and args.styles_images is None:
@@ -168,7 +168,7 @@ def _measure(
         },
     }
     if args.add:
-        other_styles(args.json, report, [])  # fail before measuring if they cannot be kept
+        other_styles(args.json, report, [])  # fail before measuring if they cannot be stored
     console.print(where(report), soft_wrap=True)
     quality = QualityMeasurement(plan, photographs, features, device, any_style)
     measured: list[dict[str, Any]] = []
@@ -190,7 +190,7 @@ def _measure(
 
                 say(f"{subject.pack.title}: films")
                 entry["films"] = measure_films(film_plan, args.packs, subject.pack.key)
-        # With --add, the styles of a report can be from several commits.
+        # With --add, the styles of a report can come from several commits.
         measured.append(entry | {"commit": report["commit"]})
         report["quality"]["styles"] = list(measured)
         if args.json:  # after each style, so that an interrupted run keeps its results
@@ -214,7 +214,7 @@ def _measure(
 
 
 def _film_plan(args: argparse.Namespace) -> FilmPlan | None:
-    """What to measure of films, which can be read; None without films."""
+    """Return the plan for films, after checking that they are readable; None without films."""
     if not args.films:
         return None
     from app.commands.quality.films import FilmPlan, check_films  # OpenCV, if there are films
@@ -232,7 +232,7 @@ def _film_plan(args: argparse.Namespace) -> FilmPlan | None:
 
 
 def _texture_plan(args: argparse.Namespace, device: torch.device) -> TexturePlan | None:
-    """What to judge of texture; None if it is not to be."""
+    """Return the plan for texture; None if texture is not requested."""
     if args.texture_sheet is None:
         return None
     from app.commands.quality.textures import TexturePlan  # OpenCV
@@ -308,7 +308,7 @@ def _style_sheet(
 
 @contextmanager
 def _progress(text: str) -> Iterator[ProgressCallback]:
-    """Show what is being done on stderr while it lasts."""
+    """Show the current step on stderr while it lasts."""
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(text, total=None)
@@ -316,14 +316,14 @@ def _progress(text: str) -> Iterator[ProgressCallback]:
 
 
 def _direct_photographs(args: argparse.Namespace, count: int) -> int:
-    """Number of photographs to optimize directly; none without the objective."""
+    """Return the number of photographs to optimize directly; 0 without the objective."""
     if args.vgg is None:
         return 0
     return count if args.lbfgs_photos is None else min(args.lbfgs_photos, count)
 
 
 def _not_measured(args: argparse.Namespace, plan: MeasurementPlan) -> list[str]:
-    """What the tables leave out, with the flags that add it."""
+    """Describe the gaps of the tables, with the flags that fill them."""
     if args.films and not args.photos:
         return ["everything but films: --photos FOLDER"]
     left_out = {
@@ -346,7 +346,7 @@ def _not_measured(args: argparse.Namespace, plan: MeasurementPlan) -> list[str]:
 
 
 def _remarks(styles: Sequence[dict[str, Any]]) -> list[str]:
-    """Return each remark once: what ran slower than possible, and why."""
+    """Return each remark once: why something ran slower than possible."""
     limitations = [
         f"{row['network']}, {row['precision']}: {remark}"
         for style in styles

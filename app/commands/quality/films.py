@@ -1,4 +1,4 @@
-"""Measures how steady films are in a style, for `styleforge quality --films`."""
+"""Measurement of the steadiness of films in a style, for `styleforge quality --films`."""
 
 from __future__ import annotations
 
@@ -24,20 +24,19 @@ from utils.opencv import cv2
 from utils.text import printable
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
-SMALLEST = 32  # pixels of the short side: a network is given no smaller picture
+SMALLEST = 32  # pixels of the short side; networks accept no smaller picture
 
 
 @dataclass(frozen=True, slots=True)
 class FilmPlan:
-    """What to measure of every style.
+    """Options for measuring films.
 
     Attributes:
-        films: video files.
-        frames: the most frames of each, from its beginning.
-        size: long side to which frames are scaled down, in pixels.
-        smoothing: amounts of smoothing, 0 to 1, each measured by itself.
-        kernels: a key of ALL_VARIANTS.
-        device: as for `--device`.
+        frames: Maximum frames of each, from its beginning.
+        size: Maximum long side in pixels; larger frames are scaled down.
+        smoothing: Amounts of smoothing, 0 to 1, each measured separately.
+        kernels: A key of ALL_VARIANTS.
+        device: As for `--device`.
     """
 
     films: tuple[Path, ...]
@@ -48,7 +47,7 @@ class FilmPlan:
     device: str
 
     def conditions(self) -> dict[str, Any]:
-        """The conditions of the measurement, for the report."""
+        """Return the conditions of the measurement, for the report."""
         return {
             "files": [path.name for path in self.films],
             "frames": self.frames,
@@ -58,10 +57,10 @@ class FilmPlan:
 
 
 def check_films(plan: FilmPlan) -> None:
-    """Read the first frames of each film, before what takes minutes.
+    """Read the first frames of each film, before a measurement of minutes.
 
     Raises:
-        QualityError: a film cannot be played, or has too few or too small frames.
+        QualityError: If a film cannot be played, or has too few or too small frames.
     """
     for path in plan.films:
         first = list(islice(frames_of(path, plan), 2))
@@ -78,7 +77,7 @@ def frames_of(path: Path, plan: FilmPlan) -> Iterator[Pixels]:
     """Decode the first frames of a film, scaled down to the plan's size.
 
     Raises:
-        QualityError: it cannot be played.
+        QualityError: If the film cannot be played.
     """
     try:
         reader = VideoReader(path)
@@ -92,18 +91,16 @@ def frames_of(path: Path, plan: FilmPlan) -> Iterator[Pixels]:
 
 
 def measure_films(plan: FilmPlan, packs: Path, key: str) -> list[dict[str, Any]]:
-    """Measure every film in one style, as `stylize` makes it of pictures that are its frames.
+    """Measure every film in one style, as `stylize` makes it from pictures that are its frames.
 
     Args:
-        plan: what to measure.
-        packs: the folder of style packs.
-        key: of the style.
+        packs: The folder of style packs.
 
     Returns:
-        A row per film for the report.
+        One row per film for the report.
 
     Raises:
-        QualityError: a film has no two frames that show the same scene.
+        QualityError: If a film has no two frames that show the same scene.
     """
     library = Library(packs, packs / "none")
     rows = []
@@ -127,7 +124,7 @@ def measure_films(plan: FilmPlan, packs: Path, key: str) -> list[dict[str, Any]]
 
 
 def _flicker(plan: FilmPlan, library: Library, path: Path, key: str) -> FilmFlicker:
-    engines = [Engine(library) for _ in plan.smoothing]  # each has a history
+    engines = [Engine(library) for _ in plan.smoothing]  # each engine has its own history
     for engine, amount in zip(engines, plan.smoothing, strict=True):
         engine.configure(
             EngineConfig(

@@ -16,7 +16,7 @@ PHOTOGRAPHS, SCENE = 512, 192  # pixels: default of --size
 TEXTURED = (512, 1280)  # pixels: default of --texture-sizes
 FILM = 384  # pixels: default of --film-size
 DEFAULT_PRECISIONS = ("fp32", "fp16", "bf16")
-MAX_SIZE = 4096  # pixels; the objective of a larger picture takes tens of gigabytes
+MAX_SIZE = 4096  # pixels; larger pictures need tens of gigabytes for the objective
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:

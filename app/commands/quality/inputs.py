@@ -1,4 +1,4 @@
-"""Loads what `styleforge quality` measures: photographs, and styles with their paintings."""
+"""Loading of photographs, and of styles with their paintings, for `styleforge quality`."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from utils.files.lists import read_list_file
 from utils.images.reading import read_pixels
 
 RECIPE = ("content_weight", "style_weight", "tv_weight", "style_size", "style_scales")
-SCENE_SECOND = 1.0  # seconds: the time of the measured picture
+SCENE_SECOND = 1.0  # time of the measured picture, in seconds
 PICTURES = (".png", ".jpg", ".jpeg", ".webp")  # extensions of the paintings
 
 
 class QualityError(StyleForgeError):
-    """The quality cannot be measured."""
+    """Raised if the quality cannot be measured."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,15 +51,14 @@ class StyleUnderTest:
     """A style to measure.
 
     Attributes:
-        pack: the style.
-        painting: the style picture, [H, W, 3] uint8 RGB; None without the objective.
-        recipe: the training config; None without the objective.
-        networks: weights by network, "full" and "lite".
-        without_stability: weights of the full network trained without the stability term, if given.
+        painting: The style picture, [H, W, 3] uint8 RGB; None without the objective.
+        recipe: The training config; None without the objective.
+        networks: Weights by network, "full" and "lite".
+        without_stability: Weights of the full network trained without the stability term, if given.
     """
 
     pack: Style
-    painting: NDArray[np.uint8] | None  # [H, W, 3] RGB
+    painting: NDArray[np.uint8] | None
     recipe: TrainingConfig | None
     networks: dict[str, dict[str, Tensor]]
     without_stability: dict[str, Tensor] | None
@@ -69,8 +68,8 @@ def load_any_style(paths: Sequence[Path]) -> dict[str, StyleForgeTransformer]:
     """Load any-style networks, by the names of their variants.
 
     Raises:
-        CheckpointError: a file is none.
-        QualityError: two are of one variant.
+        CheckpointError: If a file is not an any-style network.
+        QualityError: If two networks have the same variant.
     """
     networks: dict[str, StyleForgeTransformer] = {}
     for path in paths:
@@ -86,12 +85,12 @@ def load_photographs(places: Sequence[Path], only: Path | None, size: int) -> li
     """Load the test pictures.
 
     Args:
-        places: files and folders.
-        only: a list of file names; if given, only these are loaded, in its order.
-        size: long side to scale to, in pixels.
+        places: Files and folders.
+        only: A list of file names; if given, only these are loaded, in its order.
+        size: Long side to scale to, in pixels.
 
     Raises:
-        QualityError: a picture is missing or too narrow.
+        QualityError: If a picture is missing or too narrow.
     """
     paths: list[Path] = []
     for place in places:
@@ -122,7 +121,7 @@ def load_photographs(places: Sequence[Path], only: Path | None, size: int) -> li
 
 
 def scene_photograph(size: int) -> Photograph:
-    """Return a picture of the built-in scene with the long side `size`, in place of photographs."""
+    """Return a picture of the built-in scene with the long side `size`, instead of photographs."""
     from app.sources.scene import render  # imports OpenCV, which photographs do not need
 
     pixels = render(SCENE_SECOND)
@@ -132,7 +131,7 @@ def scene_photograph(size: int) -> Photograph:
 def load_style(
     folder: Path, key: str, networks: Sequence[str], paintings: Path | None, without: Path | None
 ) -> StyleUnderTest:
-    """Load the pack `key` of `folder` with everything it is measured against.
+    """Load the pack `key` of `folder` with everything needed to measure it.
 
     Without `paintings`, it has no objective.
     """
@@ -158,7 +157,7 @@ def style_keys(folder: Path, wanted: Sequence[str]) -> list[str]:
     """Return the `wanted` packs in `folder`, or all of them in gallery order.
 
     Raises:
-        QualityError: one of them does not exist.
+        QualityError: If one of them does not exist.
     """
     if not folder.is_dir():
         raise QualityError(f"the folder of styles '{folder}' does not exist")
@@ -174,7 +173,7 @@ def style_keys(folder: Path, wanted: Sequence[str]) -> list[str]:
 
 
 def rank(key: str) -> tuple[int, str]:
-    """Sort key of a style: its position in the gallery."""
+    """Return the sort key of a style: its position in the gallery."""
     return ORDER.index(key) if key in ORDER else len(ORDER), key
 
 
@@ -207,7 +206,7 @@ def _check_without_stability(pack: Path) -> None:
 
 
 def _recipe(pack: Path) -> TrainingConfig:
-    """The part of the recipe that decides the objective; crops and steps do not matter."""
+    """Return the part of the recipe that decides the objective; crops and steps do not matter."""
     training = _training(pack)
     absent = [name for name in RECIPE if name not in training]
     if absent:

@@ -1,4 +1,4 @@
-"""Measures styles on the same photographs, for `styleforge quality`."""
+"""Measurement of styles on the same photographs, for `styleforge quality`."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ ProgressCallback = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class MeasurementPlan:
-    """What to measure of every style.
+    """Options for measuring styles.
 
     Attributes:
         networks: "full", "lite" or both.
-        precisions: the precisions, FP32 included.
-        kernels: a key of ALL_VARIANTS.
-        iterations: iterations of L-BFGS to report, ascending.
-        direct_photographs: number of photographs to optimize with L-BFGS.
-        flicker_photographs: number of photographs to measure flicker on.
-        texture: of the frames that flicker is measured on a second time, 0 to 1; 0 for none.
+        precisions: The precisions, including FP32.
+        kernels: A key of ALL_VARIANTS.
+        iterations: L-BFGS iterations to report, ascending.
+        direct_photographs: Number of photographs to optimize with L-BFGS.
+        flicker_photographs: Number of photographs to measure flicker on.
+        texture: Amount of texture for a second measurement of flicker, 0 to 1; 0 for none.
     """
 
     networks: tuple[str, ...]
@@ -55,7 +55,7 @@ class MeasurementPlan:
 
     @property
     def sheet_iterations(self) -> int:
-        """The iterations of L-BFGS whose pictures are kept for the sheets."""
+        """The L-BFGS iteration whose pictures go on the sheets."""
         return min(self.iterations, key=lambda wanted: abs(wanted - SHEET_ITERATIONS))
 
 
@@ -64,9 +64,8 @@ class StyleImages:
     """Pictures of a style for the sheets.
 
     Attributes:
-        key: of the style.
-        networks: results in FP32, by network.
-        direct: results of L-BFGS after the plan's `sheet_iterations`, of the first photographs.
+        networks: Results in FP32, by network.
+        direct: L-BFGS results of the first photographs, after the plan's `sheet_iterations`.
     """
 
     key: str
@@ -109,7 +108,7 @@ def measurement_conditions(
 
 
 class QualityMeasurement:
-    """Measures styles, one after another, on the same photographs."""
+    """A measurement of styles, one after another, on the same photographs."""
 
     def __init__(
         self,
@@ -139,8 +138,7 @@ class QualityMeasurement:
         """Measure one style.
 
         Args:
-            subject: the style.
-            say: called with a description of each step.
+            say: Called with a description of each step.
 
         Returns:
             The style's part of the report, and its pictures.
@@ -199,7 +197,7 @@ class QualityMeasurement:
         return Objective(subject.recipe, self._features, painting)
 
     def _given(self, network: StyleForgeTransformer, subject: StyleUnderTest) -> Styler:
-        """An any-style network that was given the painting of a style."""
+        """Return an any-style network that paints in the style of a painting."""
         if subject.painting is None:
             raise ValueError(f"there is no painting of {subject.pack.title}")
         painting = to_tensor(fit(subject.painting, STYLE_SIZE), self._device)
@@ -246,7 +244,7 @@ class QualityMeasurement:
     def _summary(self, judged: Sequence[ObjectiveMetrics]) -> dict[str, Any]:
         """Return means over the photographs, the lowest PSNR and the worst border step.
 
-        What was not measured is left out.
+        Unmeasured values are left out.
         """
         means = {
             name: fmean(getattr(figures, name) for figures in judged)
@@ -290,7 +288,7 @@ class QualityMeasurement:
         say: ProgressCallback,
         start: Callable[[Tensor], Tensor] = lambda photograph: photograph,
     ) -> list[list[LbfgsResult]]:
-        """Optimize the first photographs; returns the result at each of the plan's iterations."""
+        """Optimize the first photographs; return the result at each of the plan's iterations."""
         reached: list[list[LbfgsResult]] = []
         for name, picture in zip(
             self._names, self._pictures[: self._plan.direct_photographs], strict=False
@@ -312,7 +310,7 @@ class QualityMeasurement:
                     "iterations": wanted,
                     "taken": fmean(
                         stand.iterations for stand in stands
-                    ),  # fewer if a minimum was reached
+                    ),  # fewer if L-BFGS reached a minimum
                     "evaluations": fmean(stand.evaluations for stand in stands),
                     **dict(zip(("objective", "content", "style", "tv"), terms, strict=True)),
                     "each": [stand.terms[0] for stand in stands],
@@ -324,9 +322,9 @@ class QualityMeasurement:
 def _equivalent_iterations(
     objectives: Sequence[float], paths: Sequence[Sequence[float]]
 ) -> float | None:
-    """Return after how many iterations of L-BFGS the objective reaches that of the network.
+    """Return the number of L-BFGS iterations after which the objective equals the network's.
 
-    It is the median over the optimized photographs; None if it is never reached.
+    It is the median over the optimized photographs; None if no iteration reaches it.
     """
     counts = [
         next((n for n, value in enumerate(path) if value <= reached), math.inf)

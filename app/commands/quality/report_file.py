@@ -1,4 +1,4 @@
-"""Reads and writes the report of `styleforge quality`, to which several runs may add."""
+"""Reading and writing of the `styleforge quality` report, to which several runs may add."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from utils.files.atomic import atomic_write
 
 
 def other_styles(path: Path, report: dict[str, Any], keys: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the styles, except `keys`, of the report in `path`; none if there is no such file.
+    """Return the styles, except `keys`, of the report in `path`; none if the file does not exist.
 
     Raises:
-        QualityError: that report was measured under other conditions, or is not a report.
+        QualityError: If the report was measured under other conditions, or is not a report.
     """
     if not path.exists():
         return []
@@ -50,7 +50,7 @@ def other_styles(path: Path, report: dict[str, Any], keys: Sequence[str]) -> lis
 def store_report(path: Path, report: dict[str, Any], *, add: bool) -> None:
     """Write `report` to `path`.
 
-    With `add`, the other styles of the report there are kept; another run may write it meanwhile.
+    With `add`, the other styles of the existing report stay; another run may write it meanwhile.
     """
     styles = report["quality"]["styles"]
     try:
@@ -67,7 +67,7 @@ def store_report(path: Path, report: dict[str, Any], *, add: bool) -> None:
 
 
 def _weights(path: Path, keys: Sequence[str]) -> dict[str, str]:
-    """The digests in the report of the files of these styles."""
+    """Return the report's digests of these styles' files."""
     if not keys:
         return {}
     before: dict[str, str] = small_json.load(path).get("weights", {})
@@ -75,6 +75,8 @@ def _weights(path: Path, keys: Sequence[str]) -> dict[str, str]:
 
 
 def _report_lock(path: Path) -> FileLock:
-    """The lock for rewriting `path`, in the temporary folder, since the lock file remains."""
+    """Return the lock for rewriting `path`; it is in the temporary folder, because its file
+    remains.
+    """
     name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
     return FileLock(Path(tempfile.gettempdir(), f"styleforge-{name}.lock"))

@@ -1,4 +1,4 @@
-"""Judges texture, for `styleforge quality --texture-sheet`: sheets to look at, and figures."""
+"""Evaluation of texture, for `styleforge quality --texture-sheet`: sheets and figures."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from models.training.run import fit
 from utils.opencv import cv2
 
 AMOUNTS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of texture, on the sheets
-CELL = 256  # pixels: the long side of a picture on a sheet
-FRAMES = 24  # of which flicker is measured
-FLAT, STRUCTURED = 0.9, 0.1  # of flatness, from which a part is called so, and up to which
+CELL = 256  # maximum long side of a picture on a sheet, in pixels
+FRAMES = 24  # number of frames to measure flicker on
+# flatness from which a part counts as flat, and up to which as structured
+FLAT, STRUCTURED = 0.9, 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TexturePlan:
-    """What to judge of every style.
+    """Options for evaluating texture.
 
     Attributes:
-        sheet: where sheets are stored, one for each style and size, named FILE-KEY-SIZE.
-        photographs: the same ones by the long side they were resized to, in pixels.
-        kernels: a key of ALL_VARIANTS.
-        device: where networks run.
-        flicker_photographs: number of photographs to measure flicker on.
+        sheet: Path of the sheets, one for each style and size, named FILE-KEY-SIZE.
+        photographs: The same photographs by the long side they were resized to, in pixels.
+        kernels: A key of ALL_VARIANTS.
+        flicker_photographs: Number of photographs to measure flicker on.
     """
 
     sheet: Path
@@ -47,7 +47,7 @@ class TexturePlan:
     flicker_photographs: int
 
     def conditions(self) -> dict[str, Any]:
-        """The conditions of the measurement, for the report."""
+        """Return the conditions of the measurement, for the report."""
         return {
             "sizes": list(self.photographs),
             "amounts": list(AMOUNTS),
@@ -57,11 +57,13 @@ class TexturePlan:
 
 
 def textured(network: Styler, amount: float) -> Styler:
-    """The network behind texture that follows the scene, for the frames of one stream in order.
+    """Return the network applied to frames with texture that follows the scene.
+
+    It is for the frames of one stream, in order.
 
     Args:
-        network: of pictures [N, 3, H, W].
-        amount: of the texture, 0 to 1.
+        network: Maps pictures [N, 3, H, W].
+        amount: Amount of texture, 0 to 1.
     """
     texture = Texture()
 
@@ -77,18 +79,17 @@ def textured(network: Styler, amount: float) -> Styler:
 def measure_texture(
     plan: TexturePlan, subject: StyleUnderTest, say: Callable[[str], None]
 ) -> list[dict[str, Any]]:
-    """Judge the texture of one style, and store its sheets.
+    """Evaluate the texture of one style, and store its sheets.
 
     Args:
-        plan: what to judge.
-        subject: the style.
-        say: called with a description of each step.
+        say: Called with a description of each step.
 
     Returns:
-        A row for each size and network: `changed`, by AMOUNTS without the first, how many levels
-        (0-255) the picture differs from that without texture where the photograph is flat and where
-        it has structure, means over the photographs that have such parts; and, of the style's own
-        amount in streams, `still` and `panned`, the flicker with texture over that without.
+        A row for each size and network. `changed` has, for AMOUNTS without the first, the
+        difference in levels (0-255) from the picture without texture, in flat and in structured
+        parts of the photograph. These are means over the photographs that have such parts. `still`
+        and `panned` are, for the style's own amount in streams, the flicker with texture relative
+        to the flicker without.
     """
     title, rows = subject.pack.title, []
     for size, photographs in plan.photographs.items():
@@ -129,8 +130,8 @@ def _painted(
     """Paint a photograph with each of AMOUNTS, and add the results to its `row` of a sheet.
 
     Returns:
-        Of all but the first: the levels that it changed, where the photograph is flat and where it
-        has structure; None where it has no such part.
+        For all amounts but the first, the levels changed in flat and in structured parts of the
+        photograph; None if it has no such part.
     """
     flat = flatness(np.asarray(cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY), np.uint8))
     changed: list[tuple[float | None, float | None]] = []
@@ -152,7 +153,7 @@ def _painted(
 def _flicker(
     plan: TexturePlan, network: Styler, photographs: Sequence[Photograph], amount: float
 ) -> dict[str, Any]:
-    """How much more a stream with texture flickers than one without; empty if not measured."""
+    """Return how much more a stream flickers with texture than without; empty if not measured."""
     chosen = [to_tensor(each.pixels, plan.device) for each in photographs]
     chosen = chosen[: plan.flicker_photographs]
     if not chosen:

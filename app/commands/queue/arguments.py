@@ -1,4 +1,4 @@
-"""The arguments of `stylize` that a job keeps: written as words, and parsed again when it runs."""
+"""The `stylize` arguments of a job: stored as words, and parsed again when the job runs."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from app.commands.stylize.style_images import StyleImage
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Raise QueueError in place of ending the program."""
+        """Raise QueueError instead of ending the program."""
         raise QueueError(f"this version of StyleForge does not understand the job: {message}")
 
 
 def job_words(args: argparse.Namespace, inputs: Sequence[str]) -> list[str]:
-    """Write arguments as words from which `job_arguments` parses them again, wherever it runs.
+    """Convert arguments to words that `job_arguments` can parse, wherever the job runs.
 
     Args:
-        args: Of a parser with the flags of `stylize`.
+        args: From a parser with the flags of `stylize`.
         inputs: Pictures, films, folders and patterns; "-" for a list on stdin, which is read now.
 
     Raises:
-        QueueError: The list on stdin names no files.
+        QueueError: If the list on stdin names no files.
     """
     words: list[str] = []
     for action in _parser()._actions:
@@ -41,7 +41,7 @@ def job_words(args: argparse.Namespace, inputs: Sequence[str]) -> list[str]:
         elif action.nargs == 0:
             words.append(flag)
         else:
-            # Several words are no flag each; one that begins with "-" has to stay with its flag.
+            # Each value gets its own flag. "=" keeps a value that begins with "-" with its flag.
             values = value if isinstance(value, list) else [value]
             words += [f"{flag}={_text(each)}" for each in values]
     return [*words, "--", *_absolute(inputs)]
@@ -51,7 +51,7 @@ def job_arguments(words: Sequence[str]) -> argparse.Namespace:
     """Parse the words of a job.
 
     Raises:
-        QueueError: They are of another version.
+        QueueError: If another version wrote them.
     """
     return _parser().parse_args(words)
 
@@ -78,13 +78,13 @@ def _absolute(inputs: Sequence[str]) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    """What a flag parses to the value."""
+    """Return the text that a flag parses to the value."""
     if isinstance(value, Path):
         return str(value.absolute())
     if isinstance(value, StyleImage):
         share = "" if value.share is None else f":{value.share}"
         return f"{value.path.absolute()}{share}"
-    if isinstance(value, tuple):  # of --mix
+    if isinstance(value, tuple):  # a value of --mix
         key, share = value
         return key if share is None else f"{key}:{share}"
     return str(value)

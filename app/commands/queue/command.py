@@ -1,4 +1,4 @@
-"""`styleforge queue`: jobs of `stylize` that survive quitting and crashes."""
+"""`styleforge queue`: `stylize` jobs that survive quitting and crashes."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from app.exit_status import DONE, FAILED
 from app.styles.library import Library
 from utils.text import printable
 
-INTERVAL_S = 2.0  # between looks at a folder or at the queue
-JOB_EVENT = "job"  # of `run --progress json`, beside those of stylize
+INTERVAL_S = 2.0  # between checks of a folder or of the queue
+JOB_EVENT = "job"  # events of `run --progress json`, besides the events of stylize
 FINISH, CONTINUE = "finish", "continue"  # lines on stdin with --listen
 
 
@@ -102,7 +102,7 @@ def _add_numbers(parser: argparse.ArgumentParser, default: str) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry the action out."""
+    """Carry out the action."""
     queue = JobQueue.default() if args.queue is None else JobQueue(args.queue.absolute())
     actions: dict[str, Callable[[argparse.Namespace, JobQueue], int]] = {
         "add": _add,
@@ -124,7 +124,7 @@ def _add(args: argparse.Namespace, queue: JobQueue) -> int:
 
 
 def _check_look(args: argparse.Namespace) -> None:
-    """Tell now what would end the job when it runs. Raises StyleForgeError."""
+    """Raise StyleForgeError now for a look that would fail the job when it runs."""
     check_style_images(args.style_image, args.style_network, args.mix)
     library = Library.default()
     keys = [] if args.style_image else [args.style or DEFAULTS.style]
@@ -148,10 +148,10 @@ def _run(args: argparse.Namespace, queue: JobQueue) -> int:
 
 
 def _tell_job(job: QueuedJob) -> None:
-    """Print an event when a job begins and when it has ended, beside those of its run."""
+    """Print an event at the beginning and the end of a job, besides the events of its run."""
     values = {"number": job.number, "state": job.state, "error": job.error or None}
     sys.stdout.write(json.dumps({"event": JOB_EVENT, **values}) + "\n")
-    sys.stdout.flush()  # somebody waits for the line
+    sys.stdout.flush()  # a reader waits for the line
 
 
 def _list(args: argparse.Namespace, queue: JobQueue) -> int:
@@ -220,7 +220,7 @@ def _watch(args: argparse.Namespace, queue: JobQueue) -> int:
 def _add_settled(
     args: argparse.Namespace, queue: JobQueue, folder: WatchedFolder, reporter: Reporter
 ) -> None:
-    """Add a job for the pictures and films that no job has as they are now."""
+    """Add a job for the pictures and films whose current version no job has."""
     new = not_queued(folder.settled(), queue.jobs()[0])
     if new:
         if not args.overwrite:

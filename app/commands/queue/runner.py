@@ -1,4 +1,4 @@
-"""Runs the jobs of the queue, one after the other."""
+"""Execution of the queue's jobs, one after another."""
 
 from __future__ import annotations
 
@@ -26,19 +26,18 @@ def run_waiting(
     told: Callable[[QueuedJob], object] = lambda job: None,
     finishing: Callable[[], bool] = lambda: False,
 ) -> int:
-    """Run jobs until none waits that another process does not run.
+    """Run jobs until no job is waiting, except jobs that another process runs.
 
     Args:
-        queue: The queue.
-        new_reporter: Makes what is told of a job.
-        told: Is called with each job when it begins and when it has ended.
-        finishing: Whether to begin no further job.
+        new_reporter: Returns the reporter for a job.
+        told: Called with each job when it begins and when it has ended.
+        finishing: Returns whether to begin no further job.
 
     Returns:
         How many of them failed.
 
     Raises:
-        KeyboardInterrupt: The job under way waits again; what it has made is complete.
+        KeyboardInterrupt: The current job waits again; its results so far are complete.
     """
     failed = 0
     while not finishing():
@@ -61,7 +60,7 @@ def run_waiting(
 
 
 def _run(queue: JobQueue, job: QueuedJob, reporter: Reporter) -> str:
-    """Run a job, from where a process left it; returns why it failed, or ""."""
+    """Run a job, resuming where an earlier process left it; return why it failed, or ""."""
     manifest = queue.manifest(job.number)
     try:
         args = job_arguments(job.arguments)
@@ -75,8 +74,10 @@ def _run(queue: JobQueue, job: QueuedJob, reporter: Reporter) -> str:
 
 
 def _why(queue: JobQueue, job: QueuedJob) -> str:
-    """Why a run that ended by itself failed. Without a manifest nothing could be begun: inputs are
-    missing, or hold no pictures."""
+    """Return why a run that ended by itself failed.
+
+    Without a manifest, nothing was begun: inputs are missing, or contain no pictures.
+    """
     try:
         said = why_failed(queue.manifest(job.number))
     except ManifestError as exc:

@@ -1,4 +1,4 @@
-"""What the reporters of all commands have in common, see `display`."""
+"""The common base of all commands' reporters, see `display`."""
 
 from __future__ import annotations
 

@@ -8,13 +8,13 @@ from typing import Self
 
 
 class Display(ABC):  # noqa: B024
-    """A context manager around a run; what shows nothing has nothing to open or close."""
+    """A context manager around a run. Without anything to show, `open` and `close` do nothing."""
 
     def open(self) -> None:
-        """Begin to show something."""
+        """Start the display."""
 
     def close(self) -> None:
-        """Show nothing any more."""
+        """End the display."""
 
     def __enter__(self) -> Self:
         self.open()

@@ -16,13 +16,13 @@ from app.server.address import LOOPBACK, AddressError, loopback
 from app.server.limits import Limits
 
 PORT = 8765
-WAIT_S = 0.5  # how often the end of the server's own thread is looked for
+WAIT_S = 0.5  # how often to check whether the server's own thread has ended
 MOST = 1_000_000  # of each limit
 DEFAULTS = Limits()
 
 
 class ServeError(StyleForgeError):
-    """The server cannot be started, or has ended by itself."""
+    """Raised if the server cannot be started, or has ended by itself."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -76,8 +76,8 @@ def run(args: argparse.Namespace) -> int:
     """Serve until SIGINT or SIGTERM.
 
     Raises:
-        StyleForgeError: The server cannot be started.
-        KeyboardInterrupt: It was stopped, with what it has done.
+        StyleForgeError: If the server cannot be started.
+        KeyboardInterrupt: If it was stopped.
     """
     try:
         from app.server.server import serving

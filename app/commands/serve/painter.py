@@ -1,4 +1,6 @@
-"""Styles pictures for the server: the engine, and what `stylize` reads, limits and writes with."""
+"""Styling of pictures for the server: the engine, with the reading, limits and writing of
+`stylize`.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +29,11 @@ class EnginePainter:
     """A painter, see app.server.painting.Painter.
 
     Args:
-        library: The styles.
         kernels: One of models.transformer_net.VARIANTS.
-        precision: What is computed in.
         device: "auto", "cpu", "cuda:0" ...
 
     Raises:
-        StyleForgeError: The device or the precision is not available.
+        StyleForgeError: If the device or the precision is not available.
     """
 
     def __init__(
@@ -57,21 +57,21 @@ class EnginePainter:
 
     @property
     def library(self) -> Library:
-        """The styles there are."""
+        """The available styles."""
         return self._library
 
     @property
     def findings(self) -> Mapping[str, Sequence[tuple[str, str]]]:
-        """What runs where, as `styleforge doctor` says it."""
+        """Devices and kernels, as `styleforge doctor` reports them."""
         return self._findings
 
     def check(self, look: Look) -> None:
-        """Raise StyleForgeError where no picture could be styled so."""
+        """Raise StyleForgeError if the look cannot style any picture."""
         for key, _ in mix_of(look.style, look.mix):
             self._library.get(key)
 
     def add_style(self, picture: Path, title: str, stop: Callable[[], bool]) -> Style:
-        """Make a style of a picture, as app.server.painting.Painter has it."""
+        """Create a style from a picture, see app.server.painting.Painter."""
         style = self._library.install_picture(
             picture, title=title, progress=lambda step: _go_on(stop)
         )
@@ -79,11 +79,11 @@ class EnginePainter:
         return style
 
     def remove_style(self, key: str) -> None:
-        """Remove a style of the user, as app.server.painting.Painter has it."""
+        """Remove a user's style, see app.server.painting.Painter."""
         self._library.remove(key)
 
     def paint(self, source: Path, target: Path, look: Look, stop: Callable[[], bool]) -> Painted:
-        """Style a picture, as app.server.painting.Painter has it."""
+        """Style a picture, see app.server.painting.Painter."""
         _go_on(stop)
         began = time.perf_counter()
         full = look.size == FULL
@@ -108,7 +108,6 @@ class EnginePainter:
         return Painted(str(styled.running), time.perf_counter() - began, remark)
 
     def _prepare(self) -> None:
-        """Have the kernels ready that the style in force runs on."""
         if self._config.kernels == "baseline":
             return
         for operations in self._engine.family.operations:

@@ -35,11 +35,10 @@ def run(args: argparse.Namespace, reporter: Reporter | None = None) -> int:
     """Stylize all inputs.
 
     Args:
-        args: What the flags were parsed to.
-        reporter: Is told of the run; None for the one that the flags choose.
+        reporter: Receives the events of the run; None for the reporter that the flags choose.
 
     Returns:
-        The exit status: 1 if any of the inputs failed, 0 otherwise.
+        The exit status: 1 if any input failed, 0 otherwise.
     """
     reporter = reporter or make_reporter(args.progress, args.loudness)
     check_style_images(args.style_image, args.style_network, args.mix)
@@ -66,7 +65,7 @@ def _run(
         **given_values(args),
         kernels=args.kernels,
         precision=Precision[args.precision],
-        device="cpu" if shared else devices[0],  # where they are shared, others have the devices
+        device="cpu" if shared else devices[0],  # in a shared run, other processes have the devices
         size=None if full else args.size,
     ).mixed(chosen)
     engine.configure(config)  # reports an invalid style or device first
@@ -82,7 +81,7 @@ def _run(
         return failed
     record = plan.record
     done = plan.existing
-    if args.overwrite:  # but for what the run that is continued has made
+    if args.overwrite:  # except for the results of the continued run
         done = [job for job in done if args.resume and record and record.made(job.target)]
     jobs = _without(plan.jobs, done)
     tally = Tally(args.output, len(jobs), len(done))
@@ -107,13 +106,13 @@ def _run(
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What one process is to do.
+    """The plan of one process.
 
     Attributes:
         jobs: The pictures and films of its shard.
-        existing: Those of them whose result exists.
+        existing: The jobs whose result exists.
         problems: A sentence for each input that cannot be used.
-        record: The manifest, begun, if there is to be one.
+        record: The manifest, already written, if the flags ask for one.
     """
 
     jobs: list[Job]
@@ -125,10 +124,10 @@ class _Plan:
 def _plan(
     args: argparse.Namespace, style: str, reporter: Reporter, *, shared: bool
 ) -> _Plan | None:
-    """Plan the run, and say what cannot be used; None if that is all.
+    """Plan the run, and report unusable inputs; return None if no input is usable.
 
     Raises:
-        StylizeError: The results cannot be written, or some exist and nothing says what then.
+        StylizeError: If results cannot be written, or some exist and no flag decides about them.
     """
     if _has_places(args):
         everything, problems = remote_jobs(args.inputs, place_of(args.output) or args.output), []
@@ -164,7 +163,7 @@ def _plan(
 
 
 def _check_flags(args: argparse.Namespace, jobs: Sequence[Job], *, shared: bool) -> None:
-    """StylizeError where flags do not fit what there is."""
+    """Raise StylizeError if the flags do not fit the inputs."""
     pictures = any(not job.film for job in jobs)
     if pictures and args.shard is not None and args.shard.count > 1 and args.smoothing > 0:
         raise StylizeError(
@@ -181,7 +180,7 @@ def _check_flags(args: argparse.Namespace, jobs: Sequence[Job], *, shared: bool)
 
 
 def _has_places(args: argparse.Namespace) -> bool:
-    """Whether pictures are read from addresses such as s3://bucket/photos, or written there."""
+    """Return whether pictures are read from or written to addresses such as s3://bucket/photos."""
     return any(place_of(each) is not None for each in (*args.inputs, args.output))
 
 
@@ -200,8 +199,10 @@ def _check_places(args: argparse.Namespace) -> None:
 
 
 def _device(args: argparse.Namespace) -> str:
-    """The device: of several GPUs of a machine, that of this process where a launcher says which
-    of the machine's processes it is."""
+    """Return the device.
+
+    On a machine with several GPUs, a process picks its own if a launcher sets its local index.
+    """
     local = local_index() if args.shard is not None and args.device == AUTO else None
     if local is None or torch.cuda.device_count() < 2:
         return args.device
@@ -214,7 +215,7 @@ def _without(jobs: list[Job], others: list[Job]) -> list[Job]:
 
 
 def _exists_message(existing: list[Job]) -> str:
-    """The error message if results exist, with the first of them."""
+    """Build the error message for existing results, which names the first of them."""
     more = f", and so do {len(existing) - 1} more results" if len(existing) > 1 else ""
     return (
         f"'{shown(existing[0].target)}' exists{more}; pass --overwrite to replace or "

@@ -1,5 +1,6 @@
-"""Carries out a run, first its pictures and then its films: alone, on several devices, or on a
-cluster."""
+"""Execution of a run, first its pictures and then its films: alone, on several devices, or on a
+cluster.
+"""
 
 from __future__ import annotations
 
@@ -33,14 +34,10 @@ class Run:
     """A run.
 
     Attributes:
-        args: What the flags were parsed to.
-        devices: That share it, where there are several.
-        setup: The config, and what goes with it.
-        engine: Of this process, for what is not shared.
-        notices: Where its notices are put; they are taken out again.
-        reporter: Is told of the run, whose display is open.
-        tally: Counts what is done.
-        record: The manifest; None for none.
+        devices: The devices; several share the run.
+        engine: This process's engine, for work that is not shared.
+        notices: Where the engine adds its notices; emptied here.
+        reporter: Receives the events of the run; its display is open.
     """
 
     args: argparse.Namespace
@@ -53,15 +50,15 @@ class Run:
     record: Record | None
 
     def carry_out(self, jobs: Sequence[Job]) -> None:
-        """Style the pictures and make the films, and say and record of each what became of it.
+        """Style the pictures and make the films, and report and record each outcome.
 
         Raises:
-            StyleForgeError: The devices, or the cluster, cannot do the work.
-            KeyboardInterrupt: The run was stopped; what is finished is complete.
+            StyleForgeError: If the devices, or the cluster, cannot do the work.
+            KeyboardInterrupt: If the run was stopped; finished results are complete.
         """
         pictures = [job for job in jobs if not job.film]
         films = [job for job in jobs if job.film]
-        # A device for which there would be no picture has no process.
+        # A device without a picture to style gets no process.
         devices = self.devices if films else self.devices[: len(pictures)]
         with self._team(devices) as team:
             if pictures:
@@ -70,7 +67,7 @@ class Run:
                 self._make(films, team)
 
     def _team(self, devices: Sequence[str]) -> AbstractContextManager[Team | Cluster | None]:
-        """What shares the run; None for the engine of this process."""
+        """Return the team that shares the run; None for the engine of this process."""
         args, setup, reporter = self.args, self.setup, self.reporter
         if args.cluster is not None:
             return Cluster(args, setup, self.engine, reporter)
@@ -83,7 +80,7 @@ class Run:
         return _Alone(limits, self.engine, self.notices, self.args.depth)
 
     def _limits_on(self, device: str) -> Limits:
-        """Prepare the engine of this process for a device, and say what fits there."""
+        """Prepare the engine of this process for a device, and return the memory limits there."""
         setup, engine = self.setup, self.engine
         config = replace(setup.config, device=device)
         engine.configure(config)
@@ -129,7 +126,7 @@ class Run:
 
 
 class _Painting(Protocol):
-    """What styles pictures. To be used as a context."""
+    """A styler of pictures. Use it as a context."""
 
     def __enter__(self) -> object: ...
 
@@ -142,17 +139,13 @@ class _Painting(Protocol):
     ) -> None: ...
 
     @property
-    def written(self) -> int:
-        """How many results were written."""
-        ...
+    def written(self) -> int: ...
 
-    def run(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
-        """Style pictures, and yield what became of each, as it is finished."""
-        ...
+    def run(self, jobs: Sequence[Job]) -> Iterator[Outcome]: ...
 
 
 class _Alone:
-    """As SharedPictures, by the engine of this process."""
+    """A counterpart of SharedPictures with the engine of this process."""
 
     def __init__(
         self, limits: Limits, engine: Engine, notices: list[str], depth: int | None
@@ -170,16 +163,14 @@ class _Alone:
 
     @property
     def written(self) -> int:
-        """How many results were written."""
         return self._pipeline.written
 
     def run(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
-        """Style pictures, and yield what became of each."""
         return self._pipeline.run(groups(jobs, self._limits))
 
 
 def _error_text(path: Path, exc: Exception) -> str:
-    """Describe the error with the whole path, since several folders may contain the same name."""
+    """Describe the error with the whole path, because several folders may contain the same name."""
     if isinstance(exc, OSError):
         return f"'{shown(exc.filename or path)}': {exc.strerror or exc}"
     fault, name = str(exc), printable(path.name)

@@ -1,4 +1,4 @@
-"""Reads one picture and writes its result, on any thread."""
+"""Reading of a picture and writing of its result, on any thread."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from utils.images.opening import ImageError
 from utils.images.reading import read_picture
 from utils.text import printable
 
-# What ends one picture, while the others go on.
+# Errors that fail one picture while the others continue.
 FAULTS = (StyleForgeError, ImageError, OSError)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Picture:
-    """A picture that was read.
+    """A picture as read.
 
     Attributes:
-        job: Its file, and that of its result.
-        frame: Its pixels.
-        loss: What was lost by reading it, as a clause; "" if nothing was.
+        job: Its file and its result's file.
+        loss: Information lost by reading it, as a clause; "" if there is none.
     """
 
     job: Job
@@ -39,11 +38,10 @@ def read(job: Job, depth: int | None = None) -> Picture:
     """Read the picture of a job.
 
     Args:
-        job: Its files.
-        depth: Bits per channel of the result, 8 or 16; None for those of the picture.
+        depth: Bits per channel of the result, 8 or 16; None for the picture's own.
 
     Raises:
-        ImageError: It cannot be read.
+        ImageError: If the picture cannot be read.
     """
     picture = read_picture(job.source)
     deep, profile = picture.deep, picture.origin.profile
@@ -56,19 +54,18 @@ def read(job: Job, depth: int | None = None) -> Picture:
 
 
 def write(picture: Picture, styled: StyledFrame, size: int | None) -> str:
-    """Write the result of a picture, completely or not at all.
+    """Write the result of a picture atomically.
 
     Args:
-        picture: The picture.
         styled: Its result.
-        size: The long side of the network's input that was asked for; None for automatic.
+        size: Requested long side of the network's input; None for automatic.
 
     Returns:
         A remark for the user, which may be empty.
 
     Raises:
-        ImageError: The result cannot be written.
-        OSError: The folder cannot be written.
+        ImageError: If the result cannot be written.
+        OSError: If the folder is not writable.
     """
     job, frame = picture.job, picture.frame
     job.target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The flags of `stylize` that are for films."""
+"""The film flags of `stylize`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stylizes the films of a run, one after another."""
+"""Stylization of a run's films, one after another."""
 
 from __future__ import annotations
 
@@ -35,17 +35,14 @@ from utils.text import printable
 
 
 class Films:
-    """Makes the films of a run.
+    """A maker of a run's films.
 
     Args:
-        args: What the flags were parsed to.
-        setup: The config of the command line, and where the styles are.
-        engine: Is configured for each film that it makes alone.
-        limits_on: Prepares it for a device, and says what fits there.
-        sharing: What shares each film; None for the engine alone.
-        notices: Where the engine's notices are put; they are taken out again.
-        reporter: Is told of them.
-        record: The manifest; None for none.
+        setup: The command line's config, and the library of styles.
+        engine: Configured for each film that it makes alone.
+        limits_on: Prepares the engine for a device, and returns the memory limits there.
+        sharing: The team that shares each film; None for the engine alone.
+        notices: Where the engine adds its notices; emptied here.
     """
 
     def __init__(
@@ -63,19 +60,16 @@ class Films:
         self._limits_on, self._sharing = limits_on, sharing
         self._notices, self._reporter, self._record = notices, reporter, record
         self._reports: list[dict[str, Any]] = []
-        self._whole: dict[Job, WholeFilm] = {}  # which processes make, each one of them
+        self._whole: dict[Job, WholeFilm] = {}  # made by the processes, one film each
 
     def run(self, jobs: Sequence[Job], tally: Tally) -> None:
-        """Make films; one that fails does not keep the others. Those that one device makes whole
-        come last, several at once.
+        """Make films; a failed film does not stop the others.
 
-        Args:
-            jobs: Theirs.
-            tally: Counts them.
+        Films that a single device makes whole come last, several at once.
 
         Raises:
-            StylizeError: The file of --report cannot be written.
-            KeyboardInterrupt: The run was stopped; finished parts of the film under way are kept.
+            StylizeError: If the file of --report cannot be written.
+            KeyboardInterrupt: If the run was stopped; finished parts of the current film stay.
         """
         for job in jobs:
             outcome = self._made(job)
@@ -104,7 +98,7 @@ class Films:
             self._record.under_way(job.target, min(1.0, now.done / now.count))
 
     def _made(self, job: Job) -> FilmOutcome | None:
-        """Make a film, or put it among those that are made whole: None of these."""
+        """Make a film; return None if it is deferred to the films made whole."""
         try:
             report = self._make(job)
         except FilmCancelled as exc:
@@ -114,7 +108,7 @@ class Films:
         return report and FilmOutcome(job, report, "", self._taken_notices())
 
     def _made_whole(self) -> Iterator[FilmOutcome]:
-        """Have the processes make films, each one of them."""
+        """Have the processes make whole films, each process one at a time."""
         if not self._whole:
             return
         assert self._sharing is not None
@@ -175,7 +169,7 @@ class Films:
             return film.run()
 
     def _how(self, job: Job, info: FilmInfo) -> _How:
-        """Decide how a film is painted; the engine is prepared if it paints it alone."""
+        """Decide how to paint a film; prepare the engine if it paints alone."""
         name, config, sharing = job.source.name, self._setup.config, self._sharing
         if sharing is not None:
             parts = sharing.split(info)
@@ -199,14 +193,13 @@ class Films:
 
 @dataclass(frozen=True, slots=True)
 class _How:
-    """How a film is painted.
+    """The way a film is painted.
 
     Attributes:
-        config: For every frame.
-        batch: How many frames go through the network together.
-        device: What paints it.
-        parts: Those that several devices make; None for one that makes it alone.
-        whole: Whether this one is a process of those that share the run.
+        batch: Number of frames per network run.
+        device: The device that paints it.
+        parts: Parts for several devices; None if one device makes it alone.
+        whole: Whether that device's process belongs to the team of the run.
     """
 
     config: EngineConfig
@@ -217,7 +210,7 @@ class _How:
 
 
 def _digest(library: Library, key: str) -> str:
-    """What the weights of a style are, for a run that goes on later."""
+    """Return a digest of a style's weights, for a run that resumes later."""
     style = library.get(key)
     files = [path for path in (style.weights, style.lite) if path is not None]
     digest = hashlib.sha256()

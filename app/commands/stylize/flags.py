@@ -1,4 +1,4 @@
-"""The flags of `stylize`, which a job of the queue has as well."""
+"""The flags of `stylize`, which jobs of the queue share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from app.engine.resolution import MAX_SIZE, SHORTEST
 from app.export.before_after.composing import ARRANGEMENTS
 
 MOST_BATCH = 64
-FULL = "full"  # in place of a number of pixels: all of them
+FULL = "full"  # instead of a number of pixels: all pixels
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -46,7 +46,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
-    """Add what is read and where the results go."""
+    """Add the inputs and the output."""
     parser.add_argument(
         "inputs",
         nargs="+",
@@ -58,7 +58,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add where the results go, their names, and what is done where they exist."""
+    """Add the output, the names of results, and the treatment of existing results."""
     parser.add_argument(
         "-o",
         "--output",
@@ -87,7 +87,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def add_look(parser: argparse.ArgumentParser) -> None:
-    """Add the style, how it is computed, and what is saved."""
+    """Add the flags for the style, its computation, and the files."""
     chosen = parser.add_mutually_exclusive_group()
     add_style(chosen, default=None)
     add_style_images(parser, chosen)
@@ -157,7 +157,7 @@ def add_sharing(parser: argparse.ArgumentParser) -> None:
 
 
 def add_telling(parser: argparse.ArgumentParser) -> None:
-    """Add how much is said while it runs, and how."""
+    """Add the flags for the amount and form of messages."""
     loudness = parser.add_mutually_exclusive_group()
     loudness.add_argument(
         "-q",

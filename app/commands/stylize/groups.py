@@ -1,4 +1,4 @@
-"""Which pictures go through the network together."""
+"""Grouping of pictures into network batches."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from utils.images.reading import picture_size
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Pictures that are read, and as far as possible styled, together.
+    """Pictures that are read, and if possible styled, together.
 
     Attributes:
-        jobs: One, or a full batch of pictures of one size.
-        held_bytes: The memory they take while they are in flight.
+        jobs: One picture, or a full batch of pictures of the same size.
+        held_bytes: Their memory while they are in flight.
     """
 
     jobs: tuple[Job, ...]
@@ -25,13 +25,13 @@ class Group:
 
 
 def groups(jobs: Iterable[Job], limits: Limits) -> Iterator[Group]:
-    """Make full batches of successive pictures of one size, and groups of one of all others, in
-    the order of the jobs. The sizes are those in the files' heads, so they do not depend on what
-    is read when.
+    """Group consecutive pictures of the same size into full batches; all others stay single.
+
+    The order of the jobs is kept. Sizes come from the file headers, so they do not depend on the
+    order of reading.
 
     Args:
-        jobs: The pictures.
-        limits: How many pictures of a size are a batch.
+        limits: Decides how many pictures of a size form a batch.
     """
     gathered: list[Job] = []
     size = 0, 0
@@ -52,7 +52,7 @@ def _singles(jobs: list[Job], size: tuple[int, int], limits: Limits) -> Iterator
 
 
 def _size(job: Job) -> tuple[int, int]:
-    """(0, 0) of a file whose head cannot be read: reading it will say why."""
+    """Return a picture's size; (0, 0) if its header is unreadable, which reading it will report."""
     try:
         return picture_size(job.source)
     except ImageError:

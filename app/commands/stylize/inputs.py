@@ -1,4 +1,4 @@
-"""Which files the inputs of `stylize` name: pictures and films, in folders, patterns, lists."""
+"""Input files of `stylize`: pictures and films from folders, patterns and lists."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.sources import pictures_in
 from utils.images.moving import moves_in_folder, moving_kind
 from utils.text import printable
 
-STDIN = "-"  # in place of an input: a list of them on stdin
+STDIN = "-"  # instead of an input: a list of inputs on stdin
 MAX_LIST_BYTES = 256 << 20  # a few million long paths
 
 
@@ -27,7 +27,7 @@ def named_files(
     Args:
         inputs: Pictures, films, folders and patterns; "-" for a list on stdin.
         output: The folder of the results, which is not searched.
-        problems: Receives one sentence for each input that cannot be used.
+        problems: Receives one sentence for each unusable input.
 
     Yields:
         Each file, its path relative to the folder of the results, and whether it is a film or an
@@ -49,7 +49,7 @@ def named_files(
 
 
 def _moves(path: Path) -> bool:
-    """Whether a file is a film or an animation; reading one that cannot be read will say why."""
+    """Return whether a file is a film or an animation; reading an unreadable file reports why."""
     try:
         return moving_kind(path) != ""
     except OSError:
@@ -57,7 +57,7 @@ def _moves(path: Path) -> bool:
 
 
 def identity(path: Path) -> Path:
-    """The one path of a file that has several."""
+    """Return one canonical path for a file with several paths."""
     return Path(os.path.normcase(path.resolve()))
 
 
@@ -67,13 +67,15 @@ def shown(path: object) -> str:
 
 
 def listed_paths(problems: list[str]) -> list[Path]:
-    """Read the paths on stdin, one a line or, as of `find -print0`, with a NUL after each. They
-    are no patterns."""
+    """Read the paths on stdin: one per line, or each followed by a NUL as `find -print0` writes.
+
+    The paths are not patterns.
+    """
     data = sys.stdin.buffer.read(MAX_LIST_BYTES + 1) if sys.stdin else b""
     if len(data) > MAX_LIST_BYTES:
         problems.append(f"the list on stdin is longer than {MAX_LIST_BYTES >> 20} MB")
         return []
-    data = data.removeprefix(codecs.BOM_UTF8)  # of a file that Windows wrote
+    data = data.removeprefix(codecs.BOM_UTF8)  # in a file that Windows wrote
     lines = data.split(b"\0") if b"\0" in data else data.splitlines()
     paths = [Path(os.fsdecode(line)) for line in lines if line.strip()]
     if not paths:
@@ -82,9 +84,7 @@ def listed_paths(problems: list[str]) -> list[Path]:
 
 
 def _expand(text: str) -> list[Path]:
-    """Return the path `text`, or the paths it matches as a pattern; not every shell expands
-    patterns.
-    """
+    """Return the path `text`, or its matches as a pattern; not every shell expands patterns."""
     if not text:  # an empty shell variable; Path("") would be the working folder
         return []
     path = Path(text).expanduser()

@@ -1,4 +1,4 @@
-"""Which pictures and films `stylize` reads, and the files for their results."""
+"""The pictures and films that `stylize` reads, and the files for their results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from utils.images.writing import SAVED
 
 
 class StylizeError(StyleForgeError):
-    """The command, or one of its pictures or films, cannot be carried out."""
+    """Raised if the command, or one of its pictures or films, fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,7 @@ class Job:
     Attributes:
         source: The file.
         target: The file of its result.
-        film: Whether it is a film or an animation.
-        before_after: How the result of a picture is put together with the picture, see
+        before_after: Arrangement of a picture and its result, see
             app.export.before_after.composing.ARRANGEMENTS; "" for the result alone.
     """
 
@@ -46,20 +45,20 @@ def plan_jobs(
     """Find the pictures and films, and the files for their results.
 
     Args:
-        inputs: pictures, films, folders and patterns; "-" for a list on stdin.
-        output: a folder, or for one picture or film a file.
-        pattern: of the results' names; None for those of the inputs.
-        style: what {style} stands for in the pattern.
-        codec: how films are encoded; None for the usual codec of each file.
-        folder: whether `output` is a folder even for one input; so it is with a pattern.
+        inputs: Pictures, films, folders and patterns; "-" for a list on stdin.
+        output: A folder, or a file for a single picture or film.
+        pattern: Pattern of the results' names; None for the names of the inputs.
+        style: Replaces {style} in the pattern.
+        codec: Codec of films; None for the default of each file.
+        folder: Whether `output` is a folder even for one input; with a pattern, it always is.
 
     Returns:
-        The jobs, and one sentence for each input that cannot be used.
+        The jobs, and one sentence for each unusable input.
 
     Raises:
-        StylizeError: results cannot be written to `output`, or would overwrite one another or an
+        StylizeError: If results cannot be written to `output`, or would overwrite one another or an
             input.
-        FilmError: the name of a result is not that of a film.
+        FilmError: If the name of a result is not a film's.
     """
     problems: list[str] = []
     found = list(dict.fromkeys(named_files(inputs, output, problems)))
@@ -91,7 +90,7 @@ def plan_jobs(
 
 
 def _check_name(job: Job) -> None:
-    """Refuse a name of a result that says another format."""
+    """Refuse a result name that names another format."""
     if job.film:
         check_name(job.target)
     elif job.target.suffix.lower() not in SAVED:

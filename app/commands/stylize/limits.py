@@ -1,4 +1,4 @@
-"""What fits into memory: the size of the network's input, batches, and pictures in flight."""
+"""Memory limits: size of the network's input, batches, and pictures in flight."""
 
 from __future__ import annotations
 
@@ -22,28 +22,26 @@ from utils.devices import resolve
 from utils.free_memory import free_bytes
 from utils.text import printable
 
-MOST = 65536  # that --size takes
-PICTURES_FRACTION = 0.25  # of the free memory, for the pictures in flight
-# Measured memory per pixel of a picture: 10 to 18 bytes to read it; to write it, with the picture
-# and its result, 10 as JPEG or PNG, 38 as WebP, 43 as PNG with transparency.
+MOST = 65536  # maximum of --size
+PICTURES_FRACTION = 0.25  # share of the free memory for the pictures in flight
+# Measured memory per pixel of a picture: 10 to 18 bytes for reading. For writing, including the
+# picture and its result: 10 as JPEG or PNG, 38 as WebP, 43 as PNG with transparency.
 BYTES_PER_PICTURE_PIXEL = 45
-# Buffers of the frames under way on a GPU, for each of their pixels: a frame and its picture.
+# Buffers of the frames in flight on a GPU, per pixel: a frame and its picture.
 BYTES_PER_FRAME_PIXEL = DEPTH * 2 * 3
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one run, from the memory that is free when it begins: what the run itself takes
-    does not change the size of later results.
+    """The limits of one run, from the memory that is free when it begins.
+
+    The run's own memory therefore does not change the size of later results.
 
     Attributes:
-        config: That of the command line.
-        device: Where the network runs.
-        batch: The most pictures in a batch; None for automatic.
-        memory_bytes: Free on the device of the network.
-        picture_bytes: For the pictures in flight.
-        family: Of the network.
-        full: Whether the network is given every pixel of the pictures.
+        batch: Maximum pictures per batch; None for automatic.
+        memory_bytes: Free memory on that device.
+        picture_bytes: Memory for the pictures in flight.
+        full: Whether the network processes every pixel of the pictures.
     """
 
     config: EngineConfig
@@ -58,7 +56,7 @@ class Limits:
     def now(
         cls, config: EngineConfig, batch: int | None, engine: Engine, *, full: bool = False
     ) -> Limits:
-        """Take them from the memory that is free now; `engine` has the config."""
+        """Compute the limits from the current free memory; `engine` has the config."""
         free = free_bytes(torch.device("cpu")) * PICTURES_FRACTION
         device, memory = resolve(config.device), engine.memory_bytes
         return cls(config, device, batch, memory, free, engine.family, full)
@@ -67,12 +65,11 @@ class Limits:
         """Choose the `EngineConfig.size` for a picture.
 
         Args:
-            name: Of its file.
-            width: Of the picture, in pixels.
-            height: Of the picture, in pixels.
+            width: Width of the picture, in pixels.
+            height: Height of the picture, in pixels.
 
         Raises:
-            StylizeError: The size that was asked for does not fit into memory.
+            StylizeError: If the requested size does not fit into memory.
         """
         room = self._room(width, height)
         wanted = max(width, height) if self.full else self.config.size
@@ -84,7 +81,7 @@ class Limits:
         return self._size(width, height)
 
     def batch_of(self, width: int, height: int) -> int:
-        """Choose how many pictures of a size, in pixels, go through the network together."""
+        """Choose the batch size for pictures of a size in pixels."""
         config = replace(self.config, size=self._size(width, height))
         pixels = requested_sizes(config, width, height).pixels
         most = self.batch or self._automatic_batch(pixels)
@@ -94,11 +91,11 @@ class Limits:
         return max(1, min(most, int(fitting)))
 
     def held(self, width: int, height: int) -> int:
-        """The bytes that a picture of a size, in pixels, takes while it is in flight."""
+        """Return the bytes that a picture of a size in pixels occupies while in flight."""
         return width * height * BYTES_PER_PICTURE_PIXEL
 
     def _automatic_batch(self, pixels: int) -> int:
-        """Several on a GPU, where the network has a plan for a batch."""
+        """Return a batch above 1 only on a GPU, if the network's variant has plans."""
         if self.device.type != "cuda" or not self.family.variant(self.config.kernels).has_plans:
             return 1
         return min(BATCH, BATCH_PIXELS // pixels)
@@ -109,8 +106,10 @@ class Limits:
         return unhurried_size(self.config, width, height, limit)
 
     def _room(self, width: int, height: int) -> int:
-        """The largest `EngineConfig.size` that fits into memory: in bands of rows, where the family
-        runs so, otherwise at once."""
+        """Return the largest `EngineConfig.size` that fits into memory.
+
+        Families that support it run in bands of rows, all others at once.
+        """
         precision, aspect = self.config.precision, max(width, height) / min(width, height)
         if self.family.banded_bytes((width, height), precision) is None:
             pixels = AT_ONCE * self.memory_bytes / self._bytes_per_pixel

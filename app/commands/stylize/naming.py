@@ -1,4 +1,4 @@
-"""Names of results: the pattern of --name."""
+"""Names of results, and the pattern of --name."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from utils.images.opening import picture_endings
 from utils.images.writing import SAVED
 from utils.text import printable
 
-# What a pattern may name, and an example of it.
+# The fields of a pattern, each with an example.
 FIELDS: Mapping[str, str | int] = {"stem": "photo", "suffix": ".jpg", "style": "candy", "number": 7}
 
 
 @dataclass(frozen=True, slots=True)
 class NamePattern:
-    """A pattern such as "{stem}-{style}{suffix}", which was checked by `name_pattern`."""
+    """A pattern such as "{stem}-{style}{suffix}", validated by `name_pattern`."""
 
     text: str
 
@@ -30,13 +30,13 @@ class NamePattern:
         return self.text
 
     def name(self, relative: Path, style: str, number: int, endings: Sequence[str]) -> Path:
-        """Make the name of a result.
+        """Build the name of a result.
 
         Args:
-            relative: The name that it would have without a pattern, in its subfolder.
-            style: What stands for {style}.
-            number: What stands for {number}, from 1.
-            endings: Of the formats in which it can be written, the usual one first.
+            relative: Its name without a pattern, in its subfolder.
+            style: Replaces {style}.
+            number: Replaces {number}, from 1.
+            endings: Endings of the possible formats, the usual one first.
         """
         ending = relative.suffix if relative.suffix.lower() in endings else endings[0]
         values = {"stem": relative.stem, "suffix": ending, "style": style, "number": number}
@@ -47,11 +47,11 @@ def name_pattern(text: str) -> NamePattern:
     """Parse --name.
 
     Raises:
-        argparse.ArgumentTypeError: No file could be called so, or a field is unknown.
+        argparse.ArgumentTypeError: If it makes no valid file name, or a field is unknown.
     """
     try:
         fields = [field for field in Formatter().parse(text) if field[1] is not None]
-    except ValueError as exc:  # a brace without its partner
+    except ValueError as exc:  # an unmatched brace
         raise argparse.ArgumentTypeError(
             f"'{_shown(text)}' is no pattern of names: {_shown(str(exc))}"
         ) from exc
@@ -81,12 +81,12 @@ def name_pattern(text: str) -> NamePattern:
 
 
 def result_name(relative: Path, endings: Sequence[str]) -> Path:
-    """Make the name of a result without a pattern.
+    """Build the name of a result without a pattern.
 
     Args:
-        relative: The name of the input, in its subfolder; another format is added to it
+        relative: The name of the input, in its subfolder. The ending of another format is appended
             ("x.tif.png", "walk.avi.mp4").
-        endings: Of the formats in which it can be written, the usual one first.
+        endings: Endings of the possible formats, the usual one first.
     """
     if relative.suffix.lower() in endings:
         return relative
@@ -94,7 +94,7 @@ def result_name(relative: Path, endings: Sequence[str]) -> Path:
 
 
 def film_endings(codec: str | None, source: Path) -> tuple[str, ...]:
-    """Return the endings of files that hold a film.
+    """Return the endings of files for a film.
 
     Args:
         codec: The codec; None for any.

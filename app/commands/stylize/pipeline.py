@@ -1,4 +1,4 @@
-"""Reads, styles and writes pictures at the same time, with outcomes in the order of the jobs."""
+"""A pipeline that reads, styles and writes pictures concurrently, with outcomes in job order."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from app.commands.stylize.jobs import Job
 from app.commands.stylize.styling import Failed, Styled, Styling
 from app.engine.result import StyledFrame
 
-MOST_THREADS = 16  # for files; more pictures in flight need more memory than they save time
+# for files; with more, the pictures in flight cost more memory than they save time
+MOST_THREADS = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What became of a picture.
+    """The outcome of a picture.
 
     Attributes:
-        job: Its files.
-        styled: The result, which was written; None if the picture failed.
+        styled: The written result; None if the picture failed.
         error: Why it failed.
         remark: For the user; may be empty.
-        notices: What the engine said meanwhile, one sentence each.
+        notices: The engine's notices meanwhile, one sentence each.
     """
 
     job: Job
@@ -39,8 +39,6 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """A group that is being read."""
-
     group: Group
     pictures: list[Future[Picture]]
 
@@ -50,16 +48,16 @@ class _Reading:
 
 
 class Pipeline:
-    """Files are read and written on threads of its own, the engine runs on the caller's. To be used
-    as a context: at its end, what has not begun is given up, and files that are being written are
-    completed.
+    """A pipeline with its own threads for files, while the engine runs on the caller's thread.
+
+    Use it as a context. At its end, it abandons files that have not begun, and completes files that
+    are being written.
 
     Args:
-        styling: Styles the pictures.
-        budget_bytes: For the pictures in flight; a single group may take more.
-        size: The long side of the network's input that was asked for; None for automatic.
-        threads: That read and write; None for one for each core.
-        depth: Bits per channel of the results; None for those of the pictures.
+        budget_bytes: Memory for the pictures in flight; a single group may exceed it.
+        size: Requested long side of the network's input; None for automatic.
+        threads: Number of threads that read and write; None for one per core, up to a limit.
+        depth: Bits per channel of the results; None for the pictures' own.
     """
 
     def __init__(
@@ -76,7 +74,7 @@ class Pipeline:
         self._files = ThreadPoolExecutor(threads, "files")
         self._reading: deque[_Reading] = deque()
         self._writing: deque[Future[Outcome]] = deque()
-        self._held: deque[int] = deque()  # bytes, of each picture in flight
+        self._held: deque[int] = deque()  # bytes of each picture in flight
         self._lock = threading.Lock()
         self._written = 0
 
@@ -88,17 +86,17 @@ class Pipeline:
 
     @property
     def written(self) -> int:
-        """How many results were written."""
+        """The number of results written."""
         return self._written
 
     def run(self, groups: Iterable[Group]) -> Iterator[Outcome]:
         """Read, style and write the pictures.
 
         Args:
-            groups: Looked at no further ahead than is read.
+            groups: Consumed lazily, one group ahead of reading.
 
         Yields:
-            What became of each picture, in their order.
+            The outcome of each picture, in order.
         """
         coming = iter(groups)
         following = next(coming, None)
@@ -110,7 +108,7 @@ class Pipeline:
                 self._write(self._styling.begin(self._taken()))
             elif self._styling.under_way:
                 self._write(self._styling.complete())
-            else:  # there is nothing to compute before a file is written
+            else:  # nothing to compute until a file is written
                 yield self._next_outcome()
             while self._writing and self._writing[0].done():
                 yield self._next_outcome()
@@ -118,7 +116,7 @@ class Pipeline:
     def _has_room(self, group: Group) -> bool:
         if not self._held:
             return True
-        # Groups that are larger than the number of threads are read one ahead.
+        # Of groups larger than the number of threads, one is read ahead.
         most = max(self._ahead, 2 * len(group.jobs))
         fits = sum(self._held) + group.held_bytes <= self._budget_bytes
         return fits and len(self._held) + len(group.jobs) <= most
@@ -130,7 +128,7 @@ class Pipeline:
         self._reading.append(_Reading(group, pictures))
 
     def _taken(self) -> list[Picture | Failed]:
-        """Wait for the group that is read first."""
+        """Wait for the first group that is being read."""
         reading = self._reading.popleft()
         taken: list[Picture | Failed] = []
         for job, future in zip(reading.group.jobs, reading.pictures, strict=True):
@@ -144,7 +142,6 @@ class Pipeline:
         self._writing.extend(self._files.submit(self._outcome, each) for each in results)
 
     def _next_outcome(self) -> Outcome:
-        """Wait for the outcome of the first picture in flight."""
         outcome = self._writing.popleft().result()
         self._held.popleft()
         return outcome

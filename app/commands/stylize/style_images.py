@@ -1,4 +1,4 @@
-"""The style pictures of a command line: their files, their shares, and the styles made of them."""
+"""Style pictures of a command line: their files, their shares, and the styles made from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.styles.library import Library
 
 @dataclass(frozen=True, slots=True)
 class StyleImage:
-    """One `--style-image`; `share` is None where none was given."""
+    """One `--style-image`; `share` is None if it was not specified."""
 
     path: Path
     share: float | None = None
@@ -26,7 +26,6 @@ def add_style_images(parser: argparse.ArgumentParser, group: argparse._ActionsCo
     """Add --style-image and --style-network.
 
     Args:
-        parser: Receives the flags.
         group: Receives --style-image, which excludes the other flags of the group.
     """
     group.add_argument(
@@ -48,15 +47,17 @@ def add_style_images(parser: argparse.ArgumentParser, group: argparse._ActionsCo
 
 
 def style_image(text: str) -> StyleImage:
-    """Parse "painting.jpg" or "painting.jpg:0.4". A file whose name ends like a share is a file.
+    """Parse "painting.jpg" or "painting.jpg:0.4".
+
+    An existing file whose name ends like a share is taken as a file.
 
     Raises:
-        argparse.ArgumentTypeError: The share is not 0 to 1, or there is no name.
+        argparse.ArgumentTypeError: If the share is not 0 to 1, or the name is empty.
     """
     name, colon, number = text.rpartition(":")
     try:
         share = float(number) if colon and not _is_file(text) else None
-    except ValueError:  # a colon of the name, as in C:/painting.jpg
+    except ValueError:  # a colon in the name, as in C:/painting.jpg
         share = None
     if share is None:
         name = text
@@ -72,7 +73,7 @@ def style_image(text: str) -> StyleImage:
 def check_style_images(
     images: list[StyleImage], network: Path | None, mix: Sequence[tuple[str, float | None]]
 ) -> None:
-    """StylizeError where the flags for style pictures do not fit each other."""
+    """Raise StylizeError if the flags for style pictures contradict each other."""
     if network is not None and not images:
         raise StylizeError("--style-network is the network for --style-image, which is missing")
     if images and len(images) + len(mix) > MOST_MIXED:
@@ -88,15 +89,14 @@ def check_style_images(
 def chosen_styles(
     args: argparse.Namespace, library: Library, folder: Path
 ) -> tuple[tuple[Part, ...], str]:
-    """The styles of a command line with their shares, and the name of the look.
+    """Return the styles of a command line with their shares, and the name of the look.
 
     Args:
-        args: What the flags were parsed to.
         library: Receives the styles of pictures.
-        folder: As of `include_style_images`.
+        folder: See `include_style_images`.
 
     Raises:
-        StyleForgeError: A style picture cannot be used, or the styles are no mix.
+        StyleForgeError: If a style picture cannot be used, or the styles do not form a mix.
     """
     if not args.style_image:
         chosen = mix_of(args.style or EngineConfig().style, args.mix)
@@ -113,21 +113,21 @@ def include_style_images(
     folder: Path,
     mix: Sequence[tuple[str, float | None]],
 ) -> tuple[Part, ...]:
-    """Make the styles of pictures, which belong to this library only.
+    """Create the styles of pictures, which belong to this library only.
 
     Args:
         library: Receives them.
-        images: The pictures, at least one.
-        network: A file of `styleforge train-vit`; None for the one that ships.
-        folder: A temporary folder for their packs, to be kept while the engine may read them.
-        mix: Further styles, with their shares of the whole; the pictures share what they leave.
+        images: At least one picture.
+        network: A file of `styleforge train-vit`; None for a built-in network.
+        folder: A temporary folder for their packs; must exist while the engine may read them.
+        mix: Further styles, with their shares of the whole; the pictures share the rest.
 
     Returns:
         The keys of all styles with shares that add up to 1.
 
     Raises:
-        StyleError: A picture or the network cannot be used.
-        StylizeError: The shares of `mix` add up to more than 1.
+        StyleError: If a picture or the network cannot be used.
+        StylizeError: If the shares of `mix` add up to more than 1.
     """
     keys = [
         library.include_picture(image.path, folder / f"style_image_{number}", network).key
@@ -140,8 +140,10 @@ def include_style_images(
 
 
 def mix_of(first: str, mix: Sequence[tuple[str, float | None]]) -> tuple[Part, ...]:
-    """The styles of `--style` and of every `--mix` with their shares; StylizeError if that is no
-    mix."""
+    """Return the styles of `--style` and every `--mix` with their shares.
+
+    Raises StylizeError if they do not form a mix.
+    """
     try:
         return mixed_parts(first, mix)
     except ValueError as exc:
@@ -149,8 +151,10 @@ def mix_of(first: str, mix: Sequence[tuple[str, float | None]]) -> tuple[Part, .
 
 
 def _shares(given: Sequence[float | None]) -> list[float]:
-    """The shares of style pictures, which add up to 1: those without one share what the others
-    leave; where all have one, they count in proportion."""
+    """Return shares of style pictures that add up to 1.
+
+    Pictures without a share split the rest. If all have one, the shares are normalized.
+    """
     total = sum(share for share in given if share is not None)
     missing = given.count(None)
     if missing:
@@ -165,5 +169,5 @@ def _shares(given: Sequence[float | None]) -> list[float]:
 def _is_file(text: str) -> bool:
     try:
         return Path(text).is_file()
-    except (OSError, ValueError):  # no file can have this name
+    except (OSError, ValueError):  # not a valid file name
         return False

@@ -1,4 +1,4 @@
-"""Runs the engine on the pictures of a folder: in batches, and on a GPU one ahead of the other."""
+"""Styling of a folder's pictures in batches, with one batch ahead on a GPU."""
 
 from __future__ import annotations
 
@@ -19,12 +19,10 @@ from utils.text import printable
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Styled:
-    """A picture and what the engine made of it.
+    """A picture and its result.
 
     Attributes:
-        picture: The picture.
-        result: The result.
-        notices: What the engine said meanwhile, one sentence each.
+        notices: The engine's notices meanwhile, one sentence each.
     """
 
     picture: Picture
@@ -34,7 +32,7 @@ class Styled:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Failed:
-    """A picture of which there will be no result, and why; `notices` as of Styled."""
+    """A picture without a result, and the reason; `notices` as in Styled."""
 
     job: Job
     error: Exception
@@ -42,34 +40,31 @@ class Failed:
 
 
 class Styling:
-    """Styles groups of pictures in their order. For one thread.
+    """A styler of picture groups, in order. For one thread.
 
     Args:
         engine: Its config is changed.
-        limits: With the config of the command line.
-        notices: Where the engine's notices are put; they are taken out again.
+        limits: With the command line's config.
+        notices: Where the engine adds its notices; emptied here.
     """
 
     def __init__(self, engine: Engine, limits: Limits, notices: list[str]) -> None:
         self._engine, self._limits, self._notices = engine, limits, notices
         follows = limits.config.smoothing > 0  # the pictures are consecutive frames of a video
         self._mode = ProcessMode.SEQUENCE if follows else ProcessMode.REFINE
-        self._under_way: deque[tuple[Sequence[Picture], Pending]] = deque()  # on the GPU
+        self._under_way: deque[tuple[Sequence[Picture], Pending]] = deque()  # in flight on the GPU
 
     @property
     def under_way(self) -> bool:
-        """Whether there is something to `complete`."""
+        """Whether `complete` has a batch to wait for."""
         return bool(self._under_way)
 
     def begin(self, group: Sequence[Picture | Failed]) -> Iterator[Styled | Failed]:
-        """Style the pictures of a group, as one batch if all could be read and have one size.
-
-        Args:
-            group: As they were read.
+        """Style the pictures of a group, as one batch if all were read and have the same size.
 
         Yields:
-            What is finished: pictures of earlier groups first, and of this one those that are not
-            under way on a GPU.
+            Finished pictures of earlier groups, then this group's unless they are in flight on a
+            GPU.
         """
         pictures = [each for each in group if isinstance(each, Picture)]
         if len(pictures) == len(group) and len({each.frame.pixels.shape for each in pictures}) == 1:
@@ -83,7 +78,7 @@ class Styling:
                 yield each
 
     def complete(self) -> list[Styled | Failed]:
-        """Wait for the batch that was begun first on the GPU."""
+        """Wait for the oldest batch in flight on the GPU."""
         batch, pending = self._under_way.popleft()
         try:
             results = self._engine.complete_batch(pending)
@@ -92,7 +87,7 @@ class Styling:
         return self._finished(batch, results)
 
     def complete_all(self) -> Iterator[Styled | Failed]:
-        """Wait for everything that is under way."""
+        """Wait for all batches in flight."""
         while self._under_way:
             yield from self.complete()
 
@@ -107,7 +102,7 @@ class Styling:
                 yield self._failed(picture, exc)
             return
         config = replace(self._limits.config, size=size)
-        if config != self._engine.config:  # what is under way is completed with its own config
+        if config != self._engine.config:  # batches in flight are completed with their own config
             yield from self.complete_all()
             self._engine.configure(config)
         if len(self._under_way) == DEPTH:
@@ -126,7 +121,6 @@ class Styling:
         yield from self._processed(batch)
 
     def _processed(self, batch: Sequence[Picture]) -> list[Styled | Failed]:
-        """Style a batch and wait for it."""
         try:
             results = self._engine.process_batch([each.frame for each in batch], self._mode)
         except FAULTS as exc:
@@ -134,7 +128,7 @@ class Styling:
         return self._finished(batch, results)
 
     def _one_by_one(self, batch: Sequence[Picture], error: Exception) -> list[Styled | Failed]:
-        """Style the pictures of a batch that failed one after another; one alone has failed."""
+        """Style the pictures of a failed batch one after another; a batch of one has failed."""
         if len(batch) == 1:
             return [self._failed(batch[0], error)]
         first = batch[0]
@@ -150,7 +144,7 @@ class Styling:
     def _finished(
         self, batch: Sequence[Picture], results: list[StyledFrame]
     ) -> list[Styled | Failed]:
-        return [  # notices go with the first
+        return [  # the first picture carries the notices
             Styled(picture, result, self._taken_notices())
             for picture, result in zip(batch, results, strict=True)
         ]

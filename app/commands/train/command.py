@@ -46,7 +46,7 @@ from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
 
 PREVIEW_SIDE = 512  # long side, in pixels
-IMPRESSION_SIDE = 384  # likewise; of the first one, which is to come early
+IMPRESSION_SIDE = 384  # likewise, for the first preview, which should come early
 STOPPED = 128 + 2  # the exit status that shells report for Ctrl+C
 LOCK_TIMEOUT_S = 30.0  # time for another process to complete its step on a slow machine
 ESTIMATE_PHOTOS = 64  # enough to measure the time of a step
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     """Train a style.
 
     Returns:
-        0 when the style is written; 130 if stopped by Ctrl+C, with a checkpoint.
+        0 if the style was written; 130 if Ctrl+C stopped the run, with a checkpoint.
     """
     if args.listen:
         interrupt_on_stdin()
@@ -150,7 +150,8 @@ def _run(args: argparse.Namespace, report: Reporter) -> int:
             if damage := resume_run(output.checkpoint, training):
                 report.note(damage)
             report.resumed(training.iteration, training.history)
-        # Killed after its last step, before the style was written; or the user is content.
+        # The run was killed after its last step, before the style was written; or the user is
+        # content.
         complete = training.finished or args.finish
         if not complete:
             output.check_free(overwrite=args.overwrite)
@@ -185,7 +186,6 @@ def _write(
     thumbnail: NDArray[np.uint8] | None,
     preview: PreviewImage,
 ) -> None:
-    """Write the finished style."""
     facts = training_metadata(args, training, photographs)
     texts = PackTexts(args.title or output.title, args.credit, args.licence)
     state = training.network.state_dict()
@@ -224,7 +224,7 @@ def _exclusive(output: Output, report: Reporter) -> Iterator[None]:
 
 
 def _check_resumable(output: Output, args: argparse.Namespace) -> None:
-    """TrainingError if the run to resume does not exist, or a new run would overwrite one."""
+    """Raise TrainingError if the run to resume does not exist, or a new run would overwrite one."""
     if args.finish and not args.resume:
         raise TrainingError("--finish needs --resume")
     if output.checkpoint.exists() and not args.resume:
@@ -241,7 +241,7 @@ def _read_optional(
 ) -> NDArray[np.uint8] | None:
     """Read a picture for previews or the thumbnail.
 
-    A resumed run continues without a picture that can no longer be read, and reports it.
+    A resumed run continues without a picture that has become unreadable, and reports it.
     """
     try:
         return None if path is None else read_pixels(path)
@@ -260,7 +260,7 @@ def _device(key: str) -> torch.device:
 
 
 def _shape(args: argparse.Namespace, weights: Mapping[str, torch.Tensor] | None) -> NetworkConfig:
-    """Return the network of --network or --init; TrainingError if the two differ."""
+    """Return the network of --network or --init. Raises TrainingError if the two differ."""
     asked = CONFIGS[args.network] if args.network else None
     if weights is None:
         return asked or FULL
@@ -293,7 +293,7 @@ def _config(args: argparse.Namespace, device: torch.device, shape: NetworkConfig
 
 
 def _excluded(path: Path | None) -> list[str]:
-    """Return the names of photographs to leave out; TrainingError if the list cannot be read."""
+    """Return the names of photographs to leave out. Raises TrainingError for an unreadable list."""
     try:
         return [] if path is None else read_list_file(path)
     except ValueError as exc:
@@ -325,8 +325,8 @@ def _run_training(
 ) -> None:
     """Run the training and report its progress.
 
-    If the progress cannot be reported (the window was killed, the disk of a log is full), the run
-    is stopped with a checkpoint, and OSError is raised.
+    If reporting fails (the window was killed, the disk of a log is full), the run stops with a
+    checkpoint and raises OSError.
     """
     unheard: OSError | None = None
     newest: Path | None = None
@@ -350,7 +350,6 @@ def _run_training(
 
 
 def _estimate(training: Run, report: Reporter) -> int:
-    """Report the speed."""
     pace = seconds_per_step(training)
     report.estimate(pace, training.config.iterations, title(training.device))
     return DONE
@@ -359,8 +358,10 @@ def _estimate(training: Run, report: Reporter) -> int:
 def _show_impression(
     style: NDArray[np.uint8], picture: Path | None, output: Output, report: Reporter
 ) -> None:
-    """Show the picture for previews as the any-style network paints it, where there is one. The
-    network of the run has not left the style that it starts from."""
+    """Show the preview picture as the any-style network paints it, if there is such a network.
+
+    At this point the run's own network still has the style it starts from.
+    """
     if picture is None:
         return
     try:

@@ -1,4 +1,4 @@
-"""A first impression of a style before it is trained, painted by the any-style network."""
+"""First impressions of a style before training, painted by the any-style network."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ def first_impression(
     """Paint a picture in the style of another, on the CPU, without compiling anything.
 
     Args:
-        networks: The any-style networks there are.
         style: The style picture, [H, W, 3] uint8, RGB.
         picture: [H, W, 3] uint8, RGB.
 
     Returns:
-        [H, W, 3] uint8, RGB; None where there is no network.
+        [H, W, 3] uint8, RGB; None if there is no network.
 
     Raises:
-        CheckpointError: The network's file is damaged.
-        ValueError: The style picture is too narrow.
+        CheckpointError: If the network's file is damaged.
+        ValueError: If the style picture is too narrow.
     """
     network = networks.default()
     if network is None:

@@ -1,4 +1,4 @@
-"""The output of a training run: where it is written, and its metadata."""
+"""The output of a training run: its files and metadata."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ NOT_RECORDED = {  # arguments that do not change the style
     *("command", "parser", "resume", "overwrite", "json_progress", "listen", "estimate"),
     *("checkpoint_interval", "thumbnail", "vgg_download", "finish"),
 }
-NAME_LETTERS = 200  # file systems allow 255; files beside a pack have longer names
+NAME_LETTERS = 200  # file systems allow 255; files next to a pack have longer names
 AVERAGED_STEPS = 20  # the losses in a pack are means over this many last steps
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where the style is written, and the files beside it during training.
+    """The result of a training run, and its companion files during training.
 
     Attributes:
-        result: a pack's folder, or a file of weights.
-        only_weights: whether `result` is a file of weights.
-        lite_for_pack: whether a lite network is added to an existing pack.
+        result: A pack's folder, or a file of weights.
+        only_weights: Whether `result` is a file of weights.
+        lite_for_pack: Whether a lite network is added to an existing pack.
     """
 
     result: Path
     only_weights: bool
-    lite_for_pack: bool = False  # a lite network for an existing pack
+    lite_for_pack: bool = False
 
     @property
     def checkpoint(self) -> Path:
@@ -74,7 +74,7 @@ class Output:
         return self.result.stem.replace("_", " ").title()
 
     def check_free(self, *, overwrite: bool) -> None:
-        """TrainingError if the result exists, unless `overwrite`."""
+        """Raise TrainingError if the result exists, unless `overwrite`."""
         if self.lite_for_pack:
             check_lite_free(self.result, overwrite=overwrite)
         elif not self.only_weights:
@@ -83,9 +83,9 @@ class Output:
             raise TrainingError(f"'{self.result}' exists; choose another name, or pass --overwrite")
 
     def holds(self, state: Mapping[str, torch.Tensor]) -> bool:
-        """Whether exactly these weights are written already.
+        """Return whether exactly these weights are already written.
 
-        A run can be killed after that and before its checkpoint is deleted.
+        A run can be killed after writing them and before it deletes its checkpoint.
         """
         if not self.weights.is_file():
             return False
@@ -107,7 +107,7 @@ class Output:
             clear_staging(self.result)
 
     def forget_run(self) -> None:
-        """Delete the files that are needed only until the run is finished."""
+        """Delete the files that only an unfinished run needs."""
         self.preview.unlink(missing_ok=True)
         forget_run(self.checkpoint)
 
@@ -138,7 +138,7 @@ def output_from_args(args: argparse.Namespace) -> Output:
     if args.network != "lite" or not (folder / "style.toml").is_file():
         return alone
     beside = Output(folder, only_weights=False, lite_for_pack=True)
-    # A pack with only a lite network may be written while its run is not deleted yet.
+    # A pack with only a lite network may exist while its run is not deleted yet.
     resumes_alone = alone.checkpoint.is_file() and not beside.checkpoint.is_file()
     return alone if args.resume and resumes_alone else beside
 

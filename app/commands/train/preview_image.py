@@ -1,4 +1,4 @@
-"""The picture that previews of a training run show."""
+"""The picture in the previews of a training run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from utils.images.reading import read_pixels
 
 
 class PreviewImage:
-    """The picture for previews: read from a file again whenever it changes, or `otherwise`.
+    """The picture for previews: a file that is read again whenever it changes, or `otherwise`.
 
     Raises ImageError if the file cannot be read the first time.
     """

@@ -1,4 +1,4 @@
-"""Reports the progress of training: in the terminal, as plain lines, or as JSON lines."""
+"""Reporters of training progress: in the terminal, as plain lines, or as JSON lines."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ SECONDS_BETWEEN_LINES = 5.0
 
 
 class Reporter(Display):
-    """Receives the events of a run, and is open meanwhile."""
+    """A receiver of a run's events, open during the run."""
 
     @abstractmethod
     def note(self, text: str) -> None:
-        """Report one sentence that should be kept."""
+        """Report one sentence that should stay visible."""
 
     @abstractmethod
     def loading(self, what: str, done: int, total: int) -> None:
@@ -52,7 +52,7 @@ class Reporter(Display):
 
 
 class LineReporter(Reporter):
-    """Prints a plain line every few seconds, for logs."""
+    """A reporter that prints a plain line every few seconds, for logs."""
 
     def __init__(self) -> None:
         self._next = 0.0
@@ -77,7 +77,7 @@ class LineReporter(Reporter):
         _write(estimate_text(seconds_per_iteration, iterations, device))
 
     def finished(self, result: Path, seconds: float) -> None:
-        """Print where the style is."""
+        """Print the path of the style."""
         _write(f"Written to {result} after {clock(seconds)} of training")
 
     def _due(self) -> bool:
@@ -89,7 +89,7 @@ class LineReporter(Reporter):
 
 
 class JsonReporter(Reporter):
-    """Prints one JSON object per line.
+    """A reporter that prints one JSON object per line.
 
     Its "event" is note, loading, whole_file_needed, impression, estimate,
     resumed, progress or finished.
@@ -142,10 +142,10 @@ class JsonReporter(Reporter):
 
 
 class TerminalReporter(Reporter):
-    """Shows progress bars in the terminal."""
+    """A reporter with progress bars in the terminal."""
 
     def __init__(self) -> None:
-        # Imported here, since training without a terminal does not need rich.
+        # Imported here, because training without a terminal does not need rich.
         from rich import progress
         from rich.table import Column
 
@@ -164,7 +164,7 @@ class TerminalReporter(Reporter):
         self._bars.start()
 
     def close(self) -> None:
-        """Leave them as they are."""
+        """Leave the bars on the screen."""
         self._bars.stop()
 
     def note(self, text: str) -> None:
@@ -187,7 +187,7 @@ class TerminalReporter(Reporter):
         self.note(estimate_text(seconds_per_iteration, iterations, device))
 
     def finished(self, result: Path, seconds: float) -> None:
-        """Print where the style is."""
+        """Print the path of the style."""
         self.note(f"Written to {result} after {clock(seconds)} of training")
 
     def _show(self, what: str, done: int, total: int, text: str) -> None:

@@ -40,7 +40,7 @@ STOPPED = 128 + 2  # the exit status that shells report for Ctrl+C
 LINES_S = 10.0  # seconds between lines of progress
 AVERAGED = 20  # the losses in the written file are means over this many last readings
 MOST_PICTURES = 100_000  # of each kind: 25 GB
-BEGUN = ("command", "steps", "seconds", "sha256")  # what is recorded of the run begun with
+BEGUN = ("command", "steps", "seconds", "sha256")  # metadata copied from the initial network
 NOT_RECORDED = {"command", "parser", "resume", "stage_seconds", "checkpoint_interval", "output"}
 
 
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     """Train the network.
 
     Returns:
-        0 when the run is finished; 130 if stopped by Ctrl+C, with a checkpoint.
+        0 if the run is finished; 130 if Ctrl+C stopped it, with a checkpoint.
     """
     try:
         device = resolve(args.device)
@@ -80,7 +80,7 @@ def _run(args: argparse.Namespace, members: Team) -> int:
     begun = None
     if args.init is not None:
         begun = load_vit(args.init)
-        # How many keys tokens share changes no weight.
+        # The number of keys that tokens share changes no weight.
         if replace(begun.config, max_keys=config.network.max_keys) != config.network:
             raise TrainingError(f"'{printable(args.init.name)}' is no {args.variant} network")
     if members.device.type == "cuda":
@@ -106,7 +106,7 @@ def _run(args: argparse.Namespace, members: Team) -> int:
         if args.resume:
             damage = resume_run(checkpoint, training)
             _say(members, damage or f"Resuming from step {training.iteration}")
-        members.wait()  # the first process may write from here on
+        members.wait()  # from here on the first process may write
         count = sum(weight.numel() for weight in training.network.parameters())
         _say(
             members,
@@ -136,7 +136,7 @@ def _run(args: argparse.Namespace, members: Team) -> int:
 
 
 def _check(args: argparse.Namespace, output: Path, checkpoint: Path) -> None:
-    """TrainingError if nothing can be written, or another run would be overwritten."""
+    """Raise TrainingError if nothing can be written, or another run would be overwritten."""
     if args.checkpoint_interval < 1:
         raise TrainingError("the checkpoint interval should be 1 or more")
     if args.stage_seconds is not None and not args.stage_seconds > 0:
@@ -164,9 +164,9 @@ def _config(args: argparse.Namespace, device: torch.device) -> VitTrainingConfig
 def _pictures(
     folder: Path, left_out: Sequence[str], members: Team
 ) -> tuple[Photographs, Photographs | None]:
-    """Decode the pictures of a folder to train on, and those to judge by, if there are any.
+    """Decode the training pictures of a folder, and the evaluation pictures if there are any.
 
-    Names to leave out need not be there.
+    Names to leave out need not exist.
     """
     known = {path.name for path in folder.rglob("*")} if folder.is_dir() else set[str]()
     paths = find_photographs(folder, [name for name in left_out if name in known])
@@ -217,7 +217,7 @@ def _line(losses: VitLosses, training: VitRun, pace: float) -> str:
 def _facts(
     args: argparse.Namespace, training: VitRun, photographs: int, paintings: int
 ) -> dict[str, str]:
-    """The texts of the written file: how it was made, from what, and the last losses."""
+    """Return the metadata of the written file: recipe, sources, and the last losses."""
     last = training.history[-AVERAGED:]
     facts: dict[str, object] = {
         f"final_{name}": f"{fmean(getattr(losses, name) for losses in last):.4g}"
@@ -238,7 +238,7 @@ def _facts(
 
 
 def _say(members: Team, text: str) -> None:
-    """Print a line, by the first process only."""
+    """Print a line, on the first process only."""
     if members.leads:
         sys.stdout.write(text + "\n")
         sys.stdout.flush()

@@ -1,1 +1,1 @@
-"""A picture and what became of it, together: as one picture, as a film, as an animation."""
+"""A picture and its painting together: in one picture, a film or an animation."""

@@ -1,4 +1,4 @@
-"""Puts a picture and its painting together in one: side by side, or divided by a line."""
+"""Functions that combine a picture and its painting: side by side, or divided by a line."""
 
 from __future__ import annotations
 
@@ -11,22 +11,18 @@ ARRANGEMENTS = {
     "side": "the picture, a thin line, and the painting beside it",
     "split": "one picture: the original left of a line in the middle, painted right of it",
 }
-LINE = np.array([255, 255, 255], np.uint8)  # its color
-_LINE_SHARE = 1 / 400  # of the width of a picture
+LINE = np.array([255, 255, 255], np.uint8)
+_LINE_SHARE = 1 / 400  # fraction of a picture's width
 _THINNEST = 2  # px
 
 
 def line_width(width: int) -> int:
-    """Return how wide the line is in a picture of `width` pixels, in pixels; even."""
+    """Return the even width of the line, in pixels, for a picture of `width` pixels."""
     return max(_THINNEST, 2 * round(width * _LINE_SHARE / 2))
 
 
 def side_by_side(before: Pixels, after: Pixels) -> Pixels:
-    """Put two pictures of one size beside each other.
-
-    Args:
-        before: [H, W, 3] uint8.
-        after: The same.
+    """Put two pictures of the same size, [H, W, 3] uint8, side by side, with a line between them.
 
     Returns:
         [H, 2 * W + line_width(W), 3] uint8.
@@ -40,15 +36,12 @@ def side_by_side(before: Pixels, after: Pixels) -> Pixels:
 
 
 def split(before: Pixels, after: Pixels, at: float = 0.5) -> Pixels:
-    """Show one picture left of a line and the other one right of it.
+    """Show `before` to the left of a line and `after` to the right of it, in one picture.
+
+    All pictures are [H, W, 3] uint8.
 
     Args:
-        before: [H, W, 3] uint8.
-        after: The same.
-        at: Where the line is, 0 (all of it is `after`, and there is no line) to 1 (`before`).
-
-    Returns:
-        [H, W, 3] uint8.
+        at: Position of the line, 0 (only `after`, without a line) to 1 (only `before`).
     """
     width = before.shape[1]
     middle = round(at * width)
@@ -61,13 +54,11 @@ def split(before: Pixels, after: Pixels, at: float = 0.5) -> Pixels:
 
 
 def composed(before: Pixels, after: Pixels, arrangement: str, at: float = 0.5) -> Pixels:
-    """Put two pictures of one size together.
+    """Combine two pictures of the same size, [H, W, 3] uint8.
 
     Args:
-        before: [H, W, 3] uint8.
-        after: The same.
         arrangement: One of ARRANGEMENTS.
-        at: Where the line of "split" is, 0 to 1.
+        at: Position of the line in "split", 0 to 1.
     """
     if arrangement == "side":
         return side_by_side(before, after)

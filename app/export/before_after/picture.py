@@ -1,4 +1,4 @@
-"""Saves a picture and its painting as one picture file."""
+"""Saving a picture and its painting as one picture file."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from utils.translation.texts import tr
 
 
 def before_and_after(styled: StyledFrame, pixels: Pixels | None = None) -> tuple[Pixels, Pixels]:
-    """Return the picture and its painting in one size, [H, W, 3] uint8 RGB each.
+    """Return the picture and its painting in the same size, [H, W, 3] uint8 RGB each.
 
     Args:
-        styled: The result.
-        pixels: Its pixels in the size of a captured frame, see app.live.display_copy.full_size;
-            None for those of the result.
+        pixels: The result in the size of the captured frame, see app.live.display_copy.full_size;
+            None uses the result's own pixels.
     """
     after = styled.frame.pixels if pixels is None else pixels
     wanted = after.shape
@@ -37,20 +36,19 @@ def write_before_after(
     at: float = 0.5,
     pixels: Pixels | None = None,
 ) -> list[str]:
-    """Write a result beside its source, completely or not at all, in sRGB with 8 bits per channel.
+    """Write a result together with its source, atomically, in sRGB with 8 bits per channel.
 
     Args:
-        path: The file to write or replace; its ending gives the format.
-        styled: The result.
+        path: The file to write or replace; its ending selects the format.
         arrangement: One of ARRANGEMENTS.
-        at: Where the line of "split" is, 0 to 1.
-        pixels: As of `before_and_after`.
+        at: Position of the line in "split", 0 to 1.
+        pixels: See `before_and_after`.
 
     Returns:
-        What of the source the file does not hold, as clauses.
+        The properties of the source that the file lacks, as clauses.
 
     Raises:
-        ImageError: The file cannot be written.
+        ImageError: If the file cannot be written.
     """
     before, after = before_and_after(styled, pixels)
     made = composed(before, after, arrangement, at)

@@ -1,4 +1,4 @@
-"""A short film or animation in which a line wipes a picture into its painting."""
+"""Short films and animations in which a line wipes a picture into its painting."""
 
 from __future__ import annotations
 
@@ -18,22 +18,20 @@ from utils.translation.texts import tr
 
 FILM, ANIMATION = ".mp4", ".gif"
 SECONDS = 4.0
-_BEFORE_S, _AFTER_S = 0.7, 1.3  # how long each stands still
+_BEFORE_S, _AFTER_S = 0.7, 1.3  # how long the first and the last frame stand still
 _FILM_FPS, _ANIMATION_FPS = 30, 20
-_FILM_SIDE, _ANIMATION_SIDE = 1920, 640  # px, the longest side
-_COLORS = 255  # of an animation, beside the line's
+_FILM_SIDE, _ANIMATION_SIDE = 1920, 640  # longest side in px
+_COLORS = 255  # colors of an animation, besides the line's color
 
 
 class WipeError(StyleForgeError):
-    """A wipe cannot be written; the message says why."""
+    """Raised if a wipe cannot be written; the message gives the reason."""
 
 
 def places(fps: int) -> list[float]:
-    """Where the line is in each frame: from 1, all of it the picture, to 0, all of it painted. It
-    starts and ends gently.
+    """Return the line's position in each frame, from 1 (all picture) to 0 (all painting).
 
-    Args:
-        fps: Frames a second.
+    The motion starts and ends gently.
     """
     made: list[float] = []
     for number in range(round(SECONDS * fps)):
@@ -44,17 +42,15 @@ def places(fps: int) -> list[float]:
 
 
 def write_wipe(path: Path, before: Pixels, after: Pixels) -> None:
-    """Write a wipe, completely or not at all.
+    """Write a wipe atomically, from pictures [H, W, 3] uint8 RGB.
 
     Args:
-        path: The file to write or replace: FILM, H.264 with its longest side at most 1920 px, or
-            ANIMATION, a GIF of 256 colors with at most 640 px that is played for ever.
-        before: [H, W, 3] uint8 RGB.
-        after: The same.
+        path: The file to write or replace. FILM: H.264, longest side at most 1920 px. ANIMATION: an
+            endless GIF with 256 colors, longest side at most 640 px.
 
     Raises:
-        WipeError: The ending is another one, or there is no encoder.
-        OSError: The file cannot be written.
+        WipeError: If the ending is neither of these, or no encoder is available.
+        OSError: If the file cannot be written.
     """
     write = {FILM: _write_film, ANIMATION: _write_animation}.get(path.suffix.lower())
     if write is None:
@@ -85,8 +81,8 @@ def _write_film(path: Path, before: Pixels, after: Pixels) -> None:
 
 def _write_animation(path: Path, before: Pixels, after: Pixels) -> None:
     before, after = _fitted(before, _ANIMATION_SIDE), _fitted(after, _ANIMATION_SIDE)
-    # One palette for all frames, so that from frame to frame nothing changes but where the line
-    # was and is: a file holds little more than both pictures.
+    # With one palette for all frames, only the strip that the line crosses changes between frames.
+    # The file is little larger than both pictures.
     both = Image.fromarray(np.concatenate([before, after]))
     palette = both.quantize(_COLORS, Image.Quantize.FASTOCTREE)
     indexes = np.asarray(both.quantize(palette=palette, dither=Image.Dither.FLOYDSTEINBERG))
@@ -109,7 +105,7 @@ def _write_animation(path: Path, before: Pixels, after: Pixels) -> None:
 def _animation_frames(
     before: np.ndarray, after: np.ndarray, colors: bytes
 ) -> Iterator[Image.Image]:
-    """The frames, of indexes [H, W] of both pictures and of a palette of 256 colors."""
+    """Yield the frames, from the indexes [H, W] of both pictures and a palette of 256 colors."""
     width = before.shape[1]
     half = line_width(width) // 2
     for place in places(_ANIMATION_FPS):
@@ -124,7 +120,7 @@ def _animation_frames(
 
 
 def _fitted(pixels: Pixels, longest: int) -> Pixels:
-    """The picture with no side longer than `longest` and both even, as encoders need them."""
+    """Shrink a picture until no side exceeds `longest`; encoders need even sides."""
     height, width = pixels.shape[:2]
     scale = min(1.0, longest / max(height, width))
     size = tuple(max(2, 2 * int(side * scale / 2)) for side in (width, height))

@@ -1,1 +1,1 @@
-"""Films from file to file: every frame with its time, and everything beside the picture copied."""
+"""Film files from film files: every frame keeps its time, and all other streams are copied."""

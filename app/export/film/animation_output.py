@@ -1,4 +1,4 @@
-"""An animation as the result of a film: how its frames are encoded and put together."""
+"""Animations as results of films: encoding and assembly of their frames."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from utils.translation.numbers import number
 from utils.translation.texts import mark, tr
 
 _Write = Callable[[BinaryIO, tuple[int, int], int, Iterable[tuple[bytes, int]]], None]
-# What an animation leaves out, by the kinds of streams that the film has.
+# Streams that an animation leaves out, by the kind of stream in the film.
 _LEFT_OUT = {
     ("audio",): mark("its sound is left out, since {format} files hold pictures alone"),
     ("subtitle",): mark("its subtitles are left out, since {format} files hold pictures alone"),
@@ -36,16 +36,16 @@ _LEFT_OUT = {
 
 @dataclass(frozen=True, slots=True)
 class AnimationFormat:
-    """A kind of file.
+    """A file format.
 
     Attributes:
         title: Its name for the user.
-        coded: Encodes a frame, for each of QUALITIES.
+        coded: Encoders of a frame, one for each of QUALITIES.
         write: Writes a file of encoded frames.
-        unit: Of its delays, in seconds.
-        least: The shortest delay, in units, that browsers show as it is.
-        most_side: In pixels.
-        soft: Whether pixels may be half transparent.
+        unit: Unit of the delays, in seconds.
+        least: The shortest delay, in units, that browsers honor.
+        most_side: Largest side in pixels.
+        soft: Whether pixels may be partly transparent.
     """
 
     title: str
@@ -85,15 +85,14 @@ FORMATS: dict[str, AnimationFormat] = {
 
 
 class AnimationOutput:
-    """Makes an animation of a film. Its methods may be called from any thread.
+    """An Output that turns a film into an animation, see app.export.film.parts.output.
 
     Args:
-        info: The film.
-        encoding: How it is encoded, by a codec whose key is one of FORMATS.
+        encoding: The encoding; its codec's key is one of FORMATS.
         key: That key.
 
     Raises:
-        FilmError: It is too large for the format.
+        FilmError: If the film is too large for the format.
     """
 
     def __init__(self, info: FilmInfo, encoding: Encoding, key: str) -> None:
@@ -121,18 +120,7 @@ class AnimationOutput:
         return FramesWriter(path)
 
     def assemble(self, store: SegmentStore, target: Path) -> tuple[str, ...]:
-        """Write the file, completely or not at all.
-
-        Args:
-            store: The parts, at least one.
-            target: The file to write or replace.
-
-        Returns:
-            What of the film cannot be kept, one clause each.
-
-        Raises:
-            FilmError: It cannot be written; the parts are kept.
-        """
+        """Write the animation, see Output."""
         info, kind = self._info, self._format
         shown = [
             (segment.start + time) * info.time_base

@@ -1,4 +1,4 @@
-"""Puts a film together: the packets of its parts, and all of its source that is copied."""
+"""Assembly of a film from the packets of its parts and the streams copied from its source."""
 
 from __future__ import annotations
 
@@ -25,11 +25,9 @@ from utils.translation.texts import tr
 
 
 class FilmOutput:
-    """Makes a film of a film. Its methods may be called from any thread.
+    """An Output that turns a film into a film, see app.export.film.parts.output.
 
     Args:
-        info: The film.
-        encoding: How it is encoded.
         container: FFmpeg's name of the result's format.
     """
 
@@ -39,11 +37,11 @@ class FilmOutput:
         self._transparent = False
 
     def __reduce__(self) -> tuple[object, ...]:
-        """For another process, which converts by memory of its own."""
+        """Support pickling for another process, which creates its own converter."""
         return type(self), (self._info, self._encoding, self._container)
 
     def coded(self, frame: StyledFilmFrame) -> av.VideoFrame:
-        """Make a frame for the encoder."""
+        """Convert a frame for the encoder."""
         self._transparent |= frame.alpha is not None
         return coded_frame(frame.pixels, self._encoding, self._converter)
 
@@ -52,18 +50,7 @@ class FilmOutput:
         return SegmentWriter(path, self._encoding)
 
     def assemble(self, store: SegmentStore, target: Path) -> tuple[str, ...]:
-        """Write the film, completely or not at all.
-
-        Args:
-            store: The parts, at least one.
-            target: The file to write or replace.
-
-        Returns:
-            What of the source cannot be kept, one clause each.
-
-        Raises:
-            FilmError: It cannot be written; the parts are kept.
-        """
+        """Write the film, see Output."""
         encoding = self._encoding
         lost = assemble(self._info, store, encoding, target, self._container)
         if self._transparent:
@@ -78,20 +65,20 @@ class FilmOutput:
 def assemble(
     info: FilmInfo, store: SegmentStore, encoding: Encoding, target: Path, container: str
 ) -> tuple[str, ...]:
-    """Write a film, completely or not at all.
+    """Write a film atomically.
 
     Args:
-        info: The film that everything but the picture is copied from; of an animation nothing is.
-        store: The parts, at least one.
-        encoding: How they were encoded.
+        info: The source. Everything but the picture is copied from it; nothing, if it is an
+            animation.
+        store: At least one part.
         target: The file to write or replace.
         container: FFmpeg's name of its format.
 
     Returns:
-        What of the source cannot be kept, one clause each.
+        The losses compared with the source, one clause each.
 
     Raises:
-        FilmError: It cannot be written; the parts are kept.
+        FilmError: If the film cannot be written; the parts stay.
     """
     try:
         with replacing(target) as temporary:
@@ -142,7 +129,7 @@ def _write(
 def _pictures(
     store: SegmentStore, time_base: Fraction, stream: av.VideoStream, shift: int
 ) -> Iterator[av.Packet]:
-    """The packets of all parts, with the times of the whole film."""
+    """Yield the packets of all parts, with times in the whole film."""
     shown = [segment.start + time - shift for segment in store.segments for time in segment.times]
     durations = durations_of(shown, store.segments[-1].duration)
     decoded = decode_times(shown)
@@ -164,14 +151,14 @@ def _pictures(
 
 
 def decode_times(shown: Sequence[int]) -> list[int]:
-    """When packets are decoded (DTS).
+    """Return the decode times (DTS) of packets.
 
     Args:
-        shown: When they are shown, in the order in which they are decoded.
+        shown: Presentation times in decode order.
 
     Returns:
-        Times that increase strictly, each at most that at which its packet is shown: the times of
-        the film, late by as many frames as the encoder has exchanged.
+        Strictly increasing times, none later than its packet's presentation time. They are the
+        film's times, delayed by the encoder's reordering depth in frames.
     """
     ordered = sorted(shown)
     rank = {time: number for number, time in enumerate(ordered)}
@@ -182,7 +169,7 @@ def decode_times(shown: Sequence[int]) -> list[int]:
 
 
 def durations_of(shown: Sequence[int], last: int) -> list[int]:
-    """For how long packets are shown: until the next one is, the last one for `last`."""
+    """Return the packets' durations: the time until the next one, and `last` for the last one."""
     ordered = sorted(shown)
     following = dict(zip(ordered, [*ordered[1:], ordered[-1] + last], strict=True))
     return [following[time] - time for time in shown]

@@ -1,4 +1,4 @@
-"""The codecs of films: their encoders, with a quality in words, and the files that hold them."""
+"""The codecs of films: their encoders, named qualities and containers."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ CONTAINERS = {  # FFmpeg's formats
     ".gif": "gif",
     ".webp": "webp",
 }
-FILMS = (".mp4", ".m4v", ".mov", ".mkv")  # of them those with sound, subtitles and chapters
+FILMS = (".mp4", ".m4v", ".mov", ".mkv")  # containers with sound, subtitles and chapters
 CPU = "CPU"
-PLACES = ("auto", "cpu", "hardware")  # where a film may be encoded
+PLACES = ("auto", "cpu", "hardware")  # where encoding may run
 
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """An encoder of FFmpeg, or of Pillow.
+    """An encoder of FFmpeg or Pillow.
 
     Attributes:
-        name: FFmpeg's name, or Pillow's.
-        device: What it runs on, as its makers call it.
-        pixels: FFmpeg's name of the pixels it is given.
-        qualities: Its options for each of QUALITIES.
-        options: Its other options.
-        ours: Whether it is of Pillow, so that it is always there.
+        name: FFmpeg's or Pillow's name of the encoder.
+        device: The hardware it runs on, in the vendor's spelling.
+        pixels: FFmpeg's name of the pixel format it reads.
+        qualities: Options for each of QUALITIES.
+        options: Further options.
+        ours: Whether it belongs to Pillow and is therefore always available.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Encoder:
     ours: bool = False
 
     def all_options(self, quality: str) -> dict[str, str]:
-        """Its options for one of QUALITIES."""
+        """Return the options for one of QUALITIES."""
         return {**self.options, **self.qualities[quality]}
 
 
@@ -57,14 +57,14 @@ class Codec:
 
     Attributes:
         title: Its name for the user.
-        encoders: In the order in which they are tried: hardware first, the CPU's last.
-        containers: The endings of the files that hold it, the usual one first.
-        segments: FFmpeg's format of the files in which parts of a film are kept.
-        tag: The name by which QuickTime knows it; "" for FFmpeg's choice.
-        limited: Whether it has no full range of colors.
-        rgb: Whether it keeps RGB.
-        animation: The key of the kind of animation that it makes, see app.export.film
-            .animation_output.FORMATS; "" for a film.
+        encoders: In the order in which they are tried: hardware first, the CPU last.
+        containers: Endings of the files that can contain it, the usual one first.
+        segments: FFmpeg's format for the files of a film's parts.
+        tag: The codec tag for QuickTime; "" leaves it to FFmpeg.
+        limited: Whether it lacks the full color range.
+        rgb: Whether it stores RGB.
+        animation: Key of the animation format it makes, see
+            app.export.film.animation_output.FORMATS; "" for a film.
     """
 
     title: str
@@ -77,7 +77,7 @@ class Codec:
     animation: str = ""
 
     def size(self, width: int, height: int) -> tuple[int, int]:
-        """The size in which a picture can be encoded: even where colors are stored by pairs."""
+        """Return the size that can be encoded: even if pairs of pixels share colors."""
         pixels = self.encoders[-1].pixels
         across = 2 if pixels.startswith(("yuv420", "yuv422")) else 1
         down = 2 if pixels.startswith("yuv420") else 1
@@ -92,8 +92,9 @@ def _by(option: str, small: int, good: int, best: int) -> dict[str, dict[str, st
 def _hardware(
     codec: str, nvidia: dict[str, dict[str, str]], others: tuple[int, int, int]
 ) -> tuple[Encoder, ...]:
-    """The encoders of graphics processors. Apple's number is a quality of 1 to 100, in units of
-    FFmpeg's 118."""
+    """Return the encoders of graphics processors. Apple's number is a quality of 1 to 100, in units
+    of FFmpeg's 118.
+    """
     amd = {
         quality: {"qp_i": str(qp), "qp_p": str(qp), "qp_b": str(qp)}
         for quality, qp in zip(QUALITIES, others, strict=True)
@@ -107,7 +108,7 @@ def _hardware(
     )
 
 
-# "veryfast" takes 23 ms of processor time for a painted frame of 1080p, "fast" 57.
+# For a painted 1080p frame, "veryfast" takes 23 ms of processor time and "fast" 57 ms.
 _X264 = {
     "small": {"crf": "26", "preset": "fast"},
     "good": {"crf": "20", "preset": "veryfast"},
@@ -116,13 +117,13 @@ _X264 = {
 
 
 def _animation(key: str, title: str) -> Codec:
-    """A kind of animation, whose qualities are in app.export.film.animation_output."""
+    """Build the codec of an animation; app.export.film.animation_output has its qualities."""
     qualities: dict[str, dict[str, str]] = {quality: {} for quality in QUALITIES}
     encoder = Encoder("Pillow", CPU, "rgb24", qualities, ours=True)
     return Codec(title, (encoder,), containers=(f".{key}",), rgb=True, animation=key)
 
 
-_X265 = {"preset": "fast", "x265-params": "log-level=none"}  # else it writes to the terminal
+_X265 = {"preset": "fast", "x265-params": "log-level=none"}  # otherwise it writes to the terminal
 
 CODECS: dict[str, Codec] = {
     "h264": Codec(
@@ -175,17 +176,16 @@ CODECS: dict[str, Codec] = {
 
 
 def usual_codec(ending: str) -> str:
-    """The codec of a file whose codec is not chosen."""
+    """Return the default codec of a file format."""
     return next(key for key, codec in CODECS.items() if ending in codec.containers)
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenEncoder:
-    """The encoder of a film.
+    """The encoder chosen for a film.
 
     Attributes:
-        encoder: The encoder.
-        refused: Why encoders before it cannot be used, one clause each.
+        refused: Why each earlier encoder is unusable, one clause each.
     """
 
     encoder: Encoder
@@ -196,12 +196,11 @@ def choose_encoder(codec: Codec, where: str, size: tuple[int, int]) -> ChosenEnc
     """Find an encoder that works on this machine, by opening it.
 
     Args:
-        codec: The codec.
         where: One of PLACES; "auto" tries hardware first.
         size: (width, height) of the film, in pixels.
 
     Raises:
-        FilmError: No encoder in that place works; with the reason of each.
+        FilmError: If no encoder in that place works; the message gives the reason of each.
     """
     tried = [
         encoder
@@ -226,7 +225,7 @@ def choose_encoder(codec: Codec, where: str, size: tuple[int, int]) -> ChosenEnc
 
 
 def encoder_fault(encoder: Encoder, size: tuple[int, int]) -> str:
-    """Why an encoder cannot be used on this machine, as a clause; "" if it can."""
+    """Return why an encoder does not work on this machine, as a clause; "" if it works."""
     if encoder.ours:
         return ""
     av.logging.set_level(av.logging.ERROR)

@@ -1,4 +1,4 @@
-"""What of a film is copied as it is: sound, subtitles, covers, fonts, chapters and metadata."""
+"""Copying of a film's other streams: sound, subtitles, covers, fonts, chapters and metadata."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from utils.pyav import av
 from utils.translation.numbers import number
 from utils.translation.texts import mark, tr, trn
 
-# Metadata that the container writes by itself.
+# Metadata that containers write themselves.
 _OF_THE_FILE = {
     "major_brand", "minor_version", "compatible_brands", "encoder", "duration",
     "_statistics_writing_app", "_statistics_writing_date_utc", "_statistics_tags",
     "bps", "number_of_frames", "number_of_bytes",
 }  # fmt: skip
-# Names of metadata that MP4 and QuickTime files have a place of their own for.
+# Metadata names for which MP4 and QuickTime files have a place of their own.
 _KNOWN = {
     "title", "artist", "album_artist", "author", "composer", "album", "date", "comment", "genre",
     "copyright", "grouping", "lyrics", "description", "synopsis", "show", "episode_id", "network",
     "keywords", "track", "disc", "creation_time", "encoder", "encoded_by", "performer",
     "compilation", "rating", "media_type", "hd_video", "gapless_playback", "tool",
 }  # fmt: skip
-_FASTEST_CLOCK = 2**31 - 1  # ticks a second of an MP4 file
+_FASTEST_CLOCK = 2**31 - 1  # ticks per second of an MP4 file
 _COVER = av.stream.Disposition.attached_pic
 _WITH_EDIT_LISTS = ("mp4", "mov")
 _TITLES = {"mp4": "MP4", "mov": "QuickTime", "matroska": "Matroska"}
@@ -44,14 +44,14 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """The streams of a film that are copied.
+    """The copied streams of a film.
 
     Attributes:
-        targets: The stream of the result for the index of each stream of the film.
-        remarks: What cannot be kept, one clause each.
-        shift: What is taken off all times, in seconds.
+        targets: The result's stream for the index of each source stream.
+        remarks: The losses, one clause each.
+        shift: Seconds subtracted from all times.
         hides: Whether the result has edit lists, which hide packets before its first time.
-        lost: How many packets of each kind were not copied, since their times are damaged.
+        lost: Per kind, the number of packets that were dropped because their times are damaged.
     """
 
     targets: dict[int, av.stream.Stream]
@@ -62,7 +62,7 @@ class Copied:
 
     @property
     def all_remarks(self) -> tuple[str, ...]:
-        """What cannot be kept, and what was lost, one clause each."""
+        """The remarks and the dropped packets, one clause each."""
         lost = (
             trn(
                 "{n} packets of its {kind} have no time",
@@ -77,10 +77,10 @@ class Copied:
 
 
 def needed_options(source: av.container.InputContainer | None, container: str) -> dict[str, str]:
-    """Options of a container in which everything of a film is kept.
+    """Return the container options that preserve everything of a film.
 
     Args:
-        source: The film; None where nothing is kept.
+        source: The film; None if nothing is copied.
         container: FFmpeg's name of the result's format.
     """
     if container not in _WITH_EDIT_LISTS:
@@ -94,12 +94,13 @@ def needed_options(source: av.container.InputContainer | None, container: str) -
     starts = [start - clock_shift(source) for start in _starts(source)]
     clock = math.lcm(*(start.denominator for start in starts))
     if max(starts, default=0) > 0 and clock <= _FASTEST_CLOCK:
-        options["movie_timescale"] = str(clock)  # else a later start is rounded to milliseconds
+        # otherwise a later start is rounded to milliseconds
+        options["movie_timescale"] = str(clock)
     return options
 
 
 def kept_metadata(metadata: dict[str, str]) -> dict[str, str]:
-    """Metadata without what a container writes by itself."""
+    """Return the metadata without the entries that containers write themselves."""
     return {
         key: value
         for key, value in metadata.items()
@@ -108,15 +109,16 @@ def kept_metadata(metadata: dict[str, str]) -> dict[str, str]:
 
 
 def clock_shift(source: av.container.InputContainer) -> Fraction:
-    """The first time of a film whose container counts from any moment, as broadcasts do; 0 of
-    others, whose times are kept as they are."""
+    """Return the first time of a film whose container may start at any time, like a broadcast;
+    otherwise 0.
+    """
     if not source.format.flags & av.format.Flags.ts_discont.value:
         return Fraction(0)
     return min(_starts(source), default=Fraction(0))
 
 
 def _starts(source: av.container.InputContainer) -> list[Fraction]:
-    """When each stream begins, in seconds."""
+    """Return the start of each stream in seconds."""
     return [
         stream.start_time * stream.time_base
         for stream in source.streams
@@ -129,15 +131,13 @@ def add_copied_streams(
     picture: av.VideoStream,
     result: av.container.OutputContainer,
 ) -> Copied:
-    """Add a stream to the result for each stream of a film but its picture.
+    """Add a stream to the result for each stream of a film except its picture.
 
     Args:
-        source: The film.
-        picture: Its picture.
-        result: Whose header is not written yet; the picture's stream is added already.
+        result: The result, with the picture's stream added and the header not yet written.
 
     Raises:
-        FilmError: The film has sound, of which the container can hold none.
+        FilmError: If the film has sound and the container supports none of it.
     """
     targets: dict[int, av.stream.Stream] = {}
     remarks: list[str] = []
@@ -154,7 +154,7 @@ def add_copied_streams(
         elif cover and stream.codec_context and result.format.name == "matroska":
             _attach_cover(source, stream, result)
         elif stream.type == "data" and (chapters or stream.metadata.get("timecode")):
-            pass  # QuickTime's tracks of chapters and time codes, which the container writes itself
+            pass  # QuickTime's chapter and time code tracks, which the container writes itself
         elif (target := _added(stream, result)) is not None:
             targets[stream.index] = target
         elif stream.type == "audio":
@@ -174,23 +174,14 @@ def add_copied_streams(
 
 
 def check_copying(source: Path, container: str) -> None:
-    """Check before a film is made that its sound can be copied.
-
-    Args:
-        source: The film.
-        container: FFmpeg's name of the result's format.
-
-    Raises:
-        FilmError: The film has sound, of which the container can hold none.
-    """
+    """Check before a film is made that its sound can be copied, see `add_copied_streams`."""
     with open_film(source) as (film, picture):
         result = av.open(BytesIO(), "w", format=container)
         add_copied_streams(film, picture, result)
 
 
 def copied_packets(source: av.container.InputContainer, copied: Copied) -> Iterator[av.Packet]:
-    """Yield the packets that are to be played of the streams that are copied, with the result's
-    stream and time."""
+    """Yield the visible packets of the copied streams, with the result's stream and time."""
     streams = [source.streams[index] for index in copied.targets]
     if not streams:
         return
@@ -212,7 +203,7 @@ def copied_packets(source: av.container.InputContainer, copied: Copied) -> Itera
             or (before is not None and decoded < before)
             or shown < decoded
         ):
-            if not packet.is_discard:  # one in the middle prepares decoders, and is not played
+            if not packet.is_discard:  # one in the middle prepares decoders and is not played
                 copied.lost[_KINDS.get(packet.stream.type, packet.stream.type)] += 1
             continue
         last[packet.stream_index] = decoded
@@ -222,21 +213,17 @@ def copied_packets(source: av.container.InputContainer, copied: Copied) -> Itera
 
 
 def about_stream(stream: av.stream.Stream, target: av.stream.Stream) -> None:
-    """Copy what is said about a stream: its language, title and role."""
+    """Copy a stream's language, title and role."""
     target.metadata.update(kept_metadata(stream.metadata))
     target.disposition = stream.disposition
 
 
 def _is_hidden(packet: av.Packet[Any], begins: int, copied: Copied) -> bool:
-    """Check whether a packet is not to be played, though the result would play it.
+    """Return whether a packet must not be played although the result would play it.
 
-    Decoders need such packets before the first time, where an edit list can hide them. Elsewhere
-    the last one before it stays if the source does not discard it: decoders of sound begin with it.
-
-    Args:
-        packet: Of the film.
-        begins: When it begins in the result.
-        copied: What is copied.
+    Decoders need packets before the first time; an edit list can hide them there. Without edit
+    lists, the last packet before the first time stays unless the source discards it, because audio
+    decoders start with it.
     """
     if begins < 0 and copied.hides:
         return False
@@ -246,7 +233,7 @@ def _is_hidden(packet: av.Packet[Any], begins: int, copied: Copied) -> bool:
 def _added(
     stream: av.stream.Stream, result: av.container.OutputContainer
 ) -> av.stream.Stream | None:
-    """Add a stream to the result; None where it cannot hold the codec, or nobody knows it."""
+    """Add a stream to the result; return None if the codec is unsupported or unknown."""
     if stream.codec_context is None:
         return None
     try:
@@ -270,15 +257,10 @@ def _left_out(stream: av.stream.Stream, result: av.container.OutputContainer) ->
 def _about_sound(
     silent: Sequence[av.stream.Stream], tracks: int, result: av.container.OutputContainer
 ) -> Iterator[str]:
-    """Tell of the tracks of sound that the result lacks, one clause for each codec.
-
-    Args:
-        silent: The tracks that it cannot hold.
-        tracks: How many the film has.
-        result: The film that is made.
+    """Report the sound tracks that the result lacks, one clause per codec.
 
     Raises:
-        FilmError: It can hold none of them.
+        FilmError: If no track is supported.
     """
     container = _TITLES[result.format.name]
     if silent and len(silent) == tracks:
@@ -311,9 +293,9 @@ def _codec_of(stream: av.stream.Stream) -> str:
 
 
 def _try(stream: av.stream.Stream, container: str) -> None:
-    """Write the head of a file with nothing but a stream; one of FAULTS where it cannot be.
+    """Write the header of a file with only this stream; raises one of FAULTS on failure.
 
-    A container may accept a codec and refuse it when it is too late, as QuickTime's does FLAC.
+    A container may accept a codec and refuse it when it is too late, as QuickTime does with FLAC.
     """
     with av.open(BytesIO(), "w", format=container) as trial:
         trial.add_stream_from_template(stream, opaque=True)

@@ -1,4 +1,4 @@
-"""The error of films, and faults of FFmpeg in words."""
+"""The error of films, and descriptions of FFmpeg's faults."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["FAULTS", "FilmError", "named", "reason", "unmade"]
 
 
 class FilmError(StyleForgeError):
-    """A film cannot be read, or not be written."""
+    """Raised if a film cannot be read or written."""
 
 
 def named(path: Path) -> str:
-    """The name of a file in quotes, printable."""
+    """Return a file's printable name in quotes."""
     return f"'{printable(path.name)}'"
 
 
 def unmade(target: Path, source: Path, fault: str) -> FilmError:
-    """The error that a film cannot be made of another one; `fault` is a clause."""
+    """Build the error that a film cannot be made from another one; `fault` is a clause."""
     return FilmError(
         tr(
             "{file} cannot be made of {source}: {fault}",

@@ -1,4 +1,4 @@
-"""What is known of a film, its frames before and after painting, and what went wrong with it."""
+"""Properties of a film, its frames before and after painting, and its reading faults."""
 
 from __future__ import annotations
 
@@ -15,31 +15,30 @@ from app.film_frames.orientation import Orientation
 from app.frame import Frame
 from utils.images.animation import Animation
 
-MOST_PIXELS = 50_000_000  # of a frame, of which several are held; 8K has 33 million
+MOST_PIXELS = 50_000_000  # per frame, because several are in memory; 8K has 33 million
 
 
 @dataclass(frozen=True, slots=True)
 class FilmInfo:
-    """What is known of a film before it is read.
+    """Properties of a film, known before it is read.
 
     Attributes:
-        path: Its file.
-        width: Of the upright picture, in pixels.
-        height: Of the upright picture, in pixels.
-        rate: Frames a second, on average.
+        width: Width of the upright picture, in pixels.
+        height: Height of the upright picture, in pixels.
+        rate: Average frames per second.
         time_base: The unit of its times, in seconds.
-        seconds: How long it is; 0 where the file does not tell.
-        count: How many frames are to be shown, or nearly so by its length; 0 where it says nothing.
-        counted: Whether `count` is the file's own.
-        aspect: How many times a pixel is wider than high.
-        colors: What its numbers mean.
-        orientation: How its pixels become upright.
-        remarks: What is not kept, one clause each.
-        animation: How it moves, of a GIF or WebP file; None of a film.
-        timed: Whether `seconds` is the file's own number for the picture.
-        start: When the picture begins, in its time base. Its first frames come later where they
-            cannot be decoded, since they precede the first key frame.
-        ticking: Whether each of its frames claims to last one tick, as frames of an AVI file do.
+        seconds: Its length; 0 if the file does not state it.
+        count: Number of frames to show, or an estimate from the length; 0 if both are unknown.
+        counted: Whether the file itself states `count`.
+        aspect: Width of a pixel divided by its height.
+        colors: The meaning of its color values.
+        orientation: The transform that makes its pixels upright.
+        remarks: The losses, one clause each.
+        animation: The delays of a GIF or WebP file; None for a film.
+        timed: Whether the file itself states the picture's length in `seconds`.
+        start: Start of the picture, in its time base. The first frames come later if they precede
+            the first key frame and cannot be decoded.
+        ticking: Whether each of its frames claims to last one tick, as in AVI files.
     """
 
     path: Path
@@ -66,8 +65,8 @@ class FilmFrame:
 
     Attributes:
         frame: Upright, in RGB.
-        pts: When it is shown, in the film's time base.
-        duration: For how long, in the film's time base.
+        pts: Its time in the film's time base.
+        duration: Its duration in the film's time base.
     """
 
     frame: Frame
@@ -77,10 +76,10 @@ class FilmFrame:
 
 @dataclass(slots=True)
 class FilmReading(Damage):
-    """What went wrong while a film was read.
+    """Faults met while a film is read.
 
     Attributes:
-        scaled: How many frames had another size than the first.
+        scaled: How many frames differed in size from the first.
     """
 
     scaled: int = 0
@@ -91,10 +90,8 @@ class StyledFilmFrame:
     """A frame to be encoded; its times are in the film's time base.
 
     Attributes:
-        pixels: [H, W, 3] uint8 RGB; over white where it is transparent.
-        pts: When it is shown.
-        duration: For how long.
-        alpha: [H, W] uint8; None where every pixel is opaque.
+        pixels: [H, W, 3] uint8 RGB; over white where transparent.
+        alpha: [H, W] uint8; None if every pixel is opaque.
     """
 
     pixels: NDArray[np.uint8]

@@ -1,4 +1,6 @@
-"""Makes a film of a film by one engine, part by part, and goes on behind finished parts."""
+"""Jobs that turn a film into a film with one engine, part by part, and resume after the finished
+parts.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +30,12 @@ from utils.translation.texts import tr
 
 
 class FilmJob:
-    """Makes one film, on the thread that calls `run`. `pause`, `resume` and `cancel` may be called
-    from any other.
+    """A job that makes one film on the thread that calls `run`.
+
+    Any thread may call `pause`, `resume` and `cancel`.
 
     Args:
-        request: What to make.
-        styling: Styles the frames.
-        on_progress: Told how far the film is after each batch, on the thread of `run`.
+        on_progress: Called after each batch with the progress, on the thread of `run`.
     """
 
     def __init__(
@@ -46,14 +47,14 @@ class FilmJob:
         self._request, self._styling, self._on_progress = request, styling, on_progress
         self._reading = FilmReading()
         self._line = FilmLine(request.output, styling)
-        self._discards = False  # the parts, once it is cancelled
+        self._discards = False  # whether to delete the parts after a cancellation
 
     def pause(self) -> None:
-        """Let what is under way end, and then wait."""
+        """Finish the work in progress, then wait."""
         self._line.pause()
 
     def resume(self) -> None:
-        """Go on after a pause."""
+        """Continue after a pause."""
         self._line.resume()
 
     def cancel(self, *, keep: bool = True) -> None:
@@ -62,14 +63,11 @@ class FilmJob:
         self._line.cancel()
 
     def run(self) -> FilmReport:
-        """Make the film, going on behind the parts that an earlier run has finished.
-
-        Returns:
-            What became of it.
+        """Make the film, continuing after the finished parts of an earlier run.
 
         Raises:
-            FilmCancelled: It was cancelled.
-            StyleForgeError: It cannot be made; the finished parts are kept.
+            FilmCancelled: If the job was cancelled.
+            StyleForgeError: If the film cannot be made; the finished parts stay.
         """
         request = self._request
         try:
@@ -105,7 +103,7 @@ class FilmJob:
         return finished(request, store, self._reading, resumed, seconds, shares, line.running)
 
     def _frames(self, store: SegmentStore, after: int | None) -> Generator[PartFrame]:
-        """The frames behind a time; those of finished parts are only remembered."""
+        """Yield the frames after a time; frames of finished parts only update the history."""
         number, last, count = len(store.segments), store.last, 0
         frames = read_frames(self._request.info, self._reading, after)
         with closing(frames):
@@ -119,9 +117,11 @@ class FilmJob:
                 count += 1
 
     def _continue(self, store: SegmentStore) -> int | None:
-        """Go on behind the finished parts, with what their frames leave to the next ones, and
-        return the time behind which frames are read: before the end of the parts by less than a
-        batch, so that all batches are those of a run that was not stopped."""
+        """Restore the history of the finished parts and return the time after which to read frames.
+
+        That time is less than a batch before the end of the parts, so all batches equal the batches
+        of an uninterrupted run.
+        """
         if store.history is None:
             return store.last
         try:
@@ -139,20 +139,18 @@ class FilmJob:
 
 
 class _StoredParts:
-    """Puts the parts of a film into their store, with what their frames leave to the next ones."""
+    """A sink that stores the parts of a film with the history that later frames need."""
 
     def __init__(self, request: FilmRequest, store: SegmentStore, styling: Styling) -> None:
         self._request, self._store, self._styling = request, store, styling
         self._given = store.frames - store.frames_behind_history
-        self._histories: dict[int, History] = {}  # by the part behind which it is
+        self._histories: dict[int, History] = {}  # by the number of the part they follow
 
     def begin(self, number: int) -> Path:
-        """The file for a part."""
         return self._store.begin(number)
 
     def styled(self, batch: Sequence[PartFrame]) -> None:
-        """Keep what the frames so far leave to the next ones if a part ends before the next batch
-        does."""
+        """Save the history of the frames so far if a part ends before the next batch does."""
         self._given += len(batch)
         if not self._styling.has_history:
             return
@@ -161,11 +159,9 @@ class _StoredParts:
             self._histories[parts - 1] = History(batch[-1].film.pts, self._styling.history())
 
     def keep(self, number: int, made: PartWriter) -> None:
-        """Keep a part."""
         history = self._histories.pop(number, None)
         self._store.add(number, made.path, made.start, made.times, made.duration, history)
 
     def unwritable(self, fault: str) -> FilmError:
-        """The error that a part cannot be written."""
         request, said = self._request, clauses((fault, kept_of(self._store)))
         return unmade(request.target, request.info.path, said)

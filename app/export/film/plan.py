@@ -1,4 +1,4 @@
-"""How a film is going to be encoded: its file, codec, encoder, size and colors."""
+"""Encoding plans of films: file, codec, encoder, size and colors."""
 
 from __future__ import annotations
 
@@ -31,16 +31,15 @@ def film_request(
     """Plan a film.
 
     Args:
-        info: The film.
-        target: The file of the result; its ending gives the format.
-        codec: A key of CODECS; None for the usual one of the format.
+        target: The file of the result; its ending selects the format.
+        codec: A key of CODECS; None for the format's default.
         quality: One of QUALITIES.
-        where: One of PLACES, where it is encoded.
-        identity: Everything on which its frames depend, for a run that goes on later.
-        part: How many frames a part has.
+        where: One of PLACES, where encoding runs.
+        identity: Everything that its frames depend on, so that a later run can resume.
+        part: Number of frames per part.
 
     Raises:
-        FilmError: The file cannot hold the codec or the film's sound, or no encoder works.
+        FilmError: If the file does not support the codec or the film's sound, or no encoder works.
     """
     check_name(target)
     ending = target.suffix.lower()
@@ -87,7 +86,7 @@ def film_request(
 
 
 def check_name(target: Path) -> None:
-    """FilmError if the ending of a file is not that of a film."""
+    """Raise FilmError if a file's ending is not a film's."""
     if target.suffix.lower() not in CONTAINERS:
         raise FilmError(
             tr(

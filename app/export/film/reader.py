@@ -1,4 +1,4 @@
-"""Reads films: what they are, and every frame upright in RGB with its exact time."""
+"""Readers of films: their properties, and every frame upright in RGB with its exact time."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def open_film(path: Path) -> Generator[tuple[av.container.InputContainer, av.Vid
         The film and its picture.
 
     Raises:
-        FilmError: It has no moving picture.
+        FilmError: If it has no moving picture.
     """
-    # Absolute, because FFmpeg takes what precedes a colon in "12:30.mp4" for a protocol.
+    # Absolute, because FFmpeg reads the part before the colon in "12:30.mp4" as a protocol.
     with av.open(str(path.absolute())) as container:
         yield container, _video(container, path)
 
@@ -50,10 +50,10 @@ def film_info(path: Path) -> FilmInfo:
     """Open a film or an animation and decode its first frame.
 
     Raises:
-        FilmError: It is no film that can be read.
+        FilmError: If the file is not a readable film.
     """
     try:
-        check_regular(path)  # a pipe could block for ever
+        check_regular(path)  # a pipe could block forever
         if animation := read_animation(path):
             return animation_info(path, animation)
         with open_film(path) as (container, stream):
@@ -132,19 +132,18 @@ def _info(
 def read_frames(
     info: FilmInfo, reading: FilmReading, after: int | None = None, until: int | None = None
 ) -> Generator[FilmFrame]:
-    """Read the frames of a film. To be used by one thread, and closed.
+    """Read the frames of a film. One thread must use and close the generator.
 
     Args:
-        info: The film.
-        reading: Receives what goes wrong; reading goes on behind a damaged packet.
-        after: Only frames later than this time, in the film's time base; None for all.
-        until: Only frames earlier than this time; None for all.
+        reading: Receives faults; reading continues after a damaged packet.
+        after: Yield only frames later than this time, in the film's time base; None for all.
+        until: Yield only frames earlier than this time; None for all.
 
     Yields:
         Frames in the order of their times, which increase strictly.
 
     Raises:
-        FilmError: The film cannot be opened any more.
+        FilmError: If the film can no longer be opened.
     """
     try:
         if info.animation is not None:
@@ -171,8 +170,11 @@ def _from(
     after: int,
     reading: FilmReading,
 ) -> Iterator[av.VideoFrame] | None:
-    """The frames from a key frame on that is the first one behind a time or one before; None where
-    the file cannot be entered there, or its frames have no times of their own."""
+    """Seek to the last key frame not later than the first frame after `after`, and return the
+    frames from there.
+
+    Return None if the file cannot be entered there, or its frames lack times.
+    """
     try:
         container.seek(after + 1, stream=stream, backward=True)
         frames = decoded(container, stream, reading)
@@ -197,7 +199,7 @@ def _converted(
     until: int | None,
 ) -> Generator[FilmFrame]:
     converter, turn = Converter(info.colors, info.orientation), info.orientation
-    stored = turn.size(info.width, info.height)  # turning twice exchanges twice
+    stored = turn.size(info.width, info.height)  # transposing twice restores the stored order
     usual = max(1, round(1 / info.rate / info.time_base))
 
     def timed() -> Iterator[tuple[int, int, av.VideoFrame]]:

@@ -1,4 +1,4 @@
-"""What became of a film: its frames, how busy each stage was, and which one limited the rest."""
+"""Reports on films: frame counts, the load of each stage, and the stage that limited the others."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-BUSY = 0.8  # of the time: from here on the network is what a film waits for
+BUSY = 0.8  # of the time: from this share on, the network limits a film
 
-CONVERT = "convert"  # making frames for the encoder, beside it; counted as a part of encoding
+CONVERT = "convert"  # making frames for the encoder on other threads; counted as part of encoding
 _TITLES = {
     "decode": "reading",
     "network": "the network",
@@ -21,7 +21,7 @@ _TITLES = {
 
 
 class StageClock:
-    """Measures how long each stage worked. Thread-safe."""
+    """A thread-safe clock that measures how long each stage works."""
 
     def __init__(self) -> None:
         self._seconds = dict.fromkeys([*_TITLES, CONVERT], 0.0)
@@ -43,17 +43,17 @@ class StageClock:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """For each stage how long it worked."""
+        """The working time of each stage, in seconds."""
         with self._lock:
             return dict(self._seconds)
 
     def shares(self, wall: float) -> dict[str, float]:
-        """For each stage the part of `wall` seconds in which it worked, 0 to 1."""
+        """Return the fraction of `wall` seconds that each stage worked, 0 to 1."""
         return shares_of(self.seconds, wall)
 
 
 def shares_of(seconds: Mapping[str, float], wall: float) -> dict[str, float]:
-    """As `StageClock.shares`, of `StageClock.seconds`."""
+    """Return the shares of given times, like `StageClock.shares`."""
     spent = {**dict.fromkeys([*_TITLES, CONVERT], 0.0), **seconds}
     spent["encode"] = max(spent["encode"], spent.pop(CONVERT))
     return {stage: min(1.0, each / wall) if wall > 0 else 0.0 for stage, each in spent.items()}
@@ -61,20 +61,20 @@ def shares_of(seconds: Mapping[str, float], wall: float) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class FilmReport:
-    """What became of a film.
+    """The result of making a film.
 
     Attributes:
-        frames: Of the result.
+        frames: Number of frames of the result.
         resumed: How many of them an earlier run had finished.
-        seconds: How long this run took, without pauses.
-        shares: For each stage the part of that time in which it worked, 0 to 1: `decode` and
-            `encode` on threads of their own, `engine` the thread of the engine, waiting for a GPU
-            included, and of that `network` the network alone.
-        encoder: FFmpeg's name of the encoder, and what it ran on.
-        running: What ran the network.
-        remarks: What is not as in the source, one clause each.
-        faults: What of the source could not be read, one clause each.
-        refused: Why faster encoders could not be used, one clause each.
+        seconds: Duration of this run, without pauses.
+        shares: The fraction of that time that each stage worked, 0 to 1. `decode` and `encode` run
+            on their own threads. `engine` is the engine's thread, including waits for a GPU;
+            `network` is the network's part of it.
+        encoder: FFmpeg's name of the encoder, and the hardware it ran on.
+        running: The network that ran, and how.
+        remarks: Differences from the source, one clause each.
+        faults: Unreadable parts of the source, one clause each.
+        refused: Why faster encoders were unusable, one clause each.
     """
 
     frames: int
@@ -89,7 +89,7 @@ class FilmReport:
 
     @property
     def fps(self) -> float:
-        """Frames a second of this run."""
+        """Frames per second of this run."""
         return (self.frames - self.resumed) / self.seconds if self.seconds else 0.0
 
     @property
@@ -101,7 +101,7 @@ class FilmReport:
 
     @property
     def sentence(self) -> str:
-        """How busy the stages were, and which limits."""
+        """The load of the stages, and which one limits."""
         busy = ", ".join(
             f"{_TITLES[stage].removeprefix('the ')} {100 * self.shares[stage]:.0f} %"
             for stage in ("decode", "network", "encode")
@@ -109,7 +109,7 @@ class FilmReport:
         return f"Busy: {busy}; {_TITLES[self.limit]} limits"
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the report as values for JSON."""
         return {
             "frames": self.frames,
             "resumed": self.resumed,

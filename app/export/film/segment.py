@@ -1,4 +1,4 @@
-"""One part of a film in a file of its own: frames are encoded into it."""
+"""Parts of a film: one file each, into which frames are encoded."""
 
 from __future__ import annotations
 
@@ -19,23 +19,22 @@ from utils.scheduling import usual_scheduling
 from utils.translation.numbers import number
 from utils.translation.texts import tr
 
-MOST_REORDERED = 16  # frames that a codec decodes before one that is shown earlier
+MOST_REORDERED = 16  # frames that a codec decodes before a frame that is shown earlier
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How a film is encoded.
+    """The encoding of a film.
 
     Attributes:
-        codec: The codec.
         encoder: Its encoder.
         quality: One of app.export.film.codecs.QUALITIES.
         width: In pixels.
         height: In pixels.
-        rate: Frames a second, on average.
-        time_base: The unit of the times of its frames, in seconds.
-        aspect: How many times a pixel is wider than high.
-        colors: What its numbers mean.
+        rate: Average frames per second.
+        time_base: The unit of its frames' times, in seconds.
+        aspect: Width of a pixel divided by its height.
+        colors: The meaning of its color values.
     """
 
     codec: Codec
@@ -52,12 +51,11 @@ class Encoding:
 def coded_frame(
     pixels: NDArray[np.uint8], encoding: Encoding, converter: Converter
 ) -> av.VideoFrame:
-    """Make a frame for the encoder.
+    """Convert a frame for the encoder.
 
     Args:
-        pixels: [H, W, 3] uint8 RGB; what is beyond the size of the encoding is cut off.
-        encoding: How it is encoded.
-        converter: For the colors of the encoding.
+        pixels: [H, W, 3] uint8 RGB; pixels outside the size of the encoding are cut off.
+        converter: A converter to the colors of the encoding.
     """
     return converter.from_rgb(pixels[: encoding.height, : encoding.width], encoding.encoder.pixels)
 
@@ -65,12 +63,10 @@ def coded_frame(
 def add_picture(
     container: av.container.OutputContainer, encoding: Encoding, *, reordered: bool = True
 ) -> av.VideoStream:
-    """Open the encoder of a file that is written.
+    """Open the encoder of an output file.
 
     Args:
-        container: The file.
-        encoding: How it is encoded.
-        reordered: Whether frames may be decoded in another order than they are shown in.
+        reordered: Whether decode order may differ from display order.
     """
     encoder, colors = encoding.encoder, encoding.colors
     stream = container.add_stream(encoder.name, encoding.rate)
@@ -92,27 +88,17 @@ def add_picture(
 
 
 class SegmentWriter:
-    """Encodes frames into a file, which is whole once `close` has returned. For one thread.
-
-    Args:
-        path: The file.
-        encoding: How.
-
-    Attributes:
-        path: The file.
-        start: When the first frame is shown, in the film's time base.
-        times: When each frame is shown after that, in the order in which they are decoded.
-        duration: For how long the last one is.
+    """A PartWriter that encodes frames with FFmpeg, see app.export.film.parts.output.
 
     Raises:
-        FilmError: The file or the encoder cannot be opened.
+        FilmError: If the file or the encoder cannot be opened.
     """
 
     def __init__(self, path: Path, encoding: Encoding) -> None:
         self._encoding, self.path = encoding, path
         self.start = self.duration = 0
         self.times: list[int] = []
-        self._given: list[int] = []  # as `times`, in the order in which frames are shown
+        self._given: list[int] = []  # like `times`, but in display order
         self.frames = 0
         encoder = encoding.encoder
         try:
@@ -128,16 +114,7 @@ class SegmentWriter:
             ) from exc
 
     def write(self, frame: av.VideoFrame, pts: int, duration: int) -> None:
-        """Encode a frame.
-
-        Args:
-            frame: In the format and colors of the encoding, see `coded_frame`.
-            pts: When it is shown, in the film's time base; later than the one before.
-            duration: For how long, in the film's time base.
-
-        Raises:
-            FilmError: It cannot be encoded or written.
-        """
+        """Encode a frame of `coded_frame`, see PartWriter."""
         if not self.frames:
             self.start = pts
         self._given.append(pts - self.start)
@@ -152,11 +129,7 @@ class SegmentWriter:
         self.duration = duration
 
     def close(self) -> None:
-        """Complete the file.
-
-        Raises:
-            FilmError: It cannot be written, or the encoder has lost a frame.
-        """
+        """Complete the file, see PartWriter."""
         try:
             self._mux(None)
             self._container.close()
@@ -174,8 +147,8 @@ class SegmentWriter:
             )
 
     def discard(self) -> None:
-        """Give the file up."""
-        with suppress(*FAULTS):  # its owner deletes what cannot be completed
+        """Abandon the file."""
+        with suppress(*FAULTS):  # the owner deletes files that cannot be completed
             self._container.close()
 
     def _mux(self, frame: av.VideoFrame | None) -> None:
@@ -185,18 +158,18 @@ class SegmentWriter:
             number, time = len(self.times), round(packet.pts * packet.time_base / base)
             self.times.append(time)
             packet.time_base, packet.pts = base, time
-            # Any valid time of decoding will do until the film is put together; x265 gives the
-            # packets of a short part none.
+            # Any valid decode time will do until the film is assembled; x265 sets none for the
+            # packets of a short part.
             late = number - MOST_REORDERED
             packet.dts = self._given[late] if late >= 0 else late
             self._container.mux(packet)
 
 
 def open_segment(path: Path) -> av.container.InputContainer:
-    """Open a file that SegmentWriter has completed.
+    """Open a file that SegmentWriter completed.
 
     Raises:
-        FilmError: It is damaged.
+        FilmError: If it is damaged.
     """
     try:
         return av.open(str(path.absolute()))

@@ -1,4 +1,4 @@
-"""The folder of a film that is being made: its finished parts, for a run that goes on later."""
+"""The folder of an unfinished film: its finished parts, from which a later run resumes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from utils.translation.texts import tr
 
 FORMAT = 2
 _DESCRIPTION = "film.json"
-_MOST_BYTES = 16 << 20  # of a description
-_KEPT = 2  # histories: of the newest part, and of the one before, should that be damaged
-_AFTER = "after"  # the time in the file of a history
+_MOST_BYTES = 16 << 20  # size limit of a description
+_KEPT = 2  # number of histories: the newest part's, and the one before in case that is damaged
+_AFTER = "after"  # key of the time in a history's file
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,11 @@ class Segment:
     """A finished part of a film.
 
     Attributes:
-        name: Of its file.
-        start: When its first frame is shown, in the film's time base.
-        times: When each frame is shown after that, in the order in which they are decoded.
-        duration: For how long the last one is.
-        size: Of its file, in bytes.
-        continued: Whether the film goes on behind it by a history.
+        start: Time of its first frame, in the film's time base.
+        times: Time of each frame relative to `start`, in decode order.
+        duration: Duration of the last frame.
+        size: Size of its file in bytes.
+        continued: Whether the film resumes after it with a history.
     """
 
     name: str
@@ -50,17 +49,17 @@ class Segment:
 
     @property
     def last(self) -> int:
-        """When its last frame is shown, in the film's time base."""
+        """The time of its last frame, in the film's time base."""
         return self.start + max(self.times)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
-    """What frames leave to those behind them.
+    """The state that later frames need from earlier ones.
 
     Attributes:
-        after: When the newest of them is shown, in the film's time base.
-        kept: What was kept of them.
+        after: Time of the newest frame it contains, in the film's time base.
+        kept: The arrays of the state.
     """
 
     after: int
@@ -68,19 +67,19 @@ class History:
 
 
 def store_folder(target: Path) -> Path:
-    """The hidden folder in which the parts of a film are kept until it is finished."""
+    """Return the hidden folder for the parts of an unfinished film."""
     digest = hashlib.sha256(target.name.encode("utf-8", "surrogateescape")).hexdigest()[:8]
     return target.with_name(f".{target.name[:LETTERS]}.{digest}.film")
 
 
 def is_idle(target: Path) -> bool:
-    """Return whether a film could be made and no process makes it."""
+    """Return whether a film could be made and no process is making it."""
     if not target.parent.is_dir():  # a disk may be missing
         return False
     lock = _lock_of(target)
     try:
         lock.acquire()
-    except (Timeout, OSError):  # another process makes it, or the disk cannot be written
+    except (Timeout, OSError):  # another process is making it, or the disk cannot be written
         return False
     _release(lock)
     return True
@@ -90,8 +89,8 @@ def delete_parts(target: Path) -> None:
     """Delete the parts of a film, if there are any.
 
     Raises:
-        FilmError: Another process makes it.
-        OSError: They cannot be deleted.
+        FilmError: If another process is making the film.
+        OSError: If they cannot be deleted.
     """
     lock = _lock_of(target)
     _acquire(lock, target)
@@ -120,17 +119,19 @@ def _release(lock: FileLock) -> None:
 
 
 class SegmentStore:
-    """The finished parts of one film, in order. To be used as a context, which keeps other
-    processes out. Parts of a film that was made otherwise are deleted.
+    """The finished parts of one film, in order.
+
+    Use it as a context, which locks out other processes. On entry, it deletes parts of a film with
+    a different identity.
 
     Args:
-        target: The film; the parts are kept in a folder beside it.
-        identity: Everything on which the film's packets depend.
-        gaps: Whether parts count behind one that is missing, as where several devices make them.
+        target: The film; its parts are in a folder next to it.
+        identity: Everything that the film's packets depend on.
+        gaps: Whether parts after a missing one count, because several devices make them.
 
     Attributes:
-        finished: The finished parts by their numbers.
-        history: By which the film goes on behind them; None where frames leave nothing.
+        finished: The finished parts by number.
+        history: The state from which the film resumes after them; None if frames have no state.
     """
 
     def __init__(self, target: Path, identity: Mapping[str, str], *, gaps: bool = False) -> None:
@@ -148,34 +149,34 @@ class SegmentStore:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._remove_unfinished()  # a full disk has room again
+        self._remove_unfinished()  # in case a full disk has room again
         _release(self._lock)
 
     @property
     def segments(self) -> list[Segment]:
-        """The finished parts in their order."""
+        """The finished parts in order."""
         return [self.finished[number] for number in sorted(self.finished)]
 
     @property
     def last(self) -> int | None:
-        """When the last frame of the finished parts is shown; None where there are none."""
+        """The time of the last frame of the finished parts; None without parts."""
         return self.finished[max(self.finished)].last if self.finished else None
 
     @property
     def frames(self) -> int:
-        """How many frames the finished parts have."""
+        """The number of frames in the finished parts."""
         return sum(len(segment.times) for segment in self.finished.values())
 
     @property
     def frames_behind_history(self) -> int:
-        """How many frames of the finished parts `history` does not know."""
+        """The number of finished frames that are newer than `history`."""
         if self.history is None:
             return 0
         after = self.history.after
         return sum(part.start + when > after for part in self.segments for when in part.times)
 
     def begin(self, number: int) -> Path:
-        """A file for a part, which counts once it is added."""
+        """Return a file for a part, which counts once `add` is called."""
         return part_file(self.folder, number)
 
     def add(
@@ -187,18 +188,15 @@ class SegmentStore:
         duration: int,
         history: History | None = None,
     ) -> None:
-        """Keep a part, whose file has been completed.
+        """Store a part whose file is complete; Segment explains `start`, `times` and `duration`.
 
         Args:
-            number: Of the part, from 0.
+            number: Number of the part, from 0.
             part: The file.
-            start: As of Segment.
-            times: As of Segment.
-            duration: As of Segment.
-            history: Of frames up to its end or somewhat before; None where frames leave nothing.
+            history: The state at its end or shortly before; None if frames have no state.
 
         Raises:
-            OSError: It cannot be kept.
+            OSError: If it cannot be stored.
         """
         name, size = f"{number:06d}.coded", part.stat().st_size
         sync(part)
@@ -212,7 +210,7 @@ class SegmentStore:
         self._history_of(number - _KEPT).unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Delete all parts: the film is finished, or given up."""
+        """Delete all parts when the film is finished or abandoned."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.finished.clear()
         self.history = None
@@ -228,8 +226,10 @@ class SegmentStore:
             sync(temporary)
 
     def _read(self) -> None:
-        """Take what an earlier run of the same film has left: the parts that are whole, without
-        gaps up to the first that is not."""
+        """Load the complete parts that an earlier run of the same film left.
+
+        Unless gaps are allowed, only the parts before the first missing one count.
+        """
         about = self.folder / _DESCRIPTION
         if _json(about) != self._identity:
             self.remove()
@@ -254,7 +254,7 @@ class SegmentStore:
             left.unlink(missing_ok=True)
 
     def _read_history(self) -> None:
-        """Take what the newest part leaves; without it the part does not count."""
+        """Load the history of the newest part; without its history the part does not count."""
         while self.finished:
             number = max(self.finished)
             if not self.finished[number].continued:
@@ -270,7 +270,7 @@ class SegmentStore:
 
 
 def part_file(folder: Path, number: int) -> Path:
-    """The file of a part that is being made, in the folder of a film."""
+    """Return the file of an unfinished part in the folder of a film."""
     return folder / f"{number:06d}.part"
 
 
@@ -282,7 +282,7 @@ def _json(path: Path) -> object:
 
 
 def _history(path: Path) -> History | None:
-    """None where the file is missing or damaged; zip files have checksums."""
+    """Load a history; None if the file is missing or damaged (zip files have checksums)."""
     try:
         check_regular(path)
         with zipfile.ZipFile(path) as file:

@@ -1,4 +1,4 @@
-"""Runs the engine on the frames of a film: in batches, and on a GPU one ahead of the other."""
+"""Styling of a film's frames in batches, with one batch ahead on a GPU."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from models.inference.frame_styler import DEPTH
 
 
 class FilmStyling:
-    """Styles the frames of a film in their order. For one thread.
+    """A pipeline that styles the frames of a film in order. For one thread.
 
     Args:
         engine: Configured for the film, with its history reset.
-        batch: How many frames go through the network together. All batches have as many, since
-            another number ends the history that smoothing keeps.
+        batch: Number of frames per network run. All batches have this size, because a change of
+            size ends the history that smoothing needs.
     """
 
     def __init__(self, engine: Engine, batch: int = 1) -> None:
@@ -29,17 +29,17 @@ class FilmStyling:
 
     @property
     def has_history(self) -> bool:
-        """Whether a result depends on the frames before it."""
+        """Whether results depend on earlier frames."""
         config = self._engine.config
         assert config is not None
         return config.smoothing > 0 or config.texture != 0
 
     def history(self) -> StreamState:
-        """What the next frame continues, once the results of `begin` were taken."""
+        """Return the state for the next frame, see app.export.film.parts.line.Styling."""
         return self._engine.history()
 
     def restore(self, history: StreamState) -> None:
-        """Continue what another one has begun. Raises EngineError if that cannot be continued."""
+        """Continue from another run's history. Raises EngineError if that is impossible."""
         self._engine.restore_history(history)
 
     def begin(self, frames: Sequence[Frame]) -> Iterator[StyledFrame]:
@@ -49,10 +49,10 @@ class FilmStyling:
             frames: `batch` frames; fewer at the end of the film.
 
         Yields:
-            What is finished: earlier frames first, and these unless they are under way on a GPU.
+            Finished results: earlier frames first, then these unless they are in flight on a GPU.
 
         Raises:
-            EngineError: There is not enough memory.
+            EngineError: If memory is insufficient.
         """
         count = len(frames)
         batch = [*frames, *[frames[-1]] * (self.batch - count)]
@@ -66,12 +66,12 @@ class FilmStyling:
         yield from self._engine.process_batch(batch, ProcessMode.SEQUENCE)[:count]
 
     def complete_all(self) -> Iterator[StyledFrame]:
-        """Wait for everything that is under way."""
+        """Yield the results of all frames in flight."""
         while self._under_way:
             yield from self._complete()
 
     def discard_all(self) -> None:
-        """Wait for everything that is under way, without results."""
+        """Drop the results of all frames in flight."""
         while self._under_way:
             self._engine.discard(self._under_way.popleft()[1])
 

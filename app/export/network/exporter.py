@@ -1,4 +1,4 @@
-"""Exports the network of a style: written, checked in the format's own runtime, and then kept."""
+"""Export of a style's network, which is checked in the format's own runtime before it is kept."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ PRECISIONS = (Precision.fp32, Precision.fp16)
 
 
 class ExportError(StyleForgeError):
-    """A network cannot be exported."""
+    """Raised if a network cannot be exported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to write.
+    """Options of an export.
 
     Attributes:
-        lite: Whether the lite network.
-        precision: One of PRECISIONS, of the weights.
-        pictures: What goes in and comes out.
-        size: (width, height) of the only pictures that the file takes; None for any.
-        overwrite: Whether files that are there may be replaced.
+        lite: Whether to export the lite network.
+        precision: Precision of the weights, one of PRECISIONS.
+        pictures: Form of the input and output.
+        size: (width, height) of the only pictures the file accepts; None for any.
+        overwrite: Whether to replace existing files.
     """
 
     lite: bool = False
@@ -57,12 +57,11 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was written.
+    """The result of an export.
 
     Attributes:
-        files: The file, those that belong to it, and the script that runs it.
-        verified: How its results compare with ours.
-        runtime: What they were computed in.
+        files: The file, its companions, and the script that runs it.
+        runtime: The runtime that computed its results.
     """
 
     files: tuple[Path, ...]
@@ -82,19 +81,16 @@ def export_network(
     wanted: Wanted,
     progress: Callable[[str], object] = lambda step: None,
 ) -> Exported:
-    """Write the network of a style, and a script beside it.
+    """Write the network of a style, and a script next to it.
 
     Args:
-        library: Where the style is looked up.
-        key: Of the style.
-        path: The file; its ending chooses the format.
-        wanted: What to write.
-        progress: Told what is done before each step.
+        path: The file; its ending selects the format.
+        progress: Called with a description before each step.
 
     Raises:
-        StyleForgeError: There is no such style or format, a package is missing, a file is there
-            already, or the file's results are not ours: then nothing was written.
-        OSError: A file cannot be written.
+        StyleForgeError: If the style or format is unknown, a package is missing, a file exists
+            already, or the file's results differ from ours. Nothing is written then.
+        OSError: If a file cannot be written.
     """
     kind = _format(path)
     style = library.get(key)
@@ -131,7 +127,7 @@ def export_network(
         made[-1].write_bytes(script.read_bytes())
         for there in made:
             sync(there)
-        for there, file in reversed(list(zip(made, files, strict=True))):  # the file itself last
+        for there, file in reversed(list(zip(made, files, strict=True))):  # the main file last
             there.replace(file)
     return Exported(files, verified, kind.runtime)
 
@@ -203,7 +199,6 @@ def _verified(kind: FileFormat, path: Path, ours: nn.Module, wanted: Wanted) -> 
 
 
 def _texts(style: Style, family: NetworkFamily[Any], wanted: Wanted) -> dict[str, str]:
-    """The metadata of a file."""
     weights = style.lite if wanted.lite and style.lite else style.weights
     takes = {
         Pictures.float: "float32 [1, 3, height, width]; the result is of 0-255, not rounded",

@@ -1,4 +1,4 @@
-"""What a format of exported files has to say: its packages, how it is written and run."""
+"""The interface of an export format: its packages, writing and loading."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ from utils.translation.texts import tr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """A network to be written.
+    """A network to write.
 
     Attributes:
-        network: In PyTorch's operations, float32, on the CPU.
-        pictures: What goes in and comes out of the file.
-        half: Whether weights are written in FP16.
-        multiple: Sides have to be multiples of it where any are taken.
+        network: In PyTorch operations, float32, on the CPU.
+        pictures: Form of the file's input and output.
+        half: Whether to write the weights in FP16.
+        multiple: If any size is accepted, sides must be multiples of this number.
         size: (width, height) in pixels; None for any.
-        texts: The metadata.
     """
 
     network: nn.Module
@@ -36,16 +35,16 @@ class Source:
 
 
 class FileFormat(ABC):
-    """A format of files.
+    """A file format.
 
     Attributes:
         ending: With its dot.
-        title: As users read it.
-        runtime: What its files are checked in.
-        packages: What it needs, as they are imported.
+        title: Its name for the user.
+        runtime: The runtime that checks its files.
+        packages: Import names of the packages it needs.
         extra: The extra of this distribution that installs them.
         script: The module of `scripts` that runs its files.
-        companions: The endings of further files, with the name of the file itself.
+        companions: Endings of further files with the same name.
     """
 
     ending: str
@@ -58,7 +57,9 @@ class FileFormat(ABC):
 
     @property
     def missing(self) -> str:
-        """Which packages are missing, as a clause with what installs them; "" if none is."""
+        """The missing packages, as a clause with the command that installs them; "" if none is
+        missing.
+        """
         what = tr("a file of {format}", format=self.title)
         return missing_packages(self.packages, what, self.extra)
 
@@ -68,8 +69,8 @@ class FileFormat(ABC):
 
     @abstractmethod
     def load(self, path: Path) -> Compiled:
-        """Get what a file computes in FP32 on the CPU, in the format's own runtime.
+        """Load a file into the format's own runtime, computing in FP32 on the CPU.
 
         Raises:
-            RuntimeFault: The runtime refuses it; one sentence.
+            RuntimeFault: If the runtime refuses the file; one sentence.
         """

@@ -1,4 +1,4 @@
-"""OpenVINO's files, checked in OpenVINO."""
+"""OpenVINO files, checked in OpenVINO."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SECTION = "styleforge"  # of the metadata
 
 
 class OpenVinoFile(FileFormat):
-    """OpenVINO's intermediate representation: a text of the graph, and its weights."""
+    """OpenVINO's intermediate representation: a text file with the graph, and its weights."""
 
     ending = ".xml"
     title, runtime = "OpenVINO", "OpenVINO"
@@ -25,7 +25,7 @@ class OpenVinoFile(FileFormat):
     companions = (".bin",)
 
     def write(self, source: Source, path: Path) -> None:
-        """Write the program by way of ONNX."""
+        """Convert the program by way of ONNX, and write it."""
         openvino = openvino_module()
         data = serialize(convert(traced(source, half=False)), source.pictures)
         model = openvino.Core().read_model(data)

@@ -14,7 +14,7 @@ from app.export.network.onnx_file import traced
 from models.runtimes.program import quiet
 from models.runtimes.runtime import Compiled
 
-TEXTS = "styleforge.json"  # the name of the metadata in the file
+TEXTS = "styleforge.json"  # name of the metadata in the file
 
 
 class Pt2File(FileFormat):
@@ -28,7 +28,7 @@ class Pt2File(FileFormat):
         """Write the program."""
         texts = {TEXTS: json.dumps(dict(source.texts), ensure_ascii=False, indent=1)}
         program = traced(source, half=source.half)
-        program.example_inputs = None  # of one size, they may be larger than the weights
+        program.example_inputs = None  # for a single size, they may be larger than the weights
         with quiet():
             torch.export.save(program, path, extra_files=texts)
 

@@ -1,4 +1,4 @@
-"""Compares what a file computes in its runtime with our own results."""
+"""Comparison of a file's results in its runtime with our own."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from models.runtimes.runtime import Compiled
 from utils.translation.numbers import number
 from utils.translation.texts import tr
 
-SIZES = ((160, 112), (88, 136))  # (width, height) of the pictures that are compared
-ROUNDING = 0.5  # of 255, of a result in integers
+SIZES = ((160, 112), (88, 136))  # (width, height) of the compared pictures
+ROUNDING = 0.5  # of 255, for results in integers
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """How far a file's results are from ours.
+    """The difference between a file's results and ours.
 
     Attributes:
         difference: The largest absolute difference, on 0-255.
         psnr: The lowest PSNR in dB.
-        bound: What was asked of them, as text.
-        agrees: Whether they keep it.
+        bound: The required bound, as text.
+        agrees: Whether the results meet it.
         sizes: (width, height) of the pictures.
     """
 
@@ -56,13 +56,13 @@ def verify(
     precision: Precision,
     sizes: Sequence[tuple[int, int]] = SIZES,
 ) -> Verified:
-    """Stylize pictures of the scene in both ways.
+    """Stylize pictures of the scene with both networks, and compare the results.
 
     Args:
-        run: Maps pictures as `pictures` says.
+        run: Maps pictures in the form of `pictures`.
         ours: Maps [1, 3, H, W], RGB 0-255, float32 on the CPU.
-        pictures: What the file takes.
-        precision: What it was written in: `Precision.agree` says how close results have to be.
+        pictures: Form of the file's input.
+        precision: Precision of the file; `Precision.agree` defines how close results must be.
         sizes: (width, height) of the pictures.
     """
     apart = [_apart(run, ours, pictures, size, 1.0 + n) for n, size in enumerate(sizes)]
@@ -82,7 +82,7 @@ def _apart(
     size: tuple[int, int],
     seconds: float,
 ) -> tuple[float, float]:
-    """The largest difference, and the PSNR in dB, of the scene at a time in `seconds`."""
+    """Return the largest difference, and the PSNR in dB, for the scene at a time in `seconds`."""
     pixels = np.ascontiguousarray(render(seconds, *size))[None]  # [1, H, W, 3] uint8
     planes = np.ascontiguousarray(pixels.transpose(0, 3, 1, 2), dtype=np.float32)
     with torch.inference_mode():

@@ -1,4 +1,4 @@
-"""Machines of a Ray cluster share a run: Ray Data gives out the work, actors style it."""
+"""Runs shared by the machines of a Ray cluster. Ray Data distributes the work to actors."""
 
 from __future__ import annotations
 

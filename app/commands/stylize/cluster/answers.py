@@ -1,4 +1,4 @@
-"""What an actor says of a picture or of a part of a film, without pixels."""
+"""An actor's answers about a picture or a part of a film, without pixels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.frame import Frame
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What there is to say of a result that was written, as of app.engine.result.StyledFrame."""
+    """Facts about a written result, see app.engine.result.StyledFrame."""
 
     timings: Timings
     size: tuple[int, int]
@@ -27,12 +27,12 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a picture failed.
+    """The reason why a picture failed.
 
     Attributes:
-        text: The sentence, or the system's words.
-        number: The system's number of the fault; None of a fault that is not the system's.
-        file: The file that the system names; None for none.
+        text: The sentence, or the operating system's message.
+        number: The operating system's error number; None for any other fault.
+        file: The file that the operating system names, if any.
     """
 
     text: str
@@ -41,7 +41,7 @@ class Fault:
 
     @classmethod
     def of(cls, exc: Exception) -> Fault:
-        """That of an exception."""
+        """Build the fault of an exception."""
         if not isinstance(exc, OSError):
             return cls(str(exc))
         file = None if exc.filename is None else str(exc.filename)
@@ -49,7 +49,7 @@ class Fault:
 
     @property
     def error(self) -> Exception:
-        """It as an exception again."""
+        """The fault as an exception again."""
         if self.number is None:
             return StylizeError(self.text)
         return OSError(self.number, self.text, self.file)
@@ -57,8 +57,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class PictureAnswer:
-    """What became of a picture, as of app.commands.stylize.pipeline.Outcome: either a result or a
-    fault."""
+    """The result or the fault of a picture, see app.commands.stylize.pipeline.Outcome."""
 
     item: Job
     result: Result | None
@@ -68,18 +67,14 @@ class PictureAnswer:
 
     @classmethod
     def of(cls, outcome: Outcome) -> PictureAnswer:
-        """That of an outcome."""
+        """Build the answer from an outcome."""
         styled, error = outcome.styled, outcome.error
         result = styled and Result(styled.timings, styled.size, styled.running, styled.batch)
         fault = error and Fault.of(error)
         return cls(outcome.job, result, fault, outcome.remark, outcome.notices)
 
     def outcome(self, config: EngineConfig) -> Outcome:
-        """The outcome, with empty pictures.
-
-        Args:
-            config: That of the command line.
-        """
+        """Return the outcome, with empty pictures. `config` is the command line's."""
         styled, made = None, self.result
         if made is not None:
             empty = Frame(np.empty((0, 0, 3), np.uint8))
@@ -92,7 +87,7 @@ class PictureAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PartAnswer:
-    """The file of a part of a film; None where no frame of it could be read."""
+    """The file of a part of a film; None if none of its frames was readable."""
 
     item: Part
     made: MadePart | None

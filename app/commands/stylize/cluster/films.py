@@ -19,17 +19,15 @@ from app.export.film.parts.split import Part
 
 
 class ClusterFilms(SharedFilms):
-    """Makes films, one after another, each on all machines, which see the same folders.
+    """A maker of films, one after another, each on all machines. All machines see the same folders.
 
     Args:
-        pool: The cluster.
-        args: What the flags were parsed to.
-        setup: The config, and what goes with it.
-        engine: Of this machine, with that config: its memory stands for that of the others.
-        on_loss: Told of tasks that are given out again.
+        engine: This machine's engine with that config. Its memory is assumed for all machines.
+        on_loss: Called if tasks are given out again.
     """
 
-    takes_whole = False  # this machine makes them: another one's lock might not be seen here
+    # this machine makes them, because another machine's lock might be invisible here
+    takes_whole = False
 
     def __init__(
         self,
@@ -45,18 +43,18 @@ class ClusterFilms(SharedFilms):
 
     @property
     def kinds(self) -> list[str]:
-        """What the machines compute with."""
+        """The kinds of devices that the machines use."""
         return ["cuda" if self._pool.has_gpus else "cpu"]
 
     def sized(self, name: str, info: FilmInfo) -> tuple[int, int]:
-        """As of SharedFilms; batches are for GPUs."""
+        """Return the size and the batch, like SharedFilms; only GPUs use batches."""
         size, batch = super().sized(name, info)
         return size, self._args.batch or (BATCH if self._pool.has_gpus else batch)
 
     def made(
         self, run: FilmRun, left: Sequence[Part], stopped: Callable[[], bool]
     ) -> Iterator[Said]:
-        """As of SharedFilms."""
+        """Have parts made and yield the messages, like SharedFilms."""
         setup = PainterSetup(self._args, self._setup.config, self._setup.full, run, threads=1)
         for said in self._pool.run(setup, left, 1, self._on_loss):
             assert not isinstance(said, PictureAnswer)

@@ -1,4 +1,4 @@
-"""What an actor of a cluster does: it has an engine, and styles pictures or parts of a film."""
+"""Actors of a cluster: each has an engine, and styles pictures or parts of a film."""
 
 from __future__ import annotations
 
@@ -38,14 +38,13 @@ from utils.free_memory import free_bytes
 
 @dataclass(frozen=True, slots=True)
 class PainterSetup:
-    """What an actor needs.
+    """The setup of an actor.
 
     Attributes:
-        args: What the flags were parsed to; it reads their files itself.
-        config: That of the command line, with the actor's device.
-        full: Whether the network is given every pixel of the pictures.
-        run: What is to be done.
-        threads: Of the processor, for this actor.
+        args: The parsed flags; the actor reads the files they name itself.
+        config: The command line's config, with the actor's device.
+        full: Whether the network processes every pixel of the pictures.
+        threads: Processor threads for this actor.
     """
 
     args: argparse.Namespace
@@ -56,7 +55,7 @@ class PainterSetup:
 
 
 class Painter:
-    """Answers batches of items, as Ray Data calls it. It knows nothing of Ray."""
+    """A callable that Ray Data applies to batches of items. It is independent of Ray."""
 
     def __init__(self, setup: PainterSetup) -> None:
         torch.set_num_threads(setup.threads)
@@ -78,11 +77,10 @@ class Painter:
         """Answer items.
 
         Args:
-            batch: Jobs or parts, as `rows_of` writes them.
+            batch: Jobs or parts, written by `rows_of`.
 
         Returns:
-            What is said of them, as `said_in` reads it: an answer to each, and of films how far
-            they are.
+            A batch for `said_in`: one answer per item and, for films, progress.
         """
         items, run = items_in(batch), self._setup.run
         if isinstance(run, PictureRun):
@@ -91,9 +89,9 @@ class Painter:
 
     def _pictures(self, jobs: Sequence[Job], run: PictureRun) -> list[PictureAnswer]:
         said: list[PictureAnswer] = []
-        left: dict[Job, Job] = {}  # by the job with copies on this machine
+        left: dict[Job, Job] = {}  # the original job, by the job with local copies
         for number, job in enumerate(jobs):
-            # An attempt that died with its node may have written it; again would be twice.
+            # An attempt that died with its node may have written the result already.
             if not self._setup.args.overwrite and is_there(job.target):
                 said.append(PictureAnswer(job, self._earlier()))
                 continue
@@ -110,14 +108,14 @@ class Painter:
         return said
 
     def _earlier(self) -> Result:
-        """What is told of a result that an attempt has made whose word was lost."""
+        """Return a substitute for the lost answer about a result that an earlier attempt wrote."""
         config = self._config
         device = title(resolve(config.device))
         running = RunInfo(ALL_VARIANTS[config.kernels].title, config.precision, device)
         return Result(Timings(), (0, 0), running)
 
     def _here(self, job: Job, number: int) -> Job:
-        """The job with files of this machine in place of addresses."""
+        """Return the job with local files in place of addresses."""
         source, target = job.source, job.target
         if place_of(source) is not None:
             source = self._folder / f"{number}-in{source.suffix}"
@@ -127,7 +125,7 @@ class Painter:
         return replace(job, source=source, target=target)
 
     def _sent(self, answer: PictureAnswer, here: Job) -> PictureAnswer:
-        """Send a result to its address, and delete the copies."""
+        """Send a result to its address, and delete the local copies."""
         job = answer.item
         try:
             if here.target != job.target and answer.fault is None:
@@ -149,7 +147,7 @@ class Painter:
 
 
 class _Heard:
-    """Keeps what is said until the batch is answered."""
+    """A collector of messages until the batch is answered."""
 
     def __init__(self) -> None:
         self.said: list[Said] = []

@@ -1,4 +1,4 @@
-"""Pictures that the machines of a cluster style, with outcomes as of one."""
+"""Pictures that the machines of a cluster style, with the outcomes of a single machine."""
 
 from __future__ import annotations
 
@@ -15,17 +15,14 @@ from app.commands.stylize.pipeline import Outcome
 from app.commands.stylize.reporters import Reporter
 from app.engine.network_pool import BATCH
 
-TOGETHER = 2 * BATCH  # pictures of a task: enough to read one and write another meanwhile
+TOGETHER = 2 * BATCH  # pictures per task: enough to read and write others meanwhile
 
 
 class ClusterPictures:
-    """As `Pipeline`, on a cluster. To be used as a context.
+    """A counterpart of `Pipeline` on a cluster. Use it as a context.
 
     Args:
-        pool: The cluster.
-        args: What the flags were parsed to.
-        setup: The config, and what goes with it.
-        reporter: Told of tasks that are given out again.
+        reporter: Notified if tasks are given out again.
     """
 
     def __init__(
@@ -43,17 +40,17 @@ class ClusterPictures:
 
     @property
     def written(self) -> int:
-        """How many results were written, as far as it is known."""
+        """The number of results known to be written."""
         return self._written
 
     def run(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
         """Style pictures.
 
         Yields:
-            What became of each picture, as it is finished.
+            The outcome of each picture as it is finished.
 
         Raises:
-            ClusterError: The cluster does not do the work.
+            ClusterError: If the cluster does not do the work.
         """
         told: set[str] = set()
         for said in self._pool.run(self._setup, jobs, TOGETHER, self._reporter.note):

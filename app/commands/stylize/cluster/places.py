@@ -1,4 +1,4 @@
-"""Folders and files at addresses such as s3://bucket/photos, by Arrow's file systems."""
+"""Folders and files at addresses such as s3://bucket/photos, using Arrow's file systems."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from utils.images.opening import picture_endings
 from utils.images.writing import SAVED
 from utils.text import printable
 
-_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+")  # a single letter is a drive of Windows
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+")  # a single letter is a Windows drive
 
 
 class Place(type(Path())):
-    """An address as a path, which is written with its two slashes."""
+    """An address as a path; its string form keeps the two slashes."""
 
     def __str__(self) -> str:
         return _ADDRESS.sub(_scheme, super().__str__(), count=1)
 
 
 def place_of(text: object) -> Place | None:
-    """The address that a text or a path is; None of a path of this machine."""
+    """Return a text or path as an address; None for a local path."""
     return Place(str(text)) if _ADDRESS.match(str(text)) else None
 
 
@@ -37,10 +37,10 @@ def remote_jobs(inputs: Sequence[str], output: Path) -> list[Job]:
 
     Args:
         inputs: Addresses of folders and pictures.
-        output: An address, or a folder of this machine.
+        output: An address, or a local folder.
 
     Raises:
-        StylizeError: An address cannot be read, holds no pictures, or two results have one name.
+        StylizeError: If an address cannot be read or has no pictures, or two results share a name.
     """
     jobs: dict[str, Job] = {}
     endings = picture_endings()
@@ -62,7 +62,7 @@ def remote_jobs(inputs: Sequence[str], output: Path) -> list[Job]:
 
 
 def existing(jobs: Sequence[Job], output: Path) -> list[Job]:
-    """Those jobs whose results exist."""
+    """Return the jobs whose results exist."""
     if place_of(output) is None:
         return [job for job in jobs if os.path.lexists(job.target)]
     base = PurePosixPath(_opened(str(Place(output)))[1])
@@ -79,12 +79,12 @@ def fetch(source: Path, copy: Path) -> None:
 
 
 def send(made: Path, target: Path) -> None:
-    """Copy a file to an address, completely or not at all. Raises OSError."""
+    """Copy a local file to an address atomically. Raises OSError."""
     files, path = _opened(str(target))
     folder, _, name = path.rpartition("/")
     if folder:
         files.create_dir(folder, recursive=True)
-    # What is put into a store of objects is there once it is complete.
+    # An object store shows an object only once it is complete.
     renamed = files.type_name in ("local", "hdfs")
     there = f"{folder}/.{name}.{secrets.token_hex(4)}.tmp" if renamed else path
     with files.open_output_stream(there) as going:
@@ -94,7 +94,7 @@ def send(made: Path, target: Path) -> None:
 
 
 def is_there(target: Path) -> bool:
-    """Whether there is a file at an address, or of this machine."""
+    """Return whether a file exists, at an address or locally."""
     if place_of(target) is None:
         return target.is_file()
     files, path = _opened(str(target))
@@ -102,7 +102,7 @@ def is_there(target: Path) -> bool:
 
 
 def _files(text: str) -> list[PurePosixPath]:
-    """All visible files below an address, or the one at it; none where there is nothing yet."""
+    """Return all visible files below or at an address; none if it does not exist yet."""
     files, path = _opened(text)
     try:
         if files.get_file_info(path).is_file:
@@ -115,12 +115,12 @@ def _files(text: str) -> list[PurePosixPath]:
 
 
 def _opened(text: str) -> tuple[Any, str]:
-    """The file system of an address, and the path in it."""
+    """Return the file system of an address, and the path in it."""
     scheme = text.partition("://")[0]
     bucket, _, path = text.partition("://")[2].partition("/")
     try:
         files, root = _file_system(f"{scheme}://{bucket}/")
-    except (ValueError, OSError) as exc:  # of Arrow, whose errors are of these kinds
+    except (ValueError, OSError) as exc:  # the kinds of Arrow's errors
         raise StylizeError(f"'{_shown(text)}' cannot be opened: {exc}") from exc
     return files, f"{root.rstrip('/')}/{path.rstrip('/')}"
 

@@ -1,4 +1,6 @@
-"""Values as JSON and back, by the fields of their classes: nothing in what comes is executed."""
+"""Conversion of values to JSON and back by the fields of their classes. It executes no received
+data.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,10 @@ from app.commands.stylize.cluster.places import place_of
 
 
 def to_plain(value: Any) -> Any:
-    """A value as what JSON knows.
+    """Convert a value to JSON types.
 
     Args:
-        value: Numbers, text, None, paths and members of enums; tuples and mappings of them; and
+        value: Numbers, text, None, paths and enum members; tuples and mappings of them; and
             dataclasses of any of these.
     """
     if is_dataclass(value):
@@ -34,14 +36,14 @@ def to_plain(value: Any) -> Any:
 
 
 def of_plain(kind: Any, given: Any) -> Any:
-    """The value of a type that `to_plain` has made plain.
+    """Convert a value back that `to_plain` converted.
 
     Args:
         kind: Its type, as an annotation.
-        given: What JSON gave.
+        given: The value parsed from JSON.
 
     Raises:
-        ValueError: It is no such value.
+        ValueError: If it is not a value of that type.
     """
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):

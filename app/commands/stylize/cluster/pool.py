@@ -1,4 +1,4 @@
-"""Ray Data with a pool of actors: every item is answered once, whatever nodes die meanwhile."""
+"""A pool of Ray Data actors that answers every item once, even if nodes die."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from app.commands.stylize.cluster.painter import Painter, PainterSetup
 from app.commands.stylize.cluster.rows import Item, Said, rows_of, said_in
 from app.errors import StyleForgeError
 
-AUTO = "auto"  # the cluster that Ray's environment names, else one of this machine alone
-LOCAL = "local"  # Ray's word for the latter
-THREADS = 4  # of the processor for an actor without a GPU, where a node has as many
-MOST_BLOCKS = 2000  # of a dataset
-IDLE_ROUNDS = 2  # without an answer, after which the work is given up
+AUTO = "auto"  # the cluster in Ray's environment variable, else this machine alone
+LOCAL = "local"  # Ray's name for this machine alone
+THREADS = 4  # processor threads of an actor without a GPU, if every node has that number
+MOST_BLOCKS = 2000  # per dataset
+IDLE_ROUNDS = 2  # rounds without an answer before the run fails
 
 
 class ClusterError(StyleForgeError):
-    """There is no cluster, or it cannot do the work."""
+    """Raised if there is no cluster, or it cannot do the work."""
 
 
 class Pool:
-    """The nodes of a cluster. To be used as a context, which leaves the cluster at its end.
+    """The nodes of a cluster. Use it as a context, which leaves the cluster at its end.
 
     Args:
-        address: "auto" for the cluster that RAY_ADDRESS names or, without one, a Ray of this
-            machine alone that ends with the context; "ray://..." or "host:port" for one that runs.
+        address: "auto" for the cluster in RAY_ADDRESS or, without one, a Ray on this machine alone
+            that ends with the context; "ray://..." or "host:port" for a running cluster.
 
     Raises:
-        ClusterError: Ray is not installed, or the cluster cannot be reached.
+        ClusterError: If Ray is not installed, or the cluster cannot be reached.
     """
 
     def __init__(self, address: str) -> None:
-        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # nothing is told to others
+        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # send no usage statistics
         try:
             ray: Any = import_module("ray")
             import_module("ray.data")
@@ -47,20 +47,22 @@ class Pool:
                 f"--cluster needs Ray, which `pip install styleforge[cluster]` brings: {exc}"
             ) from exc
         self._ray = ray
-        # Without an address, Ray would join any cluster that it finds on this machine.
+        # Without an address, Ray would join any cluster it finds on this machine.
         given = (os.environ.get("RAY_ADDRESS") or LOCAL) if address == AUTO else address
         alone = {"include_dashboard": False} if given == LOCAL else {}
         try:
             ray.init(given, logging_level=logging.ERROR, log_to_driver=False, **alone)
         except (ConnectionError, OSError, RuntimeError, ValueError) as exc:
             raise ClusterError(f"the cluster '{address}' cannot be reached: {exc}") from exc
-        # As Ray's own debugger does: what nodes write when they die would go to stdout.
+        # Ray's own debugger does the same. Otherwise the messages of dying nodes would go to
+        # stdout.
         worker: Any = import_module("ray._private.worker")
         worker._worker_logs_enabled = False
         context = ray.data.DataContext.get_current()
         context.enable_progress_bars = False
         context.print_on_execution_start = False
-        context.max_errored_blocks = -1  # those of a node that dies; they come again
+        # blocks of a dead node fail, and their items are given out again
+        context.max_errored_blocks = -1
         logging.getLogger("ray.data").setLevel(logging.CRITICAL)
 
     def __enter__(self) -> Pool:
@@ -81,20 +83,21 @@ class Pool:
         together: int,
         on_loss: Callable[[str], object],
     ) -> Iterator[Said]:
-        """Have items answered by actors, one for each GPU or, where there is none, for each few
-        cores. Actors that die are replaced where there is room.
+        """Have actors answer items: one actor per GPU or, without GPUs, one per few cores.
+
+        Actors that die are replaced if there is room.
 
         Args:
-            setup: For the actors; its device and threads are replaced.
+            setup: Setup of the actors; its device and threads are replaced.
             items: Jobs or parts, all different.
-            together: How many of them an actor is given at a time.
-            on_loss: Told a sentence when items are given out again.
+            together: How many items an actor gets at a time.
+            on_loss: Called with a sentence if items are given out again.
 
         Yields:
-            What the actors say, but for a second answer to an item.
+            The actors' messages, without a second answer to an item.
 
         Raises:
-            ClusterError: The items that are left are not answered any more.
+            ClusterError: If the remaining items get no more answers.
         """
         left = dict.fromkeys(items)
         idle = 0
@@ -124,14 +127,14 @@ class Pool:
         config = replace(setup.config, device=device)
         setup = replace(setup, config=config, threads=threads)
         with warnings.catch_warnings():
-            # Of the two options for which Ray has no named parameters yet.
+            # About the two options for which Ray has no named parameters yet.
             warnings.filterwarnings("ignore", "`ray_remote_args` is deprecated")
             answers = data.from_items(rows_of(items), override_num_blocks=blocks).map_batches(
                 Painter,
                 fn_constructor_args=(setup,),
                 batch_size=together,
                 compute=data.ActorPoolStrategy(min_size=1, max_size=min(size, blocks)),
-                max_restarts=0,  # waiting for a node that is gone could take for ever
+                max_restarts=0,  # waiting for a lost node could take forever
                 max_task_retries=0,
                 **resources,
             )
@@ -139,7 +142,7 @@ class Pool:
             yield from said_in(batch)
 
     def _actors(self) -> tuple[int, dict[str, float], int]:
-        """How many actors there may be, what each of them takes, and its threads."""
+        """Return the maximum number of actors, the resources of each, and its threads."""
         nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         gpus = int(sum(node.get("GPU", 0) for node in nodes))
         cores = [int(node["CPU"]) for node in nodes if node.get("CPU", 0) >= 1]

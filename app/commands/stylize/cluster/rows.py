@@ -1,4 +1,4 @@
-"""The rows that Ray Data carries: what actors are given and what they say of it, as JSON."""
+"""Rows of Ray Data: the actors' tasks and messages as JSON."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ _SAID = {"picture": PictureAnswer, "part": PartAnswer, "count": LineCount, "end"
 
 
 def rows_of(items: Iterable[Item]) -> list[dict[str, str]]:
-    """The rows of which actors are given batches."""
+    """Return the rows that Ray Data batches for the actors."""
     return [{COLUMN: _text(_ITEMS, item)} for item in items]
 
 
 def items_in(batch: Batch) -> list[Item]:
-    """The items of a batch of `rows_of`. Raises ValueError where it is none."""
+    """Return the items of a batch of `rows_of`. Raises ValueError if it is not one."""
     return [cast(Item, _value(_ITEMS, text)) for text in batch[COLUMN]]
 
 
 def batch_of(said: Sequence[Said]) -> Batch:
-    """What an actor says, as a batch."""
+    """Pack an actor's messages into a batch."""
     column = np.empty(len(said), object)
     column[:] = [_text(_SAID, each) for each in said]
     return {COLUMN: column}
 
 
 def said_in(batch: Batch) -> list[Said]:
-    """What an actor has said in a batch of `batch_of`. Raises ValueError where it is none."""
+    """Return an actor's messages in a batch of `batch_of`. Raises ValueError if it is not one."""
     return [cast(Said, _value(_SAID, text)) for text in batch[COLUMN]]
 
 
 def _text(kinds: dict[str, type], value: object) -> str:
-    """JSON in ASCII, so that names of files that are no text come through."""
+    """Format as ASCII JSON, so that file names that are not valid text survive."""
     name = next(name for name, kind in kinds.items() if isinstance(value, kind))
     return json.dumps([name, to_plain(value)])
 

@@ -1,4 +1,4 @@
-"""The machines of a cluster, which share the pictures and then the films of one run."""
+"""The machines of a cluster, which share the pictures and then the films of a run."""
 
 from __future__ import annotations
 
@@ -13,20 +13,15 @@ from app.engine.engine import Engine
 
 
 class Cluster:
-    """To be used as a context, which leaves the cluster at its end.
+    """A cluster as a team. Use it as a context, which leaves the cluster at its end.
 
     Args:
-        args: What the flags were parsed to, with the cluster's address.
-        setup: The config, and what goes with it.
-        engine: Of this machine, with that config: its memory stands for that of the others.
-        reporter: Told of tasks that are given out again.
-
-    Attributes:
-        pictures: Styles pictures.
-        films: Makes films.
+        args: The parsed flags, with the cluster's address.
+        engine: This machine's engine with that config. Its memory is assumed for all machines.
+        reporter: Notified if tasks are given out again.
 
     Raises:
-        ClusterError: Ray is not installed, or the cluster cannot be reached.
+        ClusterError: If Ray is not installed, or the cluster cannot be reached.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Several devices of one machine share a run: a process for each takes work from one list."""
+"""Runs that several devices of one machine share: a process per device takes work from one list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which devices `--device` names: one, several, or all."""
+"""Parsing of `--device`: one device, several, or all."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ MOST = 64
 
 
 def devices_of(text: str) -> list[str]:
-    """The devices of "auto", "cuda:0,cuda:1", "cpu,cpu" or "all": each has a process of its own
-    where there are several.
+    """Return the devices of "auto", "cuda:0,cuda:1", "cpu,cpu" or "all".
+
+    Several devices get a process each.
 
     Args:
-        text: The value of --device; "all" is every GPU, and "auto" where there is none or one.
+        text: The value of --device. "all" is every GPU, or "auto" with at most one GPU.
 
     Raises:
-        StylizeError: There is no such device, or a GPU is named twice.
+        StylizeError: If a device does not exist, or a GPU is named twice.
     """
     if text == ALL:
         count = torch.cuda.device_count()

@@ -1,4 +1,4 @@
-"""Processes that take work from one list: whichever is idle takes what comes next."""
+"""Processes that take work from one list: an idle process takes the next task."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from app.commands.stylize.devices.messages import (
 )
 from app.errors import StyleForgeError
 
-PATIENCE_S = 20.0  # for processes that are asked to stop
-GLANCE_S = 0.2  # between two looks at whether the run is to be stopped
+PATIENCE_S = 20.0  # for processes that were asked to stop
+GLANCE_S = 0.2  # between two checks whether to stop
 
 
 class CrewError(StyleForgeError):
-    """The processes cannot do the work."""
+    """Raised if the processes cannot do the work."""
 
 
 @dataclass(eq=False, slots=True)
 class _Member:
-    """A process: the device it has, and what it was given and has not answered."""
+    """A process, its device, and the items it has not answered yet."""
 
     device: str
     process: BaseProcess
@@ -48,14 +48,14 @@ class _Member:
 
 
 class Crew:
-    """A process for each device. To be used as a context, at whose end they are gone. What a
-    process was given and has not answered when it dies is given to the others.
+    """A process for each device. Use it as a context, which ends them.
+
+    If a process dies, the others get its unanswered items.
 
     Args:
-        devices: Of the processes, for messages.
-        target: What each of them runs: called with its end of a pipe and its setup.
-        setups: One for each device.
-        on_loss: Told a sentence when a process dies and the others go on.
+        devices: Device of each process, for messages.
+        target: The function each process runs, called with its end of a pipe and its setup.
+        on_loss: Called with a sentence if a process dies and the others continue.
     """
 
     def __init__(
@@ -67,13 +67,13 @@ class Crew:
     ) -> None:
         self._on_loss = on_loss
         self._members: list[_Member] = []
-        self._waiting: deque[tuple[Hashable, ...]] = deque()  # given back by the dead
-        context = get_context("spawn")  # CUDA does not survive a fork
+        self._waiting: deque[tuple[Hashable, ...]] = deque()  # returned by dead processes
+        context = get_context("spawn")  # CUDA does not work in a forked process
         for device, setup in zip(devices, setups, strict=True):
             ours, theirs = context.Pipe()
             process = context.Process(target=target, args=(theirs, setup), name=f"stylize {device}")
             process.start()
-            theirs.close()  # so that our end tells when the process is gone
+            theirs.close()  # so that our end signals when the process is gone
             self._members.append(_Member(device, process, ours))
 
     def __enter__(self) -> Crew:
@@ -84,7 +84,7 @@ class Crew:
             self._send(member, Stop())
         deadline = time.monotonic() + PATIENCE_S
         for member in self._members:
-            member.pipe.close()  # who still writes to it notices
+            member.pipe.close()  # a process that still writes to it gets an error
             member.process.join(max(0.0, deadline - time.monotonic()))
             if member.process.is_alive():
                 member.process.kill()
@@ -96,10 +96,10 @@ class Crew:
         """Wait until all processes can begin.
 
         Returns:
-            What each of them said, in the order of the devices.
+            The value each process sent, in the order of the devices.
 
         Raises:
-            CrewError: One of them cannot.
+            CrewError: If a process cannot begin.
         """
         said = []
         for member in self._members:
@@ -116,19 +116,18 @@ class Crew:
         tasks: Iterable[tuple[Hashable, ...]],
         stopped: Callable[[], bool] = lambda: False,
     ) -> Iterator[Answer | News | Ended]:
-        """Have the tasks done.
+        """Have the processes do tasks.
 
         Args:
-            request: What is to be done with them.
-            tasks: Items that one process is given together; taken no earlier than they are needed.
-            stopped: Asked now and then whether to stop.
+            tasks: Groups of items for one process each, consumed lazily.
+            stopped: Polled; returns whether to stop.
 
         Yields:
-            What the processes say: one Answer for each item, and as often as they like News.
-            Nothing more after a stop.
+            Messages of the processes, with one Answer per item and any number of News. Nothing more
+            after a stop.
 
         Raises:
-            CrewError: A process says that the work cannot be done, or all of them died.
+            CrewError: If a process reports that the work is impossible, or all processes died.
         """
         coming = iter(tasks)
         while True:
@@ -162,7 +161,7 @@ class Crew:
         """Ask all processes to stop.
 
         Returns:
-            What those say at their end that still can.
+            The final values of the processes that still send one.
         """
         said = []
         deadline = time.monotonic() + PATIENCE_S
@@ -190,16 +189,16 @@ class Crew:
                     self._send(member, Task(task))
 
     def _talking(self, busy: Sequence[_Member]) -> list[_Member]:
-        """Wait for processes that have something to say."""
+        """Wait for processes with a message."""
         heard = connection.wait([member.pipe for member in busy], GLANCE_S)
         return [member for member in busy if member.pipe in heard]
 
     def _send(self, member: _Member, message: object) -> None:
-        with suppress(OSError):  # it is gone, which reading from it will tell
+        with suppress(OSError):  # it is gone; the next read reports it
             member.pipe.send(message)
 
     def _received(self, member: _Member) -> Any:
-        """The next message of a process; None if it is gone."""
+        """Return the next message of a process; None if it is gone."""
         try:
             message = member.pipe.recv()
         except (EOFError, OSError):
@@ -209,7 +208,7 @@ class Crew:
         return message
 
     def _bury(self, member: _Member) -> None:
-        """Give what a dead process has not answered to the others, an item at a time."""
+        """Give the unanswered items of a dead process to the others, one item at a time."""
         self._members.remove(member)
         member.pipe.close()
         member.process.join(PATIENCE_S)
@@ -221,7 +220,7 @@ class Crew:
 
 
 def _ending(process: BaseProcess) -> str:
-    """How a process ended, as a clause."""
+    """Describe how a process ended, as a clause."""
     process.join(PATIENCE_S)
     code = process.exitcode
     if code is not None and code < 0:

@@ -1,4 +1,4 @@
-"""Films that several devices style, a part at a time each."""
+"""Films that several devices style, each device one part at a time."""
 
 from __future__ import annotations
 
@@ -20,16 +20,14 @@ from app.styles.library import Library
 
 
 class SharedFilms:
-    """Makes films: one after another, each on all devices, or several at once, each on one of them.
+    """A maker of films: each film on all devices in sequence, or several at once on one device
+    each.
 
     Args:
-        devices: The devices.
-        setup: What they have in common.
-        crew: Their processes.
-        limits: What fits into memory for each of them.
+        limits: Memory limits of each device.
     """
 
-    takes_whole = True  # films that cannot be shared
+    takes_whole = True  # accepts films that cannot be shared
 
     def __init__(
         self, devices: Sequence[str], setup: Setup, crew: Crew, limits: Sequence[Limits]
@@ -39,22 +37,21 @@ class SharedFilms:
 
     @property
     def kinds(self) -> list[str]:
-        """What the devices are, "cpu" or "cuda", each once."""
+        """The distinct kinds of the devices, "cpu" or "cuda"."""
         return sorted({device.partition(":")[0] for device in self.devices})
 
     def sized(self, name: str, info: FilmInfo) -> tuple[int, int]:
-        """What every device has room for: the long side of the network's input, and frames that go
-        through it together.
+        """Return the network's long side and the batch size that fit on every device.
 
         Raises:
-            StylizeError: The size that was asked for does not fit into memory.
+            StylizeError: If the requested size does not fit into memory.
         """
         width, height = info.width, info.height
         size = min(each.size(name, width, height) for each in self._limits)
         return size, min(each.batch_of(width, height) for each in self._limits)
 
     def split(self, info: FilmInfo) -> Split:
-        """Split a film, or say why one device makes it alone."""
+        """Split a film, or give the reason why one device makes it alone."""
         config = self._setup.config
         if config.smoothing > 0:
             return Split((), "smoothing takes every frame from the one before it")
@@ -79,21 +76,17 @@ class SharedFilms:
         """Make a film.
 
         Args:
-            request: What to make.
-            parts: As `split` gives them.
-            config: For every frame.
-            batch: How many frames go through the network together.
-            told: Told how far it is.
-            on_notice: Told what the engines have to say.
-            stopped: Asked now and then whether to stop.
+            batch: Number of frames per network run.
+            told: Called with the progress.
+            stopped: Polled; returns whether to stop.
 
         Raises:
-            FilmCancelled: It was stopped; finished parts are kept.
-            StyleForgeError: It cannot be made; finished parts are kept.
+            FilmCancelled: If it was stopped; finished parts stay.
+            StyleForgeError: If it cannot be made; finished parts stay.
         """
 
         def makers(work: FilmWork, left: Sequence[Part]) -> Iterator[Said]:
-            run = FilmRun(work, replace(config, texture=0.0), batch)  # which it has, see `split`
+            run = FilmRun(work, replace(config, texture=0.0), batch)  # `split` allows no other
             return self.made(run, left, stopped)
 
         film = SharedFilm(request, parts, len(self.devices), told, on_notice)
@@ -105,19 +98,17 @@ class SharedFilms:
         told: Callable[[int, FilmProgress], object],
         stopped: Callable[[], bool],
     ) -> Iterator[tuple[int, WholeEnd]]:
-        """Make films whose frames one device makes, each on the device that is idle first.
+        """Make films that one device makes alone, each on the first idle device.
 
         Args:
-            films: The films.
-            told: Told the place of a film and how far it is.
-            stopped: Asked now and then whether to stop; finished parts are kept.
+            told: Called with the index of a film and its progress.
+            stopped: Polled; returns whether to stop. Finished parts stay.
 
         Yields:
-            The place of a film and what became of it, as it is finished; fewer than all of them
-            where it was stopped.
+            The index of each finished film and its outcome; fewer than all of them after a stop.
 
         Raises:
-            CrewError: The processes of all devices died.
+            CrewError: If the processes of all devices died.
         """
         tasks = ((place,) for place in range(len(films)))
         for message in self._crew.run(WholeRun(tuple(films)), tasks, stopped):
@@ -132,7 +123,7 @@ class SharedFilms:
     def made(
         self, run: FilmRun, left: Sequence[Part], stopped: Callable[[], bool]
     ) -> Iterator[Said]:
-        """Have parts made, and say what becomes of them; fewer where it was stopped."""
+        """Have parts made and yield the messages about them; fewer than all after a stop."""
         for message in self._crew.run(run, ((part,) for part in left), stopped):
             if isinstance(message, Answer):
                 assert isinstance(message.item, Part)
@@ -144,6 +135,6 @@ class SharedFilms:
 
 
 def texture_of(config: EngineConfig, library: Library) -> float:
-    """The amount of texture in a film."""
+    """Return the amount of texture in a film."""
     automatic = sum(share * library.get(key).stream_texture for key, share in config.parts)
     return config.texture_or(automatic)

@@ -1,4 +1,4 @@
-"""The side of a process that shares a run: it takes tasks and answers them."""
+"""The side of a process in a shared run: it takes tasks and answers them."""
 
 from __future__ import annotations
 
@@ -24,17 +24,14 @@ from app.errors import StyleForgeError
 
 
 class Stopped(StyleForgeError):
-    """The process was asked to stop, or the one that gave it work is gone."""
+    """Raised if the process must stop, or the process that gave it work is gone."""
 
 
 class Member:
-    """Talks with the process that gives out the work. Any thread may say something.
-
-    Args:
-        pipe: To that process.
+    """The connection to the process that gives out the work. Any thread may send messages.
 
     Attributes:
-        on_stop: Called, on a thread of its own, once the process is to stop. May be set.
+        on_stop: Called on a separate thread once the process must stop. May be set.
     """
 
     def __init__(self, pipe: Connection) -> None:
@@ -44,19 +41,19 @@ class Member:
         threading.Thread(target=self._listen, name="work", daemon=True).start()
 
     def requests(self) -> Iterator[Any]:
-        """What is asked for, one after another, until the process is to stop."""
+        """Yield one request after another until the process must stop."""
         while not isinstance(heard := self._heard.get(), Stop):
             if isinstance(heard, Begin):
                 yield heard.request
 
     def tasks(self, ahead: int = 0) -> Iterator[tuple[Any, ...]]:
-        """Take tasks of the present request until none is left.
+        """Take tasks of the current request until none is left.
 
         Args:
-            ahead: How many are kept here besides the one that is yielded.
+            ahead: How many tasks to prefetch besides the one yielded.
 
         Raises:
-            Stopped: The process is to stop.
+            Stopped: If the process must stop.
         """
         for _ in range(1 + ahead):
             self._send(Take())
@@ -69,23 +66,23 @@ class Member:
             self._send(Take())
 
     def ready(self, value: Any) -> None:
-        """Say that work can begin."""
+        """Report that work can begin."""
         self._send(Ready(value))
 
     def answer(self, item: Hashable, value: Any) -> None:
-        """Say what became of an item; once."""
+        """Send the outcome of an item, once per item."""
         self._send(Answer(item, value))
 
     def news(self, value: Any) -> None:
-        """Say how far the work is."""
+        """Send progress."""
         self._send(News(value))
 
     def ended(self, value: Any) -> None:
-        """Say that all tasks are answered, or that the process has stopped."""
+        """Report that all tasks are answered, or that the process has stopped."""
         self._send(Ended(value))
 
     def failed(self, text: str) -> None:
-        """Say why the work cannot be done."""
+        """Report why the work is impossible."""
         self._send(Failure(text))
 
     def _send(self, message: object) -> None:

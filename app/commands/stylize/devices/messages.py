@@ -1,4 +1,4 @@
-"""What a process that shares a run and the one that gives it work say to each other."""
+"""Messages between the processes of a shared run and the process that gives out the work."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """To a process: begin what `request` describes; tasks follow."""
+    """To a process: begin `request`; tasks follow."""
 
     request: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """To a process: items that are to be answered one by one."""
+    """To a process: items to answer one by one."""
 
     items: tuple[Hashable, ...]
 
@@ -28,7 +28,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """To a process: end soon, and answer nothing more."""
+    """To a process: end soon, without further answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Take:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """From a process: what became of an item."""
+    """From a process: the outcome of an item."""
 
     item: Hashable
     value: Any
@@ -53,7 +53,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """From a process: how far it is."""
+    """From a process: its progress."""
 
     value: Any
 
@@ -67,6 +67,6 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """From a process: the run cannot go on, and why, as a sentence."""
+    """From a process: the run cannot continue; the reason as a sentence."""
 
     text: str

@@ -1,4 +1,4 @@
-"""Pictures that several devices style, with outcomes as of one."""
+"""Pictures that several devices style, with the outcomes of a single device."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from app.commands.stylize.pipeline import Outcome
 
 
 class SharedPictures:
-    """As `Pipeline`, on several devices. To be used as a context, whose end stops the processes
-    where it was interrupted.
+    """A counterpart of `Pipeline` on several devices.
+
+    Use it as a context, which stops the processes if it is interrupted.
 
     Args:
-        crew: The processes of the devices.
-        limits: What fits into memory for each of them.
-        depth: Bits per channel of the results; None for those of the pictures.
+        limits: Memory limits of each device.
+        depth: Bits per channel of the results; None for the pictures' own.
     """
 
     def __init__(self, crew: Crew, limits: Sequence[Limits], depth: int | None) -> None:
@@ -43,21 +43,20 @@ class SharedPictures:
 
     @property
     def written(self) -> int:
-        """How many results were written."""
+        """The number of results written."""
         return self._written
 
     def run(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
         """Style pictures.
 
         Args:
-            jobs: Of which groups are given to the processes in their order, each to the one that
-                is idle first.
+            jobs: Groups of them go to the processes in order, each to the first idle one.
 
         Yields:
-            What became of each picture, as it is finished.
+            The outcome of each picture as it is finished.
 
         Raises:
-            CrewError: The processes of all devices died.
+            CrewError: If the processes of all devices died.
         """
         told: set[str] = set()
         tasks = (group.jobs for group in groups(jobs, self._limits[0]))
@@ -66,5 +65,5 @@ class SharedPictures:
                 outcome: Outcome = message.value
                 self._written += outcome.styled is not None
                 new = tuple(dict.fromkeys(each for each in outcome.notices if each not in told))
-                told.update(new)  # every device says it
+                told.update(new)  # every device sends it
                 yield replace(outcome, notices=new)

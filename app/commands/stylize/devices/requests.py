@@ -1,4 +1,4 @@
-"""What a process that shares a run needs, what may be asked of it, and what it says of films."""
+"""Setup of the processes in a shared run, requests to them, and their messages about films."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from app.styles.library import Library
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a process needs before it can begin.
+    """The setup of a process.
 
     Attributes:
-        library: Where the styles are.
-        config: That of the command line, with the device of the process.
-        batch: The most pictures in a batch; None for automatic.
-        full: Whether the network is given every pixel of the pictures.
+        config: The command line's config, with the device of the process.
+        batch: Maximum pictures per batch; None for automatic.
+        full: Whether the network processes every pixel of the pictures.
         sharing: How many processes share this machine's processor and memory.
     """
 
@@ -32,15 +31,17 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class PictureRun:
-    """Pictures are wanted, with `depth` bits per channel; None for those of the pictures."""
+    """A request for pictures with `depth` bits per channel; None for the pictures' own."""
 
     depth: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class FilmRun:
-    """Parts of a film are wanted, painted in batches of one size with a config; its device is that
-    of the process."""
+    """A request for parts of a film, painted with a config in batches of one size.
+
+    The process replaces the config's device by its own.
+    """
 
     work: FilmWork
     config: EngineConfig
@@ -49,8 +50,10 @@ class FilmRun:
 
 @dataclass(frozen=True, slots=True)
 class WholeFilm:
-    """A film of which one process makes every frame, painted in batches of one size with a config;
-    its device is that of the process."""
+    """A film that one process makes alone, painted with a config in batches of one size.
+
+    The process replaces the config's device by its own.
+    """
 
     request: FilmRequest
     config: EngineConfig
@@ -59,14 +62,14 @@ class WholeFilm:
 
 @dataclass(frozen=True, slots=True)
 class WholeRun:
-    """Whole films are wanted; tasks name their places in `films`."""
+    """A request for whole films; tasks are indexes into `films`."""
 
     films: tuple[WholeFilm, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class WholeProgress:
-    """How far the film in one place is."""
+    """The progress of the film at one index."""
 
     place: int
     progress: FilmProgress
@@ -74,7 +77,7 @@ class WholeProgress:
 
 @dataclass(frozen=True, slots=True)
 class WholeEnd:
-    """What became of a film: a report, or the sentence why it failed; and what the engine said."""
+    """The outcome of a film: a report or the reason why it failed, and the engine's notices."""
 
     report: FilmReport | None
     error: str

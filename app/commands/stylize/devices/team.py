@@ -1,4 +1,4 @@
-"""The processes of several devices, which share the pictures and then the films of one run."""
+"""The processes of several devices, which share the pictures and then the films of a run."""
 
 from __future__ import annotations
 
@@ -12,20 +12,15 @@ from app.commands.stylize.reporters import Reporter
 
 
 class Team:
-    """To be used as a context, at whose end the processes are gone.
+    """Several devices as a team. Use it as a context, which ends the processes.
 
     Args:
-        devices: A process for each is started.
-        setup: What they have in common.
-        reporter: Told of processes that die while others go on.
-        depth: Bits per channel of pictures; None for those that they have.
-
-    Attributes:
-        pictures: Styles pictures.
-        films: Makes films.
+        devices: The devices, one process each.
+        reporter: Notified if a process dies while others continue.
+        depth: Bits per channel of pictures; None for their own.
 
     Raises:
-        CrewError: A device cannot be used.
+        CrewError: If a device cannot be used.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What the process for a device does: it has an engine, and styles pictures or parts of films."""
+"""The process for a device: it has an engine, and styles pictures or parts of films."""
 
 from __future__ import annotations
 
@@ -42,21 +42,22 @@ from utils.free_memory import free_bytes
 
 
 def work(pipe: Connection, setup: Setup) -> None:
-    """Work until the process is to stop.
+    """Work until the process must stop.
 
     Args:
         pipe: To the process that gives out the work.
-        setup: What is needed before.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the process that gives out work
-    # As app/cli.py has it, in the process that began this one.
+    # Ctrl+C is meant for the process that gives out the work
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The same as app/cli.py sets in the parent process.
     adopt()
     warnings.filterwarnings("ignore", "StyleForge's native kernels")
     warnings.filterwarnings("ignore", "Please use the new API settings to control TF32")
     torch.set_num_threads(max(1, torch.get_num_threads() // setup.sharing))
     device = resolve(setup.config.device)
     if device.type == "cuda":
-        torch.cuda.set_device(device)  # or what names no device would use the first GPU as well
+        # otherwise code that names no device would use the first GPU as well
+        torch.cuda.set_device(device)
     member = Member(pipe)
     try:
         bench = _Bench(member, setup)
@@ -78,18 +79,17 @@ def work(pipe: Connection, setup: Setup) -> None:
 def started(
     devices: Sequence[str], setup: Setup, on_loss: Callable[[str], object]
 ) -> tuple[Crew, list[Limits]]:
-    """Start a process for each device, and wait until all of them can begin.
+    """Start a process for each device, and wait until all can begin.
 
     Args:
-        devices: The devices.
-        setup: What the processes have in common; its device and share are replaced.
-        on_loss: Told a sentence when a process dies and the others go on.
+        setup: The common setup; each process gets its own device and share.
+        on_loss: Called with a sentence if a process dies and the others continue.
 
     Returns:
-        The processes, and what fits into memory for each of them.
+        The processes, and the memory limits of each.
 
     Raises:
-        CrewError: A device cannot be used.
+        CrewError: If a device cannot be used.
     """
     count = len(devices)
     setups = [
@@ -105,7 +105,7 @@ def started(
 
 
 class _Bench:
-    """The engine of a process, and its limits."""
+    """The engine of a process, and its memory limits."""
 
     def __init__(self, member: Member, setup: Setup) -> None:
         self._member, self._config, self._sharing = member, setup.config, setup.sharing
@@ -119,7 +119,7 @@ class _Bench:
         self.limits = replace(limits, picture_bytes=limits.picture_bytes / setup.sharing)
 
     def pictures(self, run: PictureRun) -> None:
-        """Style pictures; what was written counts, also when the process is to stop."""
+        """Style pictures, and report every written one even if the process must stop."""
         styling = Styling(self._engine, self.limits, self._notices)
         threads = max(1, min(MOST_THREADS, (os.cpu_count() or 1) // self._sharing))
         pipeline = Pipeline(
@@ -133,7 +133,6 @@ class _Bench:
             self._member.ended(pipeline.written)
 
     def parts(self, run: FilmRun) -> None:
-        """Style parts of a film."""
         member = self._member
         self._engine.configure(replace(run.config, device=self._config.device))
         self._engine.reset_history()
@@ -147,7 +146,7 @@ class _Bench:
         member.ended(ended)
 
     def films(self, run: WholeRun) -> None:
-        """Make whole films; one that fails does not keep the others."""
+        """Make whole films; a failed film does not stop the others."""
         for places in self._member.tasks():
             for place in places:
                 self._member.answer(place, self._made(place, run.films[place]))
@@ -178,7 +177,7 @@ class _Bench:
 
 
 def light(outcome: Outcome) -> Outcome:
-    """What became of a picture, without its pixels, and with an error that can be sent."""
+    """Return the outcome of a picture without its pixels and with a picklable error."""
     error, styled = outcome.error, outcome.styled
     if error is not None and not isinstance(error, OSError):
         error = StylizeError(str(error))

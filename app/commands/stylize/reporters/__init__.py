@@ -1,4 +1,4 @@
-"""What `stylize` says while it runs: in the terminal, or as JSON lines for scripts."""
+"""Reporters of a `stylize` run: in the terminal, or as JSON lines for scripts."""
 
 from __future__ import annotations
 

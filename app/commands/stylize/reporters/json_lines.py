@@ -17,7 +17,7 @@ from app.export.film.job import FilmProgress
 from utils.text import printable
 
 _FILE = ("number", "of", "source", "result", "state", "error", "seconds", "running")
-# The events of --progress json, and what each says besides its name.
+# The events of --progress json, with their fields besides the name.
 EVENTS: Mapping[str, Sequence[str]] = {
     "plan": ("pictures", "films", "skipped", "shard"),
     "problem": ("text",),
@@ -28,16 +28,18 @@ EVENTS: Mapping[str, Sequence[str]] = {
     "film": (*_FILE, "frames", "resumed", "fps", "busy", "limit", "encoder", "faults"),
     "end": ("done", "failed", "skipped", "seconds"),
 }
-FRAMES_EVERY_S = 0.5  # between two events of a film under way
+FRAMES_EVERY_S = 0.5  # between two events of a film in progress
 
 
 class JsonReporter(Reporter):
-    """Prints one JSON object a line on stdout, with the keys of EVENTS. Errors that end the run
-    stay sentences on stderr."""
+    """A reporter that prints one JSON object per line on stdout, with the keys of EVENTS.
+
+    Errors that end the run stay sentences on stderr.
+    """
 
     def __init__(self) -> None:
         self._begun_at = time.monotonic()
-        self._frames_at = -math.inf  # when the film under way was told of
+        self._frames_at = -math.inf  # time of the last event of the film in progress
 
     def problem(self, text: str) -> None:
         """Print an event with the sentence."""
@@ -48,7 +50,7 @@ class JsonReporter(Reporter):
         self._emit("note", text=text)
 
     def planned(self, jobs: Sequence[Job], skipped: Sequence[Job], replaced: int) -> None:
-        """Print an event for each picture or film, as it would be."""
+        """Print an event for each planned picture or film."""
         for state, some in (("planned", jobs), ("skipped", skipped)):
             for number, job in enumerate(some, 1):
                 if job.film:
@@ -66,7 +68,7 @@ class JsonReporter(Reporter):
         )
 
     def picture(self, outcome: Outcome, error: str, tally: Tally) -> None:
-        """Print what became of it, after what is to be said of it."""
+        """Print the notes about a picture, then its outcome."""
         for said in filter(None, (outcome.remark, *outcome.notices)):
             self.note(said)
         running = None if outcome.styled is None else str(outcome.styled.running)
@@ -74,11 +76,11 @@ class JsonReporter(Reporter):
         self._file("picture", outcome.job, number, tally.count, state, error, running)
 
     def bands(self, share: float) -> None:
-        """Print the share."""
+        """Print the finished share."""
         self._emit("bands", share=round(share, 4))
 
     def frames(self, job: Job, progress: FilmProgress) -> None:
-        """Print how far it is, if a while has passed or it has come to its end."""
+        """Print the progress of a film, from time to time and at its end."""
         now = time.monotonic()
         if now - self._frames_at < FRAMES_EVERY_S and progress.done != progress.count:
             return
@@ -94,8 +96,8 @@ class JsonReporter(Reporter):
         )
 
     def film(self, outcome: FilmOutcome, tally: Tally) -> None:
-        """Print what became of it, after what is to be said of it."""
-        self._frames_at = -math.inf  # so that the first frames of every film are told
+        """Print the notes about a film, then its outcome."""
+        self._frames_at = -math.inf  # so that the first frames of every film are reported
         report, name = outcome.report, printable(outcome.job.source.name)
         for said in (*(report.remarks if report else ()), *outcome.notices):
             self.note(f"{name}: {said}")
@@ -108,7 +110,7 @@ class JsonReporter(Reporter):
         self._film(outcome.job, number, tally.count, "done", "", running, made)
 
     def end(self, tally: Tally) -> None:
-        """Print the sums."""
+        """Print the totals."""
         self._end(tally.done, tally.failed, tally.skipped)
 
     def _film(
@@ -156,4 +158,4 @@ class JsonReporter(Reporter):
 
     def _emit(self, event: str, **values: Any) -> None:
         sys.stdout.write(json.dumps({"event": event, **values}) + "\n")
-        sys.stdout.flush()  # somebody waits for the line
+        sys.stdout.flush()  # a reader waits for the line

@@ -1,4 +1,4 @@
-"""What every reporter of a run is told."""
+"""The interface of all reporters of a run."""
 
 from __future__ import annotations
 
@@ -14,44 +14,44 @@ from app.export.film.job import FilmProgress
 
 
 class Reporter(Display):
-    """Is told of a run; open around its pictures and films."""
+    """A receiver of a run's events; open around its pictures and films."""
 
     @abstractmethod
     def problem(self, text: str) -> None:
-        """Say a sentence about an input that cannot be used."""
+        """Report an unusable input, as a sentence."""
 
     @abstractmethod
     def note(self, text: str) -> None:
-        """Say a sentence."""
+        """Report a sentence."""
 
     @abstractmethod
     def planned(self, jobs: Sequence[Job], skipped: Sequence[Job], replaced: int) -> None:
-        """List what would be done, in place of doing it."""
+        """List the plan instead of carrying it out."""
 
     @abstractmethod
     def begin(self, jobs: Sequence[Job], skipped: Sequence[Job], shard: str) -> None:
-        """Say what there is to do, and which shard it is; "" for all of it."""
+        """Report the amount of work, and the shard; "" for the whole run."""
 
     def waiting(self, text: str) -> AbstractContextManager[object]:
-        """Say during a block what is waited for."""
+        """Show during a block what the run waits for."""
         return nullcontext()
 
     @abstractmethod
     def picture(self, outcome: Outcome, error: str, tally: Tally) -> None:
-        """Say what became of a picture; `error` says why it failed and is "" otherwise."""
+        """Report the outcome of a picture; `error` is the reason if it failed, else ""."""
 
     @abstractmethod
     def bands(self, share: float) -> None:
-        """Say how much of a picture is done that is computed in bands of rows, 0 to 1."""
+        """Report the finished share, 0 to 1, of a picture computed in bands of rows."""
 
     @abstractmethod
     def frames(self, job: Job, progress: FilmProgress) -> None:
-        """Say how far a film is."""
+        """Report the progress of a film."""
 
     @abstractmethod
     def film(self, outcome: FilmOutcome, tally: Tally) -> None:
-        """Say what became of a film."""
+        """Report the outcome of a film."""
 
     @abstractmethod
     def end(self, tally: Tally) -> None:
-        """Say what was done."""
+        """Report the totals."""

@@ -1,4 +1,4 @@
-"""What a run has done so far, and what became of a film."""
+"""Totals of a run so far, and the outcome of a film."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from app.export.film.report import FilmReport
 
 @dataclass(frozen=True, slots=True)
 class FilmOutcome:
-    """What became of a film.
+    """The outcome of a film.
 
     Attributes:
-        job: Its files.
-        report: What was made; None if it failed.
+        report: The report; None if the film failed.
         error: Why it failed; "" otherwise.
-        notices: What the engine said meanwhile, one sentence each.
+        notices: The engine's notices meanwhile, one sentence each.
     """
 
     job: Job
@@ -32,16 +31,15 @@ class FilmOutcome:
 
 @dataclass
 class Tally:
-    """What is to be said at the end.
+    """The totals for the end of a run.
 
     Attributes:
-        output: Where the results are.
-        count: How many pictures and films there are to stylize.
-        skipped: How many results were there before.
-        batches: How many pictures were stylized in batches of each size.
-        films: How many films were made.
-        incomplete: How many of these could not be read to their end.
-        failed: How many pictures and films failed.
+        output: The place of the results.
+        count: Number of pictures and films to stylize.
+        skipped: Number of results that existed already.
+        batches: For each batch size, the number of pictures stylized in such batches.
+        incomplete: How many of them could not be read to their end.
+        failed: Number of pictures and films that failed.
         running: What ran for the last picture.
     """
 
@@ -56,12 +54,12 @@ class Tally:
 
     @property
     def done(self) -> int:
-        """How many pictures and films were made."""
+        """The number of pictures and films made."""
         return self.batches.total() + self.films
 
     @property
     def summary(self) -> str:
-        """The closing line of pictures: how many results are where, and what ran."""
+        """The closing line for pictures: the number and place of the results, and what ran."""
         together = "".join(
             f", {count} of them in {'a batch' if count == size else 'batches'} of {size}"
             for size, count in sorted(self.batches.items(), reverse=True)
@@ -85,7 +83,7 @@ class Tally:
 
 
 def in_words(jobs: Sequence[Job]) -> str:
-    """Say how many pictures and films there are."""
+    """Describe a number of pictures and films."""
     films = sum(job.film for job in jobs)
     counts = (len(jobs) - films, "picture"), (films, "film")
     return " and ".join(_number(*each) for each in counts if each[0]) or "0 pictures"

@@ -1,4 +1,4 @@
-"""Sentences on stderr, and bars where that is a terminal."""
+"""A reporter with sentences on stderr, and bars if stderr is a terminal."""
 
 from __future__ import annotations
 
@@ -30,16 +30,18 @@ from utils.text import printable
 
 
 class Loudness(IntEnum):
-    """How much is said."""
+    """The amount of output."""
 
-    QUIET = 0  # errors alone
+    QUIET = 0  # errors only
     NORMAL = 1
-    VERBOSE = 2  # a line for each picture, and of films which encoders cannot be used
+    VERBOSE = 2  # a line for each picture, and the unusable encoders of films
 
 
 class TerminalReporter(Reporter):
-    """Prints sentences on stderr, and progress bars where that is a terminal. Colors and bars
-    follow NO_COLOR and TERM, as rich does."""
+    """A reporter that prints sentences on stderr, and progress bars if stderr is a terminal.
+
+    Colors and bars follow NO_COLOR and TERM, as rich does.
+    """
 
     def __init__(self, loudness: Loudness) -> None:
         self._loudness = loudness
@@ -59,30 +61,30 @@ class TerminalReporter(Reporter):
         self._advised = False
         self._bands: TaskID | None = None
         self._all: TaskID | None = None
-        self._films: dict[Path, TaskID] = {}  # under way, by their files
+        self._films: dict[Path, TaskID] = {}  # films in progress, by file
 
     def open(self) -> None:
         """Show the bars."""
         self._progress.start()
 
     def close(self) -> None:
-        """Leave them as they are."""
+        """Leave the bars on the screen."""
         self._progress.stop()
 
     def problem(self, text: str) -> None:
-        """Print the sentence, and below the first one what to do."""
+        """Print the sentence, and advice below the first one."""
         self._console.print(f"styleforge: {text}")
         if not self._advised:
             self._console.print(ADVICE["StylizeError"])
             self._advised = True
 
     def note(self, text: str) -> None:
-        """Print the sentence, if not quiet."""
+        """Print the sentence unless quiet."""
         if self._loudness is not Loudness.QUIET:
             self._console.print(text)
 
     def planned(self, jobs: Sequence[Job], skipped: Sequence[Job], replaced: int) -> None:
-        """Print a line for each picture or film on stdout, and the sums on stderr."""
+        """Print a line for each picture or film on stdout, and the totals on stderr."""
         for job in jobs:
             sys.stdout.write(f"{shown(job.source)} -> {shown(job.target)}\n")
         more = f", {replaced} of them over a result that exists" if replaced else ""
@@ -90,23 +92,23 @@ class TerminalReporter(Reporter):
         self.note(f"{in_words(jobs)} would be stylized{more}")
 
     def begin(self, jobs: Sequence[Job], skipped: Sequence[Job], shard: str) -> None:
-        """Make the bars, and print what is skipped."""
+        """Create the bars, and print what is skipped."""
         if shard:
             self.note(f"Shard {shard}: {in_words([*jobs, *skipped])}")
         if skipped:
             self.note(f"Skipped {in_words(skipped)} whose result exists")
         self._bands = self._progress.add_task("In bands", total=100, visible=False, rate="")
-        alone = len(jobs) == 1 and jobs[0].film  # which has a bar of its own
+        alone = len(jobs) == 1 and jobs[0].film  # a film has a bar of its own
         self._all = self._progress.add_task(
             "Stylizing", total=len(jobs), visible=not alone, rate=""
         )
 
     @contextmanager
     def waiting(self, text: str) -> Iterator[None]:
-        """Show it among the bars, or beside a spinner where there are none yet."""
+        """Show the reason among the bars, or next to a spinner if there are no bars yet."""
         if self._loudness is Loudness.QUIET:
             yield
-        elif self._progress.live.is_started:  # beside which there is no room for a spinner
+        elif self._progress.live.is_started:  # the bars leave no room for a spinner
             task = self._progress.add_task(text, total=None, rate="")
             try:
                 yield
@@ -129,7 +131,7 @@ class TerminalReporter(Reporter):
         self._advance(outcome.job)
 
     def bands(self, share: float) -> None:
-        """Show the bar of bands, which is hidden otherwise."""
+        """Show the bar for bands, which is otherwise hidden."""
         if self._bands is not None:
             self._progress.update(self._bands, completed=100 * share, visible=share < 1)
 
@@ -140,12 +142,12 @@ class TerminalReporter(Reporter):
         if first:
             self._films[job.source] = self._progress.add_task(name, total=count, rate="")
         rate = f"{progress.fps:.1f} frames/s"
-        # At once, since a short film may be done before the bars are painted again.
+        # At once, because a short film may end before the next refresh.
         task = self._films[job.source]
         self._progress.update(task, completed=progress.done, rate=rate, refresh=first)
 
     def film(self, outcome: FilmOutcome, tally: Tally) -> None:
-        """Remove its bar, and print errors, remarks and what limited it."""
+        """Remove the film's bar, and print errors, remarks and the limiting stage."""
         if outcome.job.source in self._films:
             self._progress.remove_task(self._films.pop(outcome.job.source))
         if outcome.error:

@@ -1,1 +1,1 @@
-"""Animations, GIF and WebP files: read as films are, and made of films."""
+"""Animations (GIF and WebP files), read like films and made from films."""

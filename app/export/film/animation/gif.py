@@ -1,4 +1,4 @@
-"""GIF files: each frame with a palette of its own (GIF89a)."""
+"""Encoding of GIF files (GIF89a) in which each frame has its own palette."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from PIL import Image
 from app.export.film.info import StyledFilmFrame
 
 MOST_SIDE = 65535  # pixels
-LONGEST = 65535  # hundredths of a second of a frame
-# Of a painting of 640x480 pixels 24 ms with dithering, 29.6 dB and seen from afar (a quarter of the
-# size) 40.8 dB; Pillow's usual way, the median cut, takes 360 ms for 28.8 and 36.0 dB.
+LONGEST = 65535  # of a frame, in hundredths of a second
+# For a painting of 640x480 pixels with dithering: 24 ms and 29.6 dB, or 40.8 dB seen from afar (at
+# a quarter of the size). Pillow's default, the median cut, takes 360 ms for 28.8 and 36.0 dB.
 _PALETTE = Image.Quantize.FASTOCTREE
-_TRANSPARENT = 255  # the index of transparent pixels
-_HALF = 128  # of 255: what is more transparent becomes wholly so
-_HEAD, _IMAGE = 13, 10  # bytes of the screen's descriptor, and of that of an image with its mark
-_LOCAL, _GLOBAL = 0x80, 0x80  # flags: there is a palette
-_STAYS, _CLEARED = 1, 2  # what becomes of a frame when it is over
+_TRANSPARENT = 255  # index of transparent pixels
+_HALF = 128  # alpha of 255: pixels below it become fully transparent
+# bytes of the screen descriptor, and of an image descriptor with its separator
+_HEAD, _IMAGE = 13, 10
+_LOCAL, _GLOBAL = 0x80, 0x80  # flags: a palette is present
+_STAYS, _CLEARED = 1, 2  # disposal of a frame when its time is over
 
 
 def coded_frame(frame: StyledFilmFrame, colors: int, *, dithered: bool) -> bytes:
     """Encode a frame.
 
     Args:
-        frame: The frame.
-        colors: Of its palette, 2 to 256.
-        dithered: Whether colors between them are mixed of neighboring pixels.
+        colors: Size of the palette, 2 to 256.
+        dithered: Whether neighboring pixels mix the colors between palette colors.
 
     Returns:
-        A byte that says whether it is transparent, and the frame as it stands in the file behind
-        its control block.
+        A byte that is 1 if the frame has transparency, then the frame's data as they follow its
+        control block in the file.
     """
     clear = None if frame.alpha is None else frame.alpha < _HALF
     image = Image.fromarray(frame.pixels)
@@ -59,10 +59,10 @@ def write_file(
     """Write a file.
 
     Args:
-        file: Where to; it is at its beginning.
+        file: The open file, positioned at its beginning.
         size: (width, height) in pixels.
-        plays: How often it is played; 0 for ever.
-        frames: Each as `coded_frame` made it, with its delay in hundredths of a second.
+        plays: How often the animation plays; 0 for endlessly.
+        frames: Results of `coded_frame`, each with its delay in hundredths of a second.
     """
     file.write(b"GIF89a" + struct.pack("<HHBBB", *size, 0, 0, 0))
     if plays != 1:
@@ -77,7 +77,7 @@ def write_file(
 
 
 def _with_clear(image: Image.Image, clear: NDArray[np.bool_]) -> Image.Image:
-    """The image with transparent pixels, whose index no color has."""
+    """Make pixels transparent by an index that no color uses."""
     indexes = np.array(image)
     indexes[clear] = _TRANSPARENT
     palette = bytes(image.getpalette() or ())
@@ -87,7 +87,7 @@ def _with_clear(image: Image.Image, clear: NDArray[np.bool_]) -> Image.Image:
 
 
 def _as_one_of_several(file: bytes) -> bytes:
-    """The image of a file that has one, with the palette of the file as its own."""
+    """Extract the image of a single-image file and make the file's palette its local palette."""
     flags = file[10]
     size = 3 << ((flags & 7) + 1)
     palette, at = file[_HEAD : _HEAD + size], _HEAD + size

@@ -1,4 +1,4 @@
-"""A part of an animation in a file of its own: encoded frames, one after another."""
+"""Parts of an animation: files with encoded frames, one after another."""
 
 from __future__ import annotations
 
@@ -10,23 +10,14 @@ from pathlib import Path
 from app.export.film.fault import FilmError, reason
 from utils.translation.texts import tr
 
-_LENGTH = struct.Struct("<I")  # of a frame, before it
+_LENGTH = struct.Struct("<I")  # a frame's length, which precedes the frame
 
 
 class FramesWriter:
-    """Writes encoded frames into a file, which is whole once `close` has returned. For one thread.
-
-    Args:
-        path: The file.
-
-    Attributes:
-        path: The file.
-        start: When the first frame is shown, in the film's time base.
-        times: When each frame is shown after that.
-        duration: For how long the last one is.
+    """A PartWriter of encoded frames, see app.export.film.parts.output.
 
     Raises:
-        FilmError: The file cannot be opened.
+        FilmError: If the file cannot be opened.
     """
 
     def __init__(self, path: Path) -> None:
@@ -40,20 +31,11 @@ class FramesWriter:
 
     @property
     def frames(self) -> int:
-        """How many frames it has."""
+        """The number of frames written."""
         return len(self.times)
 
     def write(self, frame: bytes, pts: int, duration: int) -> None:
-        """Write a frame.
-
-        Args:
-            frame: Encoded.
-            pts: When it is shown, in the film's time base; later than the one before.
-            duration: For how long, in the film's time base.
-
-        Raises:
-            FilmError: It cannot be written.
-        """
+        """Write an encoded frame, see PartWriter."""
         if not self.times:
             self.start = pts
         try:
@@ -64,15 +46,15 @@ class FramesWriter:
         self.duration = duration
 
     def close(self) -> None:
-        """Complete the file. Raises FilmError if it cannot be written."""
+        """Complete the file, see PartWriter."""
         try:
             self._file.close()
         except OSError as exc:
             raise _unwritable(exc) from exc
 
     def discard(self) -> None:
-        """Give the file up."""
-        with suppress(OSError):  # its owner deletes what cannot be completed
+        """Abandon the file."""
+        with suppress(OSError):  # the owner deletes files that cannot be completed
             self._file.close()
 
 
@@ -80,8 +62,8 @@ def frames_in(path: Path) -> Iterator[bytes]:
     """Read the frames of a part.
 
     Raises:
-        FilmError: It is damaged.
-        OSError: It cannot be read.
+        FilmError: If the part is damaged.
+        OSError: If the part cannot be read.
     """
     with path.open("rb") as file:
         while head := file.read(_LENGTH.size):

@@ -1,4 +1,4 @@
-"""Reads the frames of an animation, each with its time and its transparency."""
+"""Reading of an animation's frames with their times and transparency."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ from utils.images.conversion import alpha_of, to_rgb
 from utils.images.opening import MALFORMED, ImageError, opened
 from utils.translation.texts import tr
 
-USUAL_DELAY = Fraction(1, 10)  # seconds, what browsers make of a frame that gives no delay
+USUAL_DELAY = Fraction(1, 10)  # seconds; browsers use it for a frame without a delay
 
 
 def animation_info(path: Path, animation: Animation) -> FilmInfo:
     """Open an animation and decode its first frame.
 
     Args:
-        path: Its file.
-        animation: How it moves.
+        animation: Its delays and their unit.
 
     Raises:
-        FilmError: It cannot be read.
+        FilmError: If the animation cannot be read or its frames are too large.
     """
     try:
         with opened(path, played=True) as image:
@@ -70,16 +69,12 @@ def animation_frames(
     """Read the frames of an animation.
 
     Args:
-        info: The film that it is.
-        animation: How it moves.
-        reading: Receives why reading ended early.
-        after: Only frames later than this time, in the film's time base; None for all.
-
-    Yields:
-        Frames in their order.
+        animation: Its delays and their unit.
+        reading: Receives the reason if reading ends early.
+        after: Yield only frames later than this time, in the film's time base; None for all.
 
     Raises:
-        FilmError: The file cannot be opened any more.
+        FilmError: If the file can no longer be opened.
     """
     pts = 0
     try:
@@ -87,7 +82,7 @@ def animation_frames(
             for number, duration in enumerate(_durations(animation), first_frame(image)):
                 begun = time.perf_counter()
                 try:
-                    image.seek(number)  # composed of those before, so none can be passed over
+                    image.seek(number)  # frames build on earlier frames, so none can be skipped
                     image.load()
                     pixels, alpha = to_rgb(image), alpha_of(image)
                 except (*MALFORMED, MemoryError):
@@ -104,6 +99,6 @@ def animation_frames(
 
 
 def _durations(animation: Animation) -> list[int]:
-    """For how long each frame is shown, in the animation's unit."""
+    """Return the duration of each frame, in the animation's unit."""
     usual = int(USUAL_DELAY / animation.unit)
     return [delay or usual for delay in animation.delays]

@@ -1,4 +1,4 @@
-"""When the frames of an animation are shown, in the unit of its file."""
+"""Delays of animation frames in the unit of the file."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from fractions import Fraction
 def frame_delays(
     shown: Sequence[Fraction], end: Fraction, unit: Fraction, least: int
 ) -> list[int | None]:
-    """Choose for how long each frame of an animation is shown.
+    """Choose the duration of each frame of an animation.
 
     Args:
-        shown: When frames are shown, in seconds, in their order.
-        end: When the last one is over.
-        unit: Of the file, in seconds. Times are rounded to it, so that nothing adds up.
-        least: The shortest delay, in units, that is shown as it is.
+        shown: Times of the frames in seconds, in order.
+        end: End of the last frame in seconds.
+        unit: The file's unit in seconds. Times are rounded to it, so errors do not accumulate.
+        least: The shortest delay, in units, that players honor.
 
     Returns:
-        Units for each frame; None for one that has to be left out, since the one before it is shown
-        shorter than `least`.
+        Units for each frame. None drops a frame that follows the previous one by less than `least`.
     """
     ticks = [round(time / unit) for time in shown]
     kept = [0]

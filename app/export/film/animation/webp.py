@@ -1,4 +1,4 @@
-"""Animated WebP files: each frame a picture of its own (RFC 9649, 2.7)."""
+"""Encoding of animated WebP files, in which each frame is a complete picture (RFC 9649, 2.7)."""
 
 from __future__ import annotations
 
@@ -16,23 +16,22 @@ from utils.images.writing import off_white
 from utils.translation.texts import tr
 
 MOST_SIDE = 16383  # pixels
-LONGEST = (1 << 24) - 1  # milliseconds of a frame
+LONGEST = (1 << 24) - 1  # of a frame, in milliseconds
 MOST_PLAYS = 65535
 MOST_BYTES = 1 << 32
-_MOVES, _TRANSPARENT = 0x02, 0x10  # of the flags of the file
-_REPLACES = 0x02  # of those of a frame: it is not blended with what is below
-_METHOD = 2  # of libwebp: 4, its own choice, takes half as long again for 2 to 9 % less
+_MOVES, _TRANSPARENT = 0x02, 0x10  # flags of the file
+_REPLACES = 0x02  # flag of a frame: do not blend it with the canvas
+_METHOD = 2  # of libwebp; its default of 4 takes 1.5 times as long to save 2 to 9 %
 
 
 def coded_frame(frame: StyledFilmFrame, quality: int) -> bytes:
     """Encode a frame.
 
     Args:
-        frame: The frame.
-        quality: 0 to 100, as of still pictures.
+        quality: 0 to 100, as for still pictures.
 
     Returns:
-        A byte that says whether it is transparent, and the chunks of the picture.
+        A byte that is 1 if the frame has transparency, then the chunks of the picture.
     """
     pixels = frame.pixels
     if frame.alpha is not None:
@@ -53,13 +52,13 @@ def write_file(
     """Write a file.
 
     Args:
-        file: Where to; it is at its beginning.
+        file: The open file, positioned at its beginning.
         size: (width, height) in pixels.
-        plays: How often it is played; 0 for ever.
-        frames: Each as `coded_frame` made it, with its delay in milliseconds.
+        plays: How often the animation plays; 0 for endlessly.
+        frames: Results of `coded_frame`, each with its delay in milliseconds.
 
     Raises:
-        FilmError: The file is too long.
+        FilmError: If the file is too long.
     """
     file.write(bytes(_head(0, size, 0)))
     file.write(struct.pack("<4sIIH", b"ANIM", 6, 0, min(plays, MOST_PLAYS)))
@@ -79,14 +78,14 @@ def write_file(
 
 
 def _head(length: int, size: tuple[int, int], flags: int) -> bytes:
-    """What stands before the first frame; `length` of the whole file, in bytes."""
+    """Build the chunks before the first frame; `length` is the whole file's length in bytes."""
     riff = struct.pack("<4sI4s", b"RIFF", max(0, length - 8), b"WEBP")
     sides = b"".join((side - 1).to_bytes(3, "little") for side in size)
     return riff + struct.pack("<4sIB3x", b"VP8X", 10, _MOVES | flags) + sides
 
 
 def _picture(file: bytes) -> bytes:
-    """The chunks of a still file that are its picture and its transparency."""
+    """Extract the picture and transparency chunks of a still file."""
     at, chunks = 12, b""
     while at < len(file):
         name, length = struct.unpack_from("<4sI", file, at)

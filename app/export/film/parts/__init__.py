@@ -1,1 +1,1 @@
-"""Films in parts: where they are split, and how parts are made, by one device or several."""
+"""Films in parts: where to split them, and how one or several devices make the parts."""

@@ -1,4 +1,4 @@
-"""Reads, styles and encodes the frames of parts of a film on threads of their own."""
+"""A pipeline that reads, styles and encodes the frames of film parts on separate threads."""
 
 from __future__ import annotations
 
@@ -24,63 +24,62 @@ from kernels.frames.stream_state import StreamState
 
 
 class Styling(Protocol):
-    """What styles frames, as app.export.film.styling.FilmStyling does."""
+    """A styler of frames, such as app.export.film.styling.FilmStyling."""
 
     batch: int
 
     @property
     def has_history(self) -> bool:
-        """Whether a result depends on the frames before it."""
+        """Whether results depend on earlier frames."""
         ...
 
     def history(self) -> StreamState:
-        """What the next frame continues, once the results of `begin` were taken."""
+        """Return the state for the next frame, valid once the results of `begin` were taken."""
         ...
 
     def restore(self, history: StreamState) -> None:
-        """Continue with the next frame what `history` was returned for."""
+        """Continue with the next frame from a state that `history` returned."""
         ...
 
     def begin(self, frames: Sequence[Frame]) -> Iterator[StyledFrame]:
-        """Style frames, and yield what is finished."""
+        """Style frames, and yield finished results."""
         ...
 
     def complete_all(self) -> Iterator[StyledFrame]:
-        """Wait for everything that is under way."""
+        """Wait for all frames in flight, and yield their results."""
         ...
 
     def discard_all(self) -> None:
-        """Wait for everything that is under way, without results."""
+        """Wait for all frames in flight, and drop their results."""
         ...
 
 
 class Parts(Protocol):
-    """Where parts are put."""
+    """A sink for parts."""
 
     def begin(self, number: int) -> Path:
-        """The file for a part."""
+        """Return the file for a part."""
         ...
 
     def styled(self, batch: Sequence[PartFrame]) -> None:
-        """Hear that a batch has been given to what styles frames, before the next one is."""
+        """Handle a batch that was passed to the styler, before the next one is."""
         ...
 
     def keep(self, number: int, made: PartWriter) -> None:
-        """Take a part whose file is complete; called on another thread."""
+        """Store a part whose file is complete; called on another thread."""
         ...
 
     def unwritable(self, fault: str) -> FilmError:
-        """The error that a part cannot be written; `fault` is a clause."""
+        """Build the error that a part cannot be written; `fault` is a clause."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartFrame:
-    """A frame that is read.
+    """A frame as read.
 
     Attributes:
-        film: The frame.
-        part: The number of its part; None of a frame that is only remembered by what styles it.
+        part: Number of its part; None if the frame only updates the styler's history.
         last: Whether it is known to be the last frame of its part.
     """
 
@@ -91,7 +90,7 @@ class PartFrame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Styled:
-    """A frame to be encoded, and its place as of PartFrame."""
+    """A frame to encode, and its place as in PartFrame."""
 
     film: StyledFilmFrame
     part: int
@@ -99,18 +98,14 @@ class _Styled:
 
 
 class FilmLine:
-    """Makes parts, on the thread that calls `run` and others. `pause`, `resume` and `cancel` may be
-    called from any thread.
+    """A pipeline that makes parts on the thread that calls `run` and on its own threads.
 
-    Args:
-        output: Codes and writes the parts.
-        styling: Styles the frames.
+    Any thread may call `pause`, `resume` and `cancel`.
 
     Attributes:
-        clock: How long each stage worked.
+        clock: Working time of each stage.
         running: What ran for the newest frame.
-        paused_s: How many seconds it was paused.
-        cancelled: Whether it was cancelled.
+        paused_s: Total length of its pauses, in seconds.
     """
 
     def __init__(self, output: Output, styling: Styling) -> None:
@@ -119,23 +114,23 @@ class FilmLine:
         self.running = ""
         self.paused_s = 0.0
         self.cancelled = False
-        self._pausing = threading.Lock()  # of `cancelled` and `_going` together
+        self._pausing = threading.Lock()  # guards `cancelled` and `_going` together
         self._going = threading.Event()
         self._going.set()
         self._fault: Exception | None = None
 
     def pause(self) -> None:
-        """Let what is under way end, and then wait; nothing is paused once it was cancelled."""
+        """Finish the work in progress, then wait. Does nothing after `cancel`."""
         with self._pausing:
             if not self.cancelled:
                 self._going.clear()
 
     def resume(self) -> None:
-        """Go on after a pause."""
+        """Continue after a pause."""
         self._going.set()
 
     def cancel(self) -> None:
-        """End `run` soon; what is finished is kept."""
+        """End `run` soon; finished parts stay."""
         with self._pausing:
             self.cancelled = True
             self._going.set()
@@ -149,12 +144,11 @@ class FilmLine:
         """Make parts.
 
         Args:
-            frames: Read on a thread of its own, and closed there.
-            parts: Where they are put.
-            on_batch: Told after each batch how many frames were styled, and the newest of them.
+            frames: Read and closed on a separate thread.
+            on_batch: Called after each batch with the number of styled frames and the newest one.
 
         Raises:
-            StyleForgeError: A frame cannot be read, or a part not be written.
+            StyleForgeError: If a frame cannot be read or a part cannot be written.
         """
         read: Channel[PartFrame] = Channel(max(4, 2 * self._styling.batch))
         styled: Channel[_Styled] = Channel(max(4, 2 * self._styling.batch))
@@ -234,7 +228,7 @@ class FilmLine:
         hand_on(self._timed(self._styling.complete_all()))
 
     def _timed(self, results: Iterable[StyledFrame]) -> Iterator[StyledFrame]:
-        """Pass results on, and count the time until each is there."""
+        """Pass results on, and measure the wait for each."""
         coming = iter(results)
         while True:
             with self.clock.working("engine"):
@@ -251,7 +245,7 @@ class FilmLine:
             self.paused_s += time.perf_counter() - begun
 
     def _encode(self, read: Channel[PartFrame], styled: Channel[_Styled], parts: Parts) -> None:
-        """Encode what is styled, part by part; a part is completed while the next one begins."""
+        """Encode styled frames part by part; a part is completed while the next one begins."""
         try:
             with ThreadPoolExecutor(1, thread_name_prefix="film part") as completing:
                 self._encode_parts(styled, parts, completing)
@@ -259,7 +253,7 @@ class FilmLine:
             self._fault = parts.unwritable(reason(exc))
         except FilmError as exc:
             self._fault = parts.unwritable(str(exc))
-        except StyleForgeError as exc:  # of what is told of the parts
+        except StyleForgeError as exc:  # raised by the receiver of the parts
             self._fault = exc
         finally:
             styled.give_up()
@@ -271,7 +265,7 @@ class FilmLine:
         output = self._output
         writer: PartWriter | None = None
         part = 0
-        before: Future[None] | None = None  # completes the part before
+        before: Future[None] | None = None  # completes the previous part
 
         def completed(made: PartWriter) -> Future[None]:
             if before is not None:

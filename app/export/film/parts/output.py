@@ -1,4 +1,4 @@
-"""How frames become a file: what a film, an animation and their parts have in common."""
+"""Interfaces that turn frames into a file, shared by films, animations and their parts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from app.export.film.store import SegmentStore
 
 
 class PartWriter(Protocol):
-    """A part of a film that is being written, as app.export.film.segment.SegmentWriter is."""
+    """A writer of one part of a film, whose file is complete once `close` returns. For one thread.
+
+    Attributes:
+        path: The file.
+        start: Time of the first frame, in the film's time base.
+        times: Time of each frame relative to `start`, in decode order.
+        duration: Duration of the last frame.
+    """
 
     path: Path
     start: int
@@ -18,24 +25,35 @@ class PartWriter(Protocol):
     duration: int
 
     def write(self, frame: Any, pts: int, duration: int) -> None:
-        """Write a frame that the output has coded."""
+        """Write a frame that the output has encoded.
+
+        Args:
+            frame: Result of `Output.coded`.
+            pts: Its time in the film's time base; later than the previous frame's.
+            duration: Its duration in the film's time base.
+
+        Raises:
+            FilmError: If it cannot be written.
+        """
         ...
 
     def close(self) -> None:
-        """Complete the file."""
+        """Complete the file. Raises FilmError if it cannot be written, or a frame was lost."""
         ...
 
     def discard(self) -> None:
-        """Give the file up."""
+        """Abandon the file."""
         ...
 
 
 class Output(Protocol):
-    """How frames become a file, as app.export.film.assembly.FilmOutput makes films. Its methods may
-    be called from any thread, and it is sent to other processes, which make parts."""
+    """A kind of result, such as app.export.film.assembly.FilmOutput.
+
+    Its methods are thread-safe. It must be picklable, because other processes make parts with it.
+    """
 
     def coded(self, frame: StyledFilmFrame) -> Any:
-        """Make of a frame what its parts are given."""
+        """Convert a frame to the input of the part writers."""
         ...
 
     def part(self, path: Path) -> PartWriter:
@@ -43,5 +61,16 @@ class Output(Protocol):
         ...
 
     def assemble(self, store: SegmentStore, target: Path) -> tuple[str, ...]:
-        """Put all parts together, and return what cannot be kept, one clause each."""
+        """Write the result atomically.
+
+        Args:
+            store: At least one part.
+            target: The file to write or replace.
+
+        Returns:
+            The losses compared with the source, one clause each.
+
+        Raises:
+            FilmError: If the result cannot be written; the parts stay.
+        """
         ...

@@ -1,4 +1,4 @@
-"""What is to be said of a film that was made, and of one that was not."""
+"""Remarks about finished and unfinished films."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from utils.translation.texts import tr, trn
 
 
 def kept_of(store: SegmentStore) -> str:
-    """What of a film is finished that was not made, as a clause."""
+    """Describe the finished frames of an unfinished film, as a clause."""
     if not store.frames:
         return tr("nothing of it was finished")
     return trn(
@@ -24,7 +24,7 @@ def kept_of(store: SegmentStore) -> str:
 
 
 def remarks_of(request: FilmRequest, reading: FilmReading) -> Iterator[str]:
-    """What is not as in the source, one clause each."""
+    """Yield the differences from the source, one clause each."""
     info, encoding = request.info, request.encoding
     if (info.width, info.height) != (encoding.width, encoding.height):
         yield tr(
@@ -43,12 +43,11 @@ def remarks_of(request: FilmRequest, reading: FilmReading) -> Iterator[str]:
 
 
 def faults_of(info: FilmInfo, reading: FilmReading, store: SegmentStore) -> tuple[str, ...]:
-    """What of a film could not be read, one clause each.
+    """Return the unreadable parts of a film, one clause each.
 
     Args:
-        info: The film.
-        reading: What went wrong.
-        store: Its parts, at least one.
+        reading: Its reading faults.
+        store: At least one part.
     """
     frames, first, last = store.frames, store.segments[0], store.segments[-1]
     begins = min(first.start, info.start)

@@ -1,4 +1,4 @@
-"""What film is to be made, and how far it is."""
+"""Requests for films, and their progress."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from app.export.film.info import FilmInfo
 from app.export.film.parts.output import Output
 from app.export.film.segment import Encoding
 
-PART = 240  # frames of a part, about what encoders put between two key frames
-SHORT = 0.98  # of the frames or seconds that a file says to have; with fewer it is not whole
+PART = 240  # frames per part, about the key frame interval of encoders
+SHORT = 0.98  # of the frames or seconds that a file claims; with fewer it is incomplete
 
 
 class FilmCancelled(StyleForgeError):
-    """Raised when a film was cancelled; the message says whether finished parts are kept."""
+    """Raised if a film was cancelled; the message says whether finished parts stay."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilmProgress:
-    """How far a film is.
+    """The progress of a film.
 
     Attributes:
-        done: Frames that are styled, those of an earlier run among them.
-        count: Frames in all, or nearly so; 0 where it is not known.
-        fps: Frames a second of this run, pauses aside.
-        styled: The newest frame; None where other processes have it.
+        done: Number of styled frames, including an earlier run's.
+        count: Total number of frames, possibly an estimate; 0 if unknown.
+        fps: Frames per second of this run, without pauses.
+        styled: The newest frame; None if other processes have it.
     """
 
     done: int
@@ -38,7 +38,7 @@ class FilmProgress:
 
     @property
     def seconds_left(self) -> float | None:
-        """Until the end, at this rate; None where it is not known."""
+        """The remaining seconds at this rate; None if unknown."""
         if not self.count or not self.fps:
             return None
         return max(0, self.count - self.done) / self.fps
@@ -49,13 +49,11 @@ class FilmRequest:
     """A film to make.
 
     Attributes:
-        info: The film.
         target: The file of the result.
-        encoding: How it is encoded.
-        output: Makes it.
-        identity: Everything else on which the result depends, for a run that goes on later.
-        part: How many frames a part has, at least as many as a batch.
-        refused: Why faster encoders cannot be used, one clause each.
+        output: Encodes and assembles it.
+        identity: Everything else that the result depends on, so that a later run can resume.
+        part: Number of frames per part, at least one batch.
+        refused: Why faster encoders are unusable, one clause each.
     """
 
     info: FilmInfo
@@ -68,7 +66,7 @@ class FilmRequest:
 
     @property
     def whole_identity(self) -> dict[str, str]:
-        """Everything on which the result depends. Raises OSError if the film is gone."""
+        """Return everything that the result depends on. Raises OSError if the source is gone."""
         about = self.info.path.stat()
         return {
             "source": f"{self.info.path.resolve()}, {about.st_size} bytes of {about.st_mtime_ns}",

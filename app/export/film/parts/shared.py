@@ -1,4 +1,4 @@
-"""Makes a film whose parts are made by several processes, and goes on behind finished parts."""
+"""Films whose parts several processes make, resuming after finished parts."""
 
 from __future__ import annotations
 
@@ -18,21 +18,18 @@ from app.export.film.store import SegmentStore
 from utils.translation.joints import clauses
 from utils.translation.texts import tr
 
-# What becomes of the parts, as it does: a part and its file (None where no frame of it could be
-# read), how far a process is, and what one says at its end.
+# Messages about the parts, as they come: a part and its file (None if no frame of it was readable),
+# a process's progress, and its summary at the end.
 Said = tuple[Part, MadePart | None] | LineCount | LineEnd
 Makers = Callable[[FilmWork, Sequence[Part]], Iterable[Said]]
 
 
 class SharedFilm:
-    """Makes one film.
+    """A film made by several processes.
 
     Args:
-        request: What to make.
-        split: Its parts.
         sharing: How many processes make them, for the report.
-        on_progress: Told how far the film is.
-        on_notice: Told what the engines have to say, each sentence once.
+        on_notice: Called with each different notice of the engines.
     """
 
     def __init__(
@@ -50,12 +47,11 @@ class SharedFilm:
         """Make the film.
 
         Args:
-            makers: Have parts made, and say what becomes of them; fewer than all of them where they
-                were stopped.
+            makers: Has parts made and yields their results; fewer than requested if it was stopped.
 
         Raises:
-            FilmCancelled: They were stopped; finished parts are kept.
-            StyleForgeError: The film cannot be made; finished parts are kept.
+            FilmCancelled: If the makers were stopped; finished parts stay.
+            StyleForgeError: If the film cannot be made; finished parts stay.
         """
         request = self._request
         try:
@@ -100,13 +96,13 @@ class SharedFilm:
     def _progressing(
         self, coming: Iterable[Said], done: int, count: int, begun: float
     ) -> Iterator[tuple[Part, MadePart | None] | LineEnd]:
-        """Pass on everything but how far the processes are, which is told."""
+        """Report the progress of the processes, and pass everything else on."""
         resumed, told = done, set[str]()
         for said in coming:
             if not isinstance(said, LineCount):
                 yield said
                 continue
-            done = min(done + said.frames, count)  # parts of a process that died are made again
+            done = min(done + said.frames, count)  # if a process died, its parts are made again
             rate = (done - resumed) / (time.perf_counter() - begun)
             self._on_progress(FilmProgress(done, count, rate))
             for notice in said.notices:
@@ -116,7 +112,6 @@ class SharedFilm:
 
 
 def _together(ends: Sequence[LineEnd]) -> FilmReading:
-    """What went wrong with all parts."""
     readings = [end.reading for end in ends]
     return FilmReading(
         sum(each.damaged for each in readings),

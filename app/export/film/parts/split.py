@@ -1,4 +1,4 @@
-"""Where a film can be split, so that its parts are made apart and joined without a seam."""
+"""Splitting of films into parts that are made separately and joined without a seam."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from app.export.film.info import FilmInfo
 from app.export.film.reader import open_film
 from utils.translation.texts import tr
 
-AT_MOST_PARTS = 32  # that a short film is split into
-SHORTEST = 48  # frames of a part: shorter ones take more time to begin than they share out
+AT_MOST_PARTS = 32  # of a short film
+SHORTEST = 48  # frames per part; starting a shorter one takes longer than sharing saves
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a film: the frames from one time until another.
+    """A part of a film: the frames between two times.
 
     Attributes:
-        number: From 0.
-        first: When its first frame is shown, in the film's time base; that of a key frame.
-        until: When the first frame of the next part is; None to the end.
-        frames: How many it has, by the packets of the film.
+        number: Number of the part, from 0.
+        first: Time of its first frame, a key frame, in the film's time base.
+        until: Time of the next part's first frame; None for the last part.
+        frames: Number of its frames, from the film's packets.
     """
 
     number: int
@@ -33,21 +33,20 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The parts of a film; one alone where `reason` says, as a clause, why it has no more."""
+    """The parts of a film. If there are fewer than two, `reason` says why, as a clause."""
 
     parts: tuple[Part, ...]
     reason: str = ""
 
 
 def split(info: FilmInfo, least: int | None = None) -> Split:
-    """Split a film at key frames, by its packets, of which none is decoded.
+    """Split a film at key frames, from its packets alone, without decoding.
 
     Args:
-        info: The film.
-        least: The fewest frames of a part; None for some that give a short film several parts.
+        least: Minimum frames per part; None picks a number that splits even a short film.
 
     Raises:
-        FilmError: The film cannot be read.
+        FilmError: If the film cannot be read.
     """
     if info.animation is not None:
         return Split((), "an animation is read from its first frame on")
@@ -67,7 +66,7 @@ def split(info: FilmInfo, least: int | None = None) -> Split:
 
 
 def _times_of(info: FilmInfo) -> tuple[list[int], list[int]]:
-    """When its frames are shown, and those that are key frames; no times if one has none."""
+    """Return the times of all frames and of the key frames; no times if a frame lacks one."""
     times: list[int] = []
     keys: list[int] = []
     with open_film(info.path) as (container, stream):
@@ -76,7 +75,7 @@ def _times_of(info: FilmInfo) -> tuple[list[int], list[int]]:
             try:
                 packet = next(packets, None)
             except FAULTS:
-                break  # reading the last part meets the fault again, and says so
+                break  # reading the last part meets and reports the same fault
             if packet is None:
                 break
             if not packet.size or packet.is_discard:

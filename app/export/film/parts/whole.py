@@ -1,4 +1,4 @@
-"""Ends a film whose parts are all made: puts them together, and reports."""
+"""Completion of a film whose parts are all made: assembly and report."""
 
 from __future__ import annotations
 
@@ -23,19 +23,14 @@ def finished(
     shares: Mapping[str, float],
     running: str,
 ) -> FilmReport:
-    """Write the file of a film, and delete its parts.
+    """Write the file of a film, delete its parts, and return the report.
 
     Args:
-        request: What was to be made.
-        store: The parts.
-        reading: What went wrong while the film was read.
-        resumed: As of FilmReport.
-        seconds: As of FilmReport.
-        shares: As of FilmReport.
-        running: As of FilmReport.
+        reading: Faults met while the film was read.
+        resumed: See FilmReport, also for the following arguments.
 
     Raises:
-        FilmError: There is no part, or the file cannot be written; the parts are kept.
+        FilmError: If there is no part, or the file cannot be written; the parts stay.
     """
     if not store.segments:
         raise FilmError(tr("no frame of {file} can be decoded", file=named(request.info.path)))

@@ -1,4 +1,4 @@
-"""Makes parts of a film in one of the processes that share it."""
+"""Making of film parts in one of the processes that share the film."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from utils.translation.texts import tr
 
 @dataclass(frozen=True, slots=True)
 class MadePart:
-    """A part whose file is complete: as app.export.film.store.Segment, but for its name."""
+    """A part whose file is complete; like app.export.film.store.Segment, without its name."""
 
     path: Path
     start: int
@@ -33,7 +33,7 @@ class MadePart:
 
 @dataclass(frozen=True, slots=True)
 class LineCount:
-    """How far the process is: how many frames more are styled, and what it has to say."""
+    """The progress of a process: how many more frames are styled, and its notices."""
 
     frames: int
     notices: tuple[str, ...] = ()
@@ -41,12 +41,12 @@ class LineCount:
 
 @dataclass(frozen=True, slots=True)
 class LineEnd:
-    """What there is to say at the end.
+    """The summary of a process at its end.
 
     Attributes:
-        busy: For each stage how many seconds it worked.
+        busy: Working time of each stage, in seconds.
         running: What ran for the newest frame; "" without one.
-        reading: What went wrong with the parts that the process has read.
+        reading: Faults in the parts that the process read.
     """
 
     busy: dict[str, float]
@@ -55,28 +55,28 @@ class LineEnd:
 
 
 class Teller(Protocol):
-    """Hears from a process. Called on several threads."""
+    """A receiver of a process's messages, called on several threads."""
 
     on_stop: Callable[[], object]
 
     def answer(self, item: Hashable, value: object) -> None:
-        """A part is made."""
+        """Receive a finished part."""
         ...
 
     def news(self, value: object) -> None:
-        """The process is further."""
+        """Receive the progress of the process."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FilmWork:
-    """The film of which parts are wanted, and the folder for them."""
+    """A film whose parts are requested, and the folder for them."""
 
     request: FilmRequest
     folder: Path
 
     def unmade(self, fault: str) -> FilmError:
-        """The error that the film cannot be made; `fault` is a clause."""
+        """Build the error that the film cannot be made; `fault` is a clause."""
         return unmade(self.request.target, self.request.info.path, fault)
 
 
@@ -86,15 +86,14 @@ def make_parts(
     """Make parts of a film.
 
     Args:
-        work: The film.
-        styling: Styles the frames, each without regard to the others.
-        parts: Taken when the one before has been read; on a thread of its own.
-        teller: Hears of every part and batch; and may end the work.
-        notices: Where the engine's notices are put; they are taken out again.
+        styling: Styles the frames, each independently of the others.
+        parts: Taken on a separate thread, each once the previous part has been read.
+        teller: Receives every part and batch, and may end the work.
+        notices: Where the engine adds its notices; emptied here.
 
     Raises:
-        FilmCancelled: The teller has ended it.
-        StyleForgeError: A part cannot be read or made.
+        FilmCancelled: If the teller ended the work.
+        StyleForgeError: If a part cannot be read or made.
     """
     line = FilmLine(work.request.output, styling)
     reading = FilmReading()
@@ -124,25 +123,22 @@ def make_parts(
 
 
 class _ToldParts:
-    """Tells of every part that is complete."""
+    """A sink that reports every complete part."""
 
     def __init__(self, work: FilmWork, given: dict[int, Part], teller: Teller) -> None:
         self._work, self._given, self._teller = work, given, teller
 
     def begin(self, number: int) -> Path:
-        """The file for a part, in the folder of the film."""
         return part_file(self._work.folder, number)
 
     def styled(self, batch: Sequence[PartFrame]) -> None:
-        """Nothing is kept of frames, since each is styled without regard to the others."""
+        """Do nothing: each frame is styled independently, so there is no state to save."""
 
     def keep(self, number: int, made: PartWriter) -> None:
-        """Tell of a part."""
         times = tuple(made.times)
         self._teller.answer(
             self._given[number], MadePart(made.path, made.start, times, made.duration)
         )
 
     def unwritable(self, fault: str) -> FilmError:
-        """The error that a part cannot be written."""
         return self._work.unmade(clauses((fault, tr("its finished parts are kept"))))

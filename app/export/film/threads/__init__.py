@@ -1,1 +1,1 @@
-"""How the threads of a film hand frames to each other."""
+"""Threads of a film, and how they pass frames on."""

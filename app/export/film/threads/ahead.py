@@ -1,4 +1,4 @@
-"""Applies a function to values on several threads, a few ahead, with the results in order."""
+"""An ordered map over several threads that works a few values ahead."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TypeVar
 T = TypeVar("T")
 R = TypeVar("R")
 
-# For converting frames; more would only take cores from decoder and encoder.
+# For converting frames; more threads would only take cores from the decoder and the encoder.
 THREADS = min(4, max(1, (os.cpu_count() or 1) // 2))
 
 
@@ -19,9 +19,8 @@ def mapped_ahead(function: Callable[[T], R], values: Iterable[T], name: str) -> 
     """Apply a function to values.
 
     Args:
-        function: Called on threads of their own, for several values at once.
-        values: Taken on the caller's thread, no further ahead than there are threads.
-        name: Of the threads.
+        function: Runs on separate threads, for several values at once.
+        values: Consumed on the caller's thread, at most as many ahead as there are threads.
 
     Yields:
         The results, in the order of the values.

@@ -1,4 +1,4 @@
-"""A bounded queue between two threads, which either of them can end."""
+"""A bounded queue between two threads that either side can end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Channel(Generic[T]):
-    """Hands values from one thread to another, in order.
+    """A queue that passes values from one thread to another, in order.
 
     Args:
         room: How many values may wait.
@@ -25,11 +25,11 @@ class Channel(Generic[T]):
 
     @property
     def given_up(self) -> bool:
-        """Whether either side takes, or gives, no more."""
+        """Whether either side has given up."""
         return self._given_up
 
     def put(self, value: T) -> bool:
-        """Wait for room and hand a value over; False once the other side has given up."""
+        """Wait for room and pass a value on; return False once the other side has given up."""
         with self._changed:
             self._changed.wait_for(lambda: len(self._values) < self._room or self._given_up)
             if self._given_up:
@@ -39,20 +39,20 @@ class Channel(Generic[T]):
             return True
 
     def end(self) -> None:
-        """Say that no value follows."""
+        """Declare that no value follows."""
         with self._changed:
             self._ended = True
             self._changed.notify_all()
 
     def give_up(self) -> None:
-        """Take no more values, and drop those that wait."""
+        """Accept no more values, and drop waiting ones."""
         with self._changed:
             self._given_up = True
             self._values.clear()
             self._changed.notify_all()
 
     def __iter__(self) -> Iterator[T]:
-        """Take values until the other side ends, or either gives up."""
+        """Yield values until the other side ends, or either side gives up."""
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._values or self._ended or self._given_up)

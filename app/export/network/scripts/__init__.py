@@ -1,1 +1,1 @@
-"""Scripts that run an exported file, copied beside it as they are; they import nothing of ours."""
+"""Scripts that run an exported file. They are copied next to it and import nothing of ours."""

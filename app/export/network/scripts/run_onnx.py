@@ -1,4 +1,4 @@
-"""Stylizes a picture with the .onnx file of the same name beside this script.
+"""Stylizes a picture with the .onnx file of the same name next to this script.
 
 pip install numpy pillow onnxruntime
 python THIS_SCRIPT photo.jpg styled.png
@@ -18,7 +18,7 @@ MODEL = Path(__file__).with_suffix(".onnx")
 
 def main(source: str, target: str) -> None:
     """Stylize the picture `source` and save the result as `target`."""
-    # Put "CUDAExecutionProvider" and others first, where your build of ONNX Runtime has them.
+    # Put "CUDAExecutionProvider" or others first if your build of ONNX Runtime has them.
     session = onnxruntime.InferenceSession(str(MODEL), providers=["CPUExecutionProvider"])
     taken = session.get_inputs()[0]
     texts = session.get_modelmeta().custom_metadata_map
@@ -28,12 +28,12 @@ def main(source: str, target: str) -> None:
     with Image.open(source) as opened:
         image = ImageOps.exif_transpose(opened).convert("RGB")
     size = image.size
-    if isinstance(height, int) and isinstance(width, int):  # the file takes this one size
+    if isinstance(height, int) and isinstance(width, int):  # the file accepts only this size
         image = image.resize((width, height), Image.Resampling.LANCZOS)
     pixels = np.asarray(image)  # [H, W, 3] uint8, RGB, 0-255
     height, width = pixels.shape[:2]
 
-    # Sides have to be multiples of this number: the picture is continued as if in a mirror.
+    # Sides must be multiples of this number; reflection extends the picture.
     multiple = int(texts["multiple"])
     margin = ((0, -height % multiple), (0, -width % multiple), (0, 0))
     picture = np.pad(pixels, margin, mode="reflect")[None]

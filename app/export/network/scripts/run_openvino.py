@@ -1,4 +1,4 @@
-"""Stylizes a picture with the .xml and .bin files of the same name beside this script.
+"""Stylizes a picture with the .xml and .bin files of the same name next to this script.
 
 pip install numpy pillow openvino
 python THIS_SCRIPT photo.jpg styled.png [CPU|GPU|NPU]
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageOps
 
-# The package reports its use to its makers over the network, unless this cannot be imported.
+# The package reports its use to its makers over the network unless this import fails.
 sys.modules["openvino_telemetry"] = None  # pyright: ignore[reportArgumentType]
 import openvino  # noqa: E402
 
@@ -30,22 +30,22 @@ def main(source: str, target: str, device: str = "CPU") -> None:
     with Image.open(source) as opened:
         image = ImageOps.exif_transpose(opened).convert("RGB")
     size = image.size
-    if model.input(0).partial_shape.is_static:  # the file takes this one size
+    if model.input(0).partial_shape.is_static:  # the file accepts only this size
         shape = model.input(0).shape
         image = image.resize((shape[columns], shape[rows]), Image.Resampling.LANCZOS)
     pixels = np.asarray(image)  # [H, W, 3] uint8, RGB, 0-255
     height, width = pixels.shape[:2]
 
-    # Sides have to be multiples of this number: the picture is continued as if in a mirror.
+    # Sides must be multiples of this number; reflection extends the picture.
     multiple = int(texts["multiple"])
     margin = ((0, -height % multiple), (0, -width % multiple), (0, 0))
     picture = np.pad(pixels, margin, mode="reflect")[None]
     if planes:
         picture = np.ascontiguousarray(picture.transpose(0, 3, 1, 2), dtype=np.float32)
 
-    # An NPU takes one size, and a GPU is faster with one.
+    # An NPU accepts only one size, and a GPU is faster with one.
     model.reshape(list(picture.shape))
-    # On its own a device may compute in 16 bits, which is right for a file in FP16 off the CPU.
+    # By default a device may compute in 16 bits, which is right for an FP16 file off the CPU.
     half = texts["precision"] == "FP16" and device != "CPU"
     hint = {} if half else {"INFERENCE_PRECISION_HINT": "f32"}
     styled = core.compile_model(model, device, hint)(picture)[0]

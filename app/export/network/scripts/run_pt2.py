@@ -1,4 +1,4 @@
-"""Stylizes a picture with the .pt2 file of the same name beside this script.
+"""Stylizes a picture with the .pt2 file of the same name next to this script.
 
 pip install numpy pillow torch
 python THIS_SCRIPT photo.jpg styled.png
@@ -28,13 +28,13 @@ def main(source: str, target: str) -> None:
     with Image.open(source) as opened:
         image = ImageOps.exif_transpose(opened).convert("RGB")
     size = image.size
-    if texts["size"] != "any":  # the file takes this one size
+    if texts["size"] != "any":  # the file accepts only this size
         width, height = map(int, texts["size"].split("x"))
         image = image.resize((width, height), Image.Resampling.LANCZOS)
     pixels = np.array(image)  # [H, W, 3] uint8, RGB, 0-255
     height, width = pixels.shape[:2]
 
-    # Sides have to be multiples of this number: the picture is continued as if in a mirror.
+    # Sides must be multiples of this number; reflection extends the picture.
     multiple = int(texts["multiple"])
     margin = ((0, -height % multiple), (0, -width % multiple), (0, 0))
     picture = torch.from_numpy(np.pad(pixels, margin, mode="reflect"))[None]
