@@ -10,7 +10,7 @@ from tests.helpers.cases import cases
 @pytest.mark.parametrize("x", ["a", "b"])
 @pytest.mark.parametrize(("y", "z"), [(1, 2), (3, 4)])
 def decorated(x, y, z):
-    """Not collected, for its name."""
+    """Serve as a parametrized test; its name keeps pytest from collecting it."""
 
 
 def test_the_cases_are_all_combinations():
