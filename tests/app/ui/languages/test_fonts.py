@@ -1,4 +1,4 @@
-"""The families that are asked for in a language."""
+"""The font families requested in each language."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def app(qapp):
 
 @pytest.fixture
 def installed(monkeypatch):
-    """Sets which families there are."""
+    """Return a function that sets the installed families."""
 
     def install(*names: str) -> None:
         monkeypatch.setattr(QFontDatabase, "hasFamily", lambda name: name in names)

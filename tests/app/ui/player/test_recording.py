@@ -1,4 +1,4 @@
-"""Recordings have the sound that was asked for, and a light that says so."""
+"""Recordings contain the requested sound, and a light shows it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def playing(window, session, films, tmp_path, qtbot):
 
 
 def streams(folder: Path) -> tuple[int, int]:
-    """How many streams of pictures and of sound the recording has."""
+    """Return the numbers of video and audio streams in the recording."""
     [path] = folder.iterdir()
     with av.open(str(path)) as film:
         return len(film.streams.video), len(film.streams.audio)

@@ -22,7 +22,7 @@ def handle(slider) -> QPoint:
 
 
 def drag(slider, *steps: int) -> None:
-    """Drag the handle by steps, in pixels."""
+    """Drag the handle in steps of pixels."""
     place = handle(slider)
     QTest.mousePress(slider, Qt.MouseButton.LeftButton, pos=place)
     for step in steps:
