@@ -1,6 +1,6 @@
-"""The kernels of transformers on the CPU, thread by thread; all but those for Hopper.
+"""The kernels of transformers on the CPU, thread by thread, except Hopper's.
 
-They are launched as on a GPU, by the library's own launchers, on tensors of the CPU.
+The library's own launchers launch them as on a GPU, on CPU tensors.
 """
 
 from __future__ import annotations
