@@ -45,7 +45,7 @@ def test_every_page_is_in_the_navigation_and_linked_from_the_readme_or_its_libra
 
 
 def variables() -> Iterator[str]:
-    """The environment variables that modules using the environment name in a text."""
+    """Yield the environment variables named in texts of modules that use the environment."""
     for path in (path for room in ROOMS for path in (ROOT / room).rglob("*.py")):
         source = path.read_text("utf-8")
         if "nviron" not in source and "getenv" not in source:
