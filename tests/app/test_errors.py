@@ -50,7 +50,6 @@ INTERNAL = {
 
 @cache
 def our_errors() -> frozenset[type[BaseException]]:
-    """Return every exception that one of our modules defines."""
     return frozenset(error for package in PACKAGES for error in _errors_below(package))
 
 

@@ -19,7 +19,6 @@ from utils.opencv import cv2
 
 @pytest.fixture
 def allocated(monkeypatch):
-    """Return the pixels that were allocated."""
     monkeypatch.setattr(frame_memory, "_allocate", pageable)
     made: list[np.ndarray] = []
 

@@ -42,8 +42,6 @@ def numbered(number: int, width: int = 64, height: int = 48) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Look:
-    """The encoding of a film."""
-
     encoder: str = "libx264"
     pixels: str = "yuv420p"
     matrix: int | None = BT601

@@ -194,7 +194,6 @@ class FakeOutput:
             self._next += self.block / (self.rate * self._drift)
 
     def beeps(self) -> list[float]:
-        """Return the times at which beeps were heard."""
         whole = np.concatenate([each.samples for each in self.played])
         found = []
         for begins in beginnings(whole, self.rate):

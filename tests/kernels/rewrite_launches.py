@@ -23,7 +23,6 @@ HOPPER = (9, 0)  # for the stand-in images
 
 
 def main() -> None:
-    """Write every file."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         built = stubs.driver_stub(folder)

@@ -41,7 +41,6 @@ extern const void* const kernels[] = {{
 
 
 def limits() -> list[int]:
-    """Return the values that sources compare with __CUDA_ARCH__."""
     texts = (path.read_text("utf-8") for path in FOLDER.rglob("*") if path.suffix in SUFFIXES)
     return sorted({int(limit) for text in texts for limit in COMPARISON.findall(text)})
 

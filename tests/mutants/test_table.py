@@ -18,7 +18,6 @@ PAGE = ".css", ".js"  # read by a browser
 
 
 def named(text: str) -> Mutant:
-    """Return the one mutant whose name contains `text`."""
     (mutant,) = (mutant for mutant in MUTANTS if text in mutant.name)
     return mutant
 

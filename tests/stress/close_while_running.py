@@ -64,7 +64,6 @@ def run(seed: int, rounds: int, kinds: Sequence[str] = KINDS) -> Report:
 
 
 def _round(kind: str, place: Path, moment: float) -> Iterator[str]:
-    """Close one window; yield the faults."""
     folder, home = place / "work", place / "home"
     _make_files(folder)
     before = {path: path.read_bytes() for path in _files(folder)}

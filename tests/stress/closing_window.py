@@ -50,21 +50,18 @@ class Works:
         return lambda: self._window.viewport.styled
 
     def recording(self) -> Running:
-        """Record the film that plays."""
         exporter = self._window.exporter
         exporter._recordings_folder = lambda: self._folder / "films"
         exporter.record()
         return lambda: exporter.recorded is not None and exporter.recorded[0] > 0.3
 
     def export(self) -> Running:
-        """Export the film."""
         shown: list[object] = []
         self._window.film_exporter.progressed.connect(shown.append)
         self._window.film_exporter.export(self._folder / "walk.mp4", self._folder / "out.mp4")
         return lambda: shown
 
     def pictures(self) -> Running:
-        """Save several pictures."""
         styled = self._window.viewport.styled
         assert styled is not None
         for number in range(PICTURES):
@@ -72,7 +69,6 @@ class Works:
         return lambda: True
 
     def queue(self) -> Running:
-        """Run the queue."""
         queue = self._window.queue
         self._window.settings.update(queue_folder=str(self._folder / "painted"))
         queue.add(sorted((self._folder / "photos").iterdir()))
@@ -80,7 +76,6 @@ class Works:
         return lambda: queue.runner.number is not None
 
     def training(self) -> Running:
-        """Train a style."""
         controller.CONFIRM_ABOVE_S = 1e9
         studio = self._session.studio
         studio.start(

@@ -143,7 +143,6 @@ class Watch(QObject):
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop measuring."""
         Watch._active = None
         gc.callbacks.remove(self._note_collection)
         self._timer.stop()

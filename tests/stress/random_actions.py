@@ -179,7 +179,6 @@ class Player:
         self._loop.exec()
 
     def close(self) -> None:
-        """End all running work."""
         self.window.closing.leave()
         while self.window.isVisible():  # until all running work has ended
             QApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
@@ -263,7 +262,6 @@ class Player:
 
 
 def _threads() -> str:
-    """Return the stack of every thread."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     return "".join(
         f"{names.get(thread)}:\n{''.join(traceback.format_stack(frame))}"

@@ -14,8 +14,6 @@ from utils.images.writing import write_pixels
 
 
 class Files:
-    """Good and bad files of every kind, created in `folder`."""
-
     def __init__(self, folder: Path, *, large: bool) -> None:
         self.folder = folder
         self.pictures = [folder / "small.png", folder / "wide.jpg", folder / "tall.png"]

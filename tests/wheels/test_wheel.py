@@ -109,7 +109,6 @@ class Place:
         return done.stdout.strip()
 
     def python(self, code: str) -> str:
-        """Run the program `code` and return its output."""
         return self.run("python", "-c", code)
 
 
@@ -159,7 +158,6 @@ def weights(source: Path, tmp_path: Path) -> Path:
 
 
 def image(library: str = NORM) -> str:
-    """Return the name of a CPU kernel library's image for this machine."""
     return prebuilt.image_name(LIBRARIES[library], prebuilt.targets()[0])
 
 

@@ -73,7 +73,6 @@ def camera(source: object, *arguments: object, style: str = STYLE) -> int:
 
 
 def styled_frames(film: Path, **config: object) -> set[bytes]:
-    """Return the engine's result for every frame of a film."""
     engine = Engine(Library.default())
     chosen = {"style": STYLE, "size": 64, "network": "full", "texture": 0.0, "device": "cpu"}
     engine.configure(EngineConfig(**chosen | config))  # type: ignore[arg-type]

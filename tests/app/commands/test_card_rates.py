@@ -25,7 +25,6 @@ DEVICE = torch.device("cuda", 0)
 
 @pytest.fixture
 def rtx_3060(monkeypatch):
-    """Make PyTorch report an RTX 3060."""
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: "NVIDIA GeForce RTX 3060")
     monkeypatch.setattr(Gpu, "of", lambda _: Gpu((8, 6), 101_376, 102_400, 28))
     monkeypatch.setattr(measured_rates, "driver_version", lambda: "580.1")

@@ -150,7 +150,6 @@ class Killer(JsonReporter):
     killed = False
 
     def picture(self, outcome: Outcome, error: str, tally: Tally) -> None:
-        """Report the picture, then kill."""
         super().picture(outcome, error, tally)
         if not self.killed:
             self.killed = True
@@ -181,7 +180,6 @@ class Stopper(JsonReporter):
     stopped = False
 
     def frames(self, job: Job, progress: FilmProgress) -> None:
-        """Report the frames, then interrupt."""
         super().frames(job, progress)
         if not self.stopped:
             self.stopped = True

@@ -26,7 +26,6 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def album(tmp_path: Path) -> Path:
-    """Write eleven pictures, some of them in a subfolder."""
     folder = tmp_path / "album"
     (folder / "more").mkdir(parents=True)
     for number in range(11):

@@ -27,7 +27,6 @@ def network(tmp_path):
 
 @pytest.fixture
 def paintings(tmp_path):
-    """Write two style pictures."""
     made = [tmp_path / "red.png", tmp_path / "blue_sea.jpg"]
     for channel, path in zip((0, 2), made, strict=True):
         pixels = picture(96, 72, channel)

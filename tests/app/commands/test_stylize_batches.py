@@ -32,7 +32,6 @@ CONFIG = EngineConfig(style="candy", device="cpu", network="full")
 
 @pytest.fixture
 def album(tmp_path):
-    """Write seven pictures of one size, with two of other sizes in between."""
     folder = tmp_path / "album"
     folder.mkdir()
     for number in range(9):

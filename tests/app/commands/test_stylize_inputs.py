@@ -22,7 +22,6 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def album(tmp_path: Path) -> Path:
-    """Write two pictures, and a third in a subfolder."""
     folder = tmp_path / "album"
     (folder / "day one").mkdir(parents=True)
     write_pixels(folder / "a.png", picture(20, 16))

@@ -33,7 +33,6 @@ CONFIG = EngineConfig(style="candy", device="cpu", network="lite", size=32)
 
 @pytest.fixture
 def jobs(tmp_path):
-    """Write six pictures of one size and return their jobs."""
     made = []
     for number in range(6):
         source = tmp_path / f"{number}.png"

@@ -28,7 +28,6 @@ TIMES = Times(0.010, 0.020, 0.01)
 
 @pytest.fixture
 def card(monkeypatch):
-    """Make PyTorch report a card."""
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: CARD)
     monkeypatch.setattr(tune, "resolve", lambda _: DEVICE)
     monkeypatch.setattr(doctor, "resolve", lambda _: DEVICE)

@@ -45,7 +45,6 @@ STAGES = ("upload", "resize", "network", "blend", "download")
 
 
 def main() -> None:
-    """Measure and print a line for each case."""
     if not torch.cuda.is_available():
         sys.exit("there is no GPU here")
     prepare()

@@ -27,7 +27,6 @@ ROUNDS, CALLS = 8, 40  # for each, alternating
 
 
 def main() -> None:
-    """Print a line for each size."""
     for status in prepare(family=STYLE):
         if status.reason and not status.by_choice:
             sys.exit(f"{status.name}: {status.reason}")
@@ -56,7 +55,6 @@ def adding(texture: Texture | TextureReference, views: list[np.ndarray]) -> Call
 
 
 def styling(network: str, frames: list[Frame]) -> Callable[[int], object]:
-    """Return a function that styles frames without texture."""
     engine = Engine(Library.default())
     size = max(frames[0].width, frames[0].height)
     engine.configure(
@@ -66,7 +64,6 @@ def styling(network: str, frames: list[Frame]) -> Callable[[int], object]:
 
 
 def say(line: str) -> None:
-    """Print a line."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

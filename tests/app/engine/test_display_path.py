@@ -30,8 +30,6 @@ SIZES = Sizes((24, 16), (24, 16))
 
 
 class FakeStyler:
-    """A styler that records its calls."""
-
     made: ClassVar[list[FakeStyler]] = []
 
     def __init__(self, kernels, frame, detail, strokes=None) -> None:

@@ -28,7 +28,6 @@ def fed(recording: Recording, pixels: np.ndarray, at: float) -> None:
 
 
 def timed(path: Path) -> list[tuple[float, np.ndarray]]:
-    """Return the time and the pixels of each frame."""
     with av.open(str(path)) as film:
         return [
             (float(frame.time or 0.0), frame.to_ndarray(format="rgb24"))

@@ -45,7 +45,6 @@ def avi(path, dropped=(), base=TICK, picture=numbered, count=50):
 
 
 def length_of(path) -> Fraction:
-    """Return the end of a film's last frame."""
     time, duration, _ = max(packets_of(path, "video"))
     return time + duration
 

@@ -17,8 +17,6 @@ from tests.helpers.fakes import Negative
 
 
 class Given(FrameSource):
-    """A source that delivers one frame per read."""
-
     def __init__(self, width: int = 640, height: int = 480) -> None:
         self.info = SourceInfo("a test", width, height)
         self.frame = Frame(picture(width, height))

@@ -44,8 +44,6 @@ class Overlapping(Engine):
 
 
 class Given(FrameSource):
-    """A source that delivers the frames of a test."""
-
     kind = "camera"
 
     def __init__(self) -> None:

@@ -59,7 +59,6 @@ VALUES = ((1234.56, 1), (7, 0), (-1234.5, 2), (12_345.0, 0), (-9_876_543.21, 1))
 
 
 def said() -> tuple[str, list[str]]:
-    """Return a text and numbers in the current language."""
     return tr("the address"), [number(value, decimals) for value, decimals in VALUES]
 
 

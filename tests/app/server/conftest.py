@@ -78,7 +78,6 @@ def engine_painter(tmp_path_factory: pytest.TempPathFactory) -> EnginePainter:
 
 @pytest.fixture
 def paper(library: Library) -> PaperPainter:
-    """Return a painter that waits for the test."""
     return PaperPainter(library)
 
 
@@ -113,14 +112,12 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 @pytest.fixture
 def photo(tmp_path: Path) -> bytes:
-    """Return the file of a small photograph."""
     path = tmp_path / "photo.png"
     write_pixels(path, picture(37, 26))
     return path.read_bytes()
 
 
 def until(true: Callable[[], bool]) -> None:
-    """Wait until other threads have made a condition true."""
     end = time.monotonic() + PATIENCE_S
     while not true():
         assert time.monotonic() < end, "it did not become true"

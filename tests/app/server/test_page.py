@@ -50,8 +50,6 @@ def file(tmp_path: Path) -> Path:
 
 
 class Page:
-    """A server's page in the browser."""
-
     def __init__(self, chromium: Chrome, client: httpx.Client, token: str = TOKEN) -> None:
         self.chromium, self.client = chromium, client
         self.address = str(client.base_url)

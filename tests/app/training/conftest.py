@@ -75,7 +75,6 @@ def own_library(tmp_path: Path) -> Library:
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
-    """Return the folder of `own_library`'s runs."""
     return tmp_path / "mine" / "training"
 
 
@@ -108,7 +107,6 @@ def until(qtbot, studio: TrainingController, *phases: Phase) -> State:
 
 
 def learning(qtbot, studio: TrainingController, steps: int = 2) -> None:
-    """Wait until the run has completed some steps."""
     qtbot.waitUntil(
         lambda: studio.state.phase is Phase.TRAINING and len(studio.history) >= steps,
         timeout=PATIENCE,
@@ -116,7 +114,6 @@ def learning(qtbot, studio: TrainingController, steps: int = 2) -> None:
 
 
 def filled(window: TrainingWindow, order: TrainingRequest, qtbot) -> TrainingWindow:
-    """Fill the window's form with the order."""
     window.form.preset.set_options(())
     window.form.preset.addItem(order.preset.title, order.preset)
     window.form.stroke.addItem(order.stroke.title, order.stroke)

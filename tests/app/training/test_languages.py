@@ -41,7 +41,6 @@ def german(qapp, session: Session, qtbot) -> Iterator[TrainingWindow]:
 
 
 def letters(window: QWidget) -> list[str]:
-    """Return the visible Alt shortcuts."""
     seen = [w for kind in (QLabel, QAbstractButton) for w in window.findChildren(kind)]
     texts = [w.text() for w in seen if w.isVisible() and w.isEnabled()]
     return [text[text.index("&") + 1].lower() for text in texts if "&" in text]

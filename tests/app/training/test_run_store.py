@@ -125,7 +125,6 @@ def test_a_run_another_window_works_on_is_not_offered(studio, order, own_library
 
 
 def begun(runs: Path, order: TrainingRequest) -> RunDirectory:
-    """Create a run that has a checkpoint."""
     run = RunStore(runs).create(order, picture(), picture())
     run.checkpoint.parent.mkdir()
     run.checkpoint.write_bytes(b"a checkpoint")

@@ -18,7 +18,6 @@ def ring(width: int, height: int) -> np.ndarray:
 
 
 def circle(pixels: np.ndarray) -> tuple[int, int]:
-    """Return the circle's width and height."""
     inside = (pixels[..., 0] > 100) & (pixels[..., 0] < 230)
     return int(inside.any(0).sum()), int(inside.any(1).sum())
 

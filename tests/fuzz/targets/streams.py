@@ -149,7 +149,6 @@ class Server:
 
 
 def _answer(rng: Random) -> list[Step]:
-    """Return the steps of one connection."""
     status = rng.choice(
         (b"HTTP/1.1 200 OK",) * 8
         + (

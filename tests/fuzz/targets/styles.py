@@ -109,7 +109,6 @@ class StylePacks(Basis):
 
 
 def _use(library: Library, said: list[str]) -> None:
-    """Load every style of `library`, then remove it."""
     for style in library.styles:
         for text in (style.title, style.credit, style.licence):
             check_shown(text)

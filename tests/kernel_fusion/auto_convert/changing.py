@@ -45,7 +45,6 @@ class Changing(nn.Module):
         self.traits, self.calls, self.last = frozenset(traits), 0, None
 
     def forward(self, x: Tensor) -> Any:
-        """Return one to four tensors."""
         if "counts" in self.traits:
             self.calls += 1
         if "draws" in self.traits:

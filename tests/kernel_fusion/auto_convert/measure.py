@@ -159,12 +159,10 @@ def rows(
 
 
 def wide(x: Any) -> Any:
-    """Convert floating values to FP64."""
     return x.double() if x.is_floating_point() else x
 
 
 def as_wide(results: Any) -> Any:
-    """Convert results to FP64."""
     return tuple(map(wide, results)) if isinstance(results, tuple) else wide(results)
 
 

@@ -21,7 +21,6 @@ CPU = torch.device("cpu")
 
 
 def program_of(model: nn.Module, shape: tuple[int, ...], **options: bool) -> tuple[Program, Any]:
-    """Return a program with this way of execution, and inputs for it."""
     inputs = inputs_of(model, shape, CPU)
     return Program(exported(model, inputs), list(REWRITES), Execution(**options)), inputs
 

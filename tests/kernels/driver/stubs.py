@@ -30,7 +30,6 @@ def headers() -> tuple[Path, ...]:
 
 
 def shared_library(folder: Path, name: str, source: Path) -> Path:
-    """Compile a C source into `folder`."""
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("there is no C compiler here")
@@ -58,7 +57,6 @@ def description(library: str, folder: Path) -> dict[str, Any]:
 
 
 def driver_stub(folder: Path) -> Path:
-    """Compile the driver's stub into `folder`."""
     return shared_library(folder, "libcuda_stub.so", STUBS / "libcuda_stub.c")
 
 

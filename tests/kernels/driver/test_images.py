@@ -115,7 +115,6 @@ def test_a_missing_list_is_one_sentence(tmp_path):
 
 @pytest.fixture
 def stored(tmp_path):
-    """Return a folder with one image, with its list and row."""
     found = listed("sm_80")
     (tmp_path / "sm_80.xz").write_bytes(lzma.compress(CODE))
     return tmp_path, found, found.images[0]

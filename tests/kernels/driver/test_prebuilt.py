@@ -26,7 +26,6 @@ H200, T4, P100 = Gpu("H200", (9, 0)), Gpu("T4", (7, 5)), Gpu("P100", (6, 0))
 
 @pytest.fixture
 def gpus(monkeypatch):
-    """Return this machine's GPUs, for the test to change."""
     found = [H200]
     monkeypatch.setattr(driver_images, "present", lambda: tuple(found))
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda index: found[index].capability)

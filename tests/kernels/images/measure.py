@@ -34,7 +34,6 @@ ROUNDS = 60
 
 
 def main() -> None:
-    """Measure and print a table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--rounds", type=int, default=ROUNDS)

@@ -119,7 +119,6 @@ def record(image: Path, given: Iterable[tuple[Any, ...]] | None = None) -> list[
 
 
 def write(calls: list[Call], path: Path) -> None:
-    """Write the file that the host program reads."""
     with path.open("wb") as file:
         file.write(len(calls).to_bytes(8, "little"))
         for call in calls:

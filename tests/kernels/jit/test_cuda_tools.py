@@ -35,7 +35,6 @@ def machine(tmp_path, monkeypatch):
 
 @pytest.fixture
 def gpus(monkeypatch):
-    """Return the compute capabilities of this machine's GPUs, for the test to change."""
     found = [(9, 0)]
     monkeypatch.setattr(torch.cuda, "is_available", lambda: bool(found))
     monkeypatch.setattr(torch.cuda, "device_count", lambda: len(found))

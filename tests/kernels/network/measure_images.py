@@ -37,7 +37,6 @@ ROUNDS, FRAMES = 20, 20
 
 
 def main() -> None:
-    """Measure on the current GPU and print a table."""
     device = torch.device("cuda", torch.cuda.current_device())
     torch.zeros(1, device=device)  # the context does not count as loading time
     began = time.perf_counter()
@@ -68,7 +67,6 @@ def main() -> None:
 
 
 def _frame_ms(plan: NetworkPlan) -> float:
-    """Return the median time of a frame."""
     times: list[float] = []
     for round_ in range(ROUNDS + 1):
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))

@@ -29,7 +29,6 @@ from tests.kernels.network.recorded import calls, record
 
 @pytest.fixture(scope="module")
 def folder(description, tmp_path_factory):
-    """Return a folder of images that the driver's stub accepts."""
     folder = tmp_path_factory.mktemp("images")
     write_images("network", description, folder)
     return folder

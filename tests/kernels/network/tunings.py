@@ -32,7 +32,6 @@ def layer(
 
 
 def tuning(*layers: TunedLayer, **changes: Any) -> Tuning:
-    """Return a tuning for CARD."""
     kernels = {one.traits: {n: n.replace(" ", "") for n in _names(one)} for one in layers}
     given: dict[str, Any] = {
         "card": CARD,

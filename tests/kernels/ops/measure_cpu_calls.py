@@ -30,7 +30,6 @@ MODES: dict[str, Callable[[], AbstractContextManager[None]]] = {
 
 
 def main() -> None:
-    """Measure and print a table."""
     if not build.load("instance_norm"):
         sys.exit(f"the native kernel is not in use: {build.reason('instance_norm')}")
     _tell(f"the library: {build.origin('instance_norm')}; {torch.get_num_threads()} threads")

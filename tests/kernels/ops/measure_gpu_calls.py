@@ -29,7 +29,6 @@ MODES: dict[str, Callable[[], AbstractContextManager[None]]] = {
 
 
 def main() -> None:
-    """Measure and print a line for each call."""
     if not build.load(OPERATIONS):
         sys.exit(f"the native kernels are not in use: {build.reason(OPERATIONS)}")
     _tell(f"the library: {build.origin(OPERATIONS)}; {torch.cuda.get_device_name()}")

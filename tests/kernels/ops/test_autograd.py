@@ -121,8 +121,6 @@ def parts(x: Tensor) -> tuple[Tensor, Tensor, Tensor]: ...
 
 
 class Fills(TorchDispatchMode):
-    """Records the shapes of tensors filled with zeros."""
-
     def __init__(self) -> None:
         super().__init__()
         self.shapes: list[torch.Size] = []

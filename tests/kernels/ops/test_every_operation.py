@@ -25,7 +25,6 @@ def is_composed(op: Op) -> bool:
 
 
 def takes_a_list(op: Op) -> bool:
-    """Return whether an argument is declared as a list."""
     parameters = inspect.signature(op.operation).parameters.values()
     return any("list[" in str(each.annotation) for each in parameters)
 
@@ -46,7 +45,6 @@ def exact() -> Iterator[None]:
 
 
 def ready(op: Op, device: str) -> Op:
-    """Return the operation, built if possible."""
     status = prepare([op.name])[0]
     if "no C++ compiler" in status.reason:
         pytest.skip(status.reason)

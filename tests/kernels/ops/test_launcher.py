@@ -160,7 +160,6 @@ def test_a_launch_needs_a_library():
 
 
 def c_function(calls: list[tuple[Any, ...]], error: int = 0) -> Any:
-    """Return a C function that records its arguments."""
     types = c_int, c_longlong, c_void_p, c_void_p, c_int, c_longlong, c_double
 
     def function(*arguments: Any) -> int:

@@ -289,8 +289,6 @@ def test_what_does_not_fit_is_refused_after_what_does():
 
 
 class Listed(TorchDispatchMode):
-    """Records the operations that run under it."""
-
     def __init__(self) -> None:
         super().__init__()
         self.names: list[str] = []

@@ -37,8 +37,6 @@ def present(monkeypatch):
 
 
 class Telling:
-    """A driver that reports given attributes."""
-
     def __init__(self, **told: int) -> None:
         self.told = told
 

@@ -42,7 +42,6 @@ WINNERS = [
 
 @pytest.fixture
 def gpu(monkeypatch):
-    """Return this machine's GPU, for the test to change."""
     found = [HOPPER]
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: CARD)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: found[0].capability)

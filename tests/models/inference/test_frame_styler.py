@@ -64,8 +64,6 @@ class Stream:
 
 
 class Event:
-    """An event on such a stream."""
-
     recorded = False
 
     def record(self, stream) -> None:
@@ -76,7 +74,6 @@ class Event:
 
 
 def style(styler, frame, finish, mark=lambda _: None):
-    """Submit a frame and wait for its picture."""
     (picture,) = styler.submit([frame], finish, mark).wait()
     assert not picture.broken
     return picture.pixels

@@ -83,8 +83,6 @@ def test_a_plan_of_integers_is_another_than_that_of_fp16(asked):
 
 
 class Planned:
-    """A plan that records its weights."""
-
     def __init__(self, *_made_of, **_options) -> None:
         self.given: list[dict[str, torch.Tensor]] = []
 
@@ -104,7 +102,6 @@ class Stream:
         self._cache = PlanCache(lambda *_: cast("LoadableNetwork", None))
 
     def __call__(self, dtype=torch.float16, shape=SHAPE, index=0):
-        """Return the plan for the next frame."""
         device = torch.device("cuda", index)
         with torch.inference_mode():
             return self._cache.plan(FULL, lambda: self.weights, dtype, shape, device)

@@ -38,7 +38,6 @@ def features(vgg_state: dict[str, Tensor]) -> Vgg19Features:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Write six photographs, one of them in a subfolder."""
     (tmp_path / "photos" / "more").mkdir(parents=True)
     for n in range(6):
         place = tmp_path / "photos" / ("more" if n == 5 else "")

@@ -283,7 +283,6 @@ def test_a_resumed_run_tells_the_same_losses_and_the_same_outcome(
 
 
 def flipped(path: Path) -> None:
-    """Flip one bit of a weight."""
     data = bytearray(path.read_bytes())
     with zipfile.ZipFile(path) as archive:
         largest = max(archive.infolist(), key=lambda record: record.file_size)

@@ -297,8 +297,6 @@ def test_the_table_of_checksums_is_filled_from_a_whole_file_alone(
 
 
 class _InMemory(io.RawIOBase):
-    """A file in memory."""
-
     def __init__(self, data: bytes) -> None:
         super().__init__()
         self._file = io.BytesIO(data)

@@ -16,7 +16,6 @@ from tools.time_model.fit import BANDWIDTH_SHARE, fit, squared_error
 
 @pytest.fixture
 def stored(tmp_path):
-    """Copy the program's calibration."""
     path = tmp_path / "calibration.json"
     path.write_bytes(prediction.FILE.read_bytes())
     return path

@@ -203,7 +203,6 @@ def test_a_case_that_does_not_run_here_is_told_and_left_out(measuring, monkeypat
 
 @pytest.fixture
 def weights():
-    """Return random weights of both networks, by name."""
     generator = torch.Generator().manual_seed(0)
     return {
         name: {

@@ -60,7 +60,6 @@ def request(source: Path, target: Path, codec: str = "h264", **how: Any) -> Film
 
 
 def copy(source: Path, target: Path, codec: str = "h264", **how: Any):
-    """Make a film and return its report."""
     return FilmJob(request(source, target, codec, **how), Plain()).run()
 
 

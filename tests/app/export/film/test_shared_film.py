@@ -33,8 +33,6 @@ def film(tmp_path: Path) -> Path:
 
 
 class Heard:
-    """Records the messages of a process."""
-
     def __init__(self) -> None:
         self.on_stop: Callable[[], object] = lambda: None
         self.said: list[Said] = []

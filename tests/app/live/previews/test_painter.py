@@ -24,8 +24,6 @@ CONFIG = EngineConfig(style="a", device="cpu")
 
 
 class Clock:
-    """A clock that tests set."""
-
     def __init__(self) -> None:
         self.now = 100.0
 

@@ -16,7 +16,6 @@ from app.ui.gallery.style_gallery import StyleGallery
 
 
 def at_once(work: Callable, done: Callable, *, doing: str) -> None:
-    """Run a job immediately on the calling thread."""
     done(work())
 
 

@@ -22,8 +22,6 @@ def app(qapp):
 
 @pytest.fixture
 def installed(monkeypatch):
-    """Return a function that sets the installed families."""
-
     def install(*names: str) -> None:
         monkeypatch.setattr(QFontDatabase, "hasFamily", lambda name: name in names)
 

@@ -18,8 +18,6 @@ from utils.pyav import av
 
 
 class Microphone:
-    """A microphone that a test speaks into."""
-
     def __init__(self) -> None:
         self.closed = 0
         self.listener: Listener | None = None

@@ -46,7 +46,6 @@ RULES = [
 
 
 def tokens_of(body: str, attribute: str) -> set[str]:
-    """Return the color tokens that a rule uses for an attribute."""
     found = re.findall(rf"(?<![-\w]){attribute}: [^;]*@(\w+)", body)
     return set(found)
 

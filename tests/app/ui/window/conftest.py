@@ -61,7 +61,6 @@ def picture(tmp_path) -> Path:
 
 @pytest.fixture
 def streaming(window, session, picture, qtbot):
-    """Return the window with a picture open and styled."""
     with qtbot.waitSignal(session.styled, timeout=5000):
         session.open(str(picture))
     qtbot.waitUntil(lambda: window.viewport.styled is not None)
@@ -70,7 +69,6 @@ def streaming(window, session, picture, qtbot):
 
 @pytest.fixture
 def moving(window, session, tmp_path, qtbot):
-    """Return the window with a video playing."""
     film = write_video(tmp_path / "film.mp4")
     with qtbot.waitSignal(session.styled, timeout=5000):
         session.open(str(film))

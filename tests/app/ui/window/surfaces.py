@@ -49,7 +49,6 @@ def _welcome(window: MainWindow) -> QWidget:
 
 
 def _messages(window: MainWindow) -> QWidget:
-    """Show every bar and the whole panel."""
     window.problems.add(Problem("Could not open it", "trace", "Open another one."))
     window.notices.show_offer("Trained", "&Use it", "Use the style", print)
     window.questions.ask("Install it?", "&Install", print, label="&Title:")
@@ -142,7 +141,6 @@ SURFACES: dict[str, Callable[[MainWindow], QWidget]] = {
 
 
 def opened(window: MainWindow, name: str) -> QWidget:
-    """Open a surface and wait until it is laid out."""
     surface = SURFACES[name](window)
     QTest.qWait(350)  # progress bars appear after 300 ms
     surface.window().activateWindow()
@@ -178,7 +176,6 @@ def _is_qts(widget: QWidget) -> bool:
 
 
 def accessible(widget: QWidget) -> QAccessibleInterface:
-    """Return the interface that a screen reader gets for `widget`."""
     interface = QAccessible.queryAccessibleInterface(widget)
     assert interface is not None
     return interface

@@ -39,7 +39,6 @@ def device(monkeypatch) -> FakeCamera:
 
 @pytest.fixture
 def filmed(device, window, session, qtbot) -> MainWindow:
-    """Return the window with that camera open."""
     device.exposure = 100.0
     window.camera._offers_of = lambda _: Offers(SIZES, NAMED)
     with qtbot.waitSignal(session.styled, timeout=5000):
@@ -63,7 +62,6 @@ def network() -> Iterator[NetworkCamera]:
 
 
 def pick(box, value: object) -> None:
-    """Choose as a user does."""
     box.show_choice(value)
     box.activated.emit(box.currentIndex())
 

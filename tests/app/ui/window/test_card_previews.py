@@ -13,7 +13,6 @@ from utils.images.writing import write_pixels
 
 
 def colors(window) -> dict[str, str]:
-    """Return the color of each card that has a picture."""
     model, found = window.gallery.model, {}
     for key in window.gallery.keys:
         pixmap = model.index(model.row_of(key)).data(Qt.ItemDataRole.DecorationRole)

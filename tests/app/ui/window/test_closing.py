@@ -23,7 +23,6 @@ __all__ = ["film", "films", "held", "playing"]  # fixtures
 
 
 def asked(window) -> str:
-    """Return the visible question, or ""."""
     questions = window.questions
     return questions.accessibleDescription() if questions.isVisible() else ""
 

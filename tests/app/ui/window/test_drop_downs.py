@@ -26,7 +26,6 @@ def unseen(box: OptionBox) -> list[str]:
 
 
 def pop_up(box: OptionBox, qtbot) -> None:
-    """Open the list with the keyboard."""
     show_window(box.window(), qtbot)
     box.setFocus()
     QTest.keyClick(box, Qt.Key.Key_Space)

@@ -76,7 +76,6 @@ def frames(path: Path) -> float:
 
 
 def record(window: MainWindow, qtbot) -> None:
-    """Record until the film has some frames."""
     press(window, "record")
     with qtbot.waitSignals([window.session.styled] * 3, timeout=5000):
         pass

@@ -20,13 +20,11 @@ PICKERS = {"open": "open_folder", "open_folder": "open_folder", "install_style":
 
 
 def ask(window: MainWindow, key: str) -> QFileDialog:
-    """Trigger an action and return the dialog it opens."""
     window.actions_by_key[key].trigger()
     return asked(window)
 
 
 def asked(window: QWidget) -> QFileDialog:
-    """Return the visible dialog."""
     [dialog] = (each for each in window.findChildren(QFileDialog) if each.isVisible())
     return dialog
 

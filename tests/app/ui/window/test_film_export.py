@@ -45,7 +45,6 @@ class Held(Plain):
 
 @pytest.fixture
 def held(window, monkeypatch):
-    """Yield the styling of the export's frames."""
     made = Held()
     monkeypatch.setattr(window.film_exporter, "_styling", lambda library, config: made)
     monkeypatch.setattr(film_exporter, "SHOWN_EVERY_S", 0.0)
@@ -134,20 +133,17 @@ def test_only_a_film_is_exported(streaming):
 
 
 def options_of(window) -> FilmDialog:
-    """Return the open dialog with the export's options."""
     (dialog,) = window.findChildren(FilmDialog)
     assert dialog.isVisible()
     return dialog
 
 
 def file_dialog(window) -> QFileDialog:
-    """Return the open dialog for the export's file."""
     made = (each for each in window.findChildren(QFileDialog) if each.isVisible())
     return next(each for each in made if each.windowTitle() == "Export the film")
 
 
 def pick(box: OptionBox, value: str) -> None:
-    """Choose as a user does."""
     box.show_choice(value)
     box.activated.emit(box.currentIndex())
 
@@ -240,7 +236,6 @@ def test_an_animation_plays_and_is_exported_as_one(
 
 
 def another_signal(signal, qtbot) -> bool:
-    """Return whether a signal is emitted within half a second."""
     waiting = qtbot.waitSignal(signal, timeout=500, raising=False)
     waiting.wait()
     return waiting.signal_triggered

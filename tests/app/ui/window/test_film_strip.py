@@ -85,7 +85,6 @@ def rgb(image: QImage, place: QPoint) -> tuple[int, int, int]:
 
 
 def color(window: MainWindow, row: int) -> tuple[int, ...] | None:
-    """Return the color in the middle of a thumbnail, or None without one."""
     shown = strip(window).model.index(row).data(Qt.ItemDataRole.DecorationRole)
     if not isinstance(shown, QPixmap) or shown.isNull():
         return None

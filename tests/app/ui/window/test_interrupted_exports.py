@@ -45,7 +45,6 @@ def records(window: MainWindow) -> list[Path]:
 
 @pytest.fixture
 def styling() -> Held:
-    """Return the styling of a resumed export's frames."""
     made = Held()
     made.allow()
     return made
@@ -53,7 +52,6 @@ def styling() -> Held:
 
 @pytest.fixture
 def later(interrupted, session, styling, qtbot, monkeypatch):
-    """Yield the window of the next start."""
     window = MainWindow(session, Settings(), lambda _: None)
     qtbot.addWidget(window)
     monkeypatch.setattr(window.film_exporter, "_styling", lambda library, config: styling)

@@ -22,7 +22,6 @@ from tests.app.ui.window.conftest import press
 
 
 def controls(window: QWidget) -> list[QWidget]:
-    """Return everything the user can operate."""
     kinds = (QAbstractButton, QComboBox, QAbstractSlider, QLineEdit, QAbstractItemView)
     found = [w for kind in kinds for w in window.findChildren(kind)]
     return [w for w in found if w.focusPolicy() != Qt.FocusPolicy.NoFocus and _is_ours(w)]

@@ -64,7 +64,6 @@ def dialogs(window: MainWindow) -> list[QDialog]:
 
 
 def marked(parent: QWidget) -> list[str]:
-    """Return the letters of the mnemonics below a widget."""
     parts = (*parent.findChildren(QLabel), *parent.findChildren(QAbstractButton))
     return [p.text()[p.text().index("&") + 1].lower() for p in parts if "&" in p.text()]
 

@@ -222,7 +222,6 @@ def test_a_style_of_another_kind_is_not_mixed_in_and_the_reason_is_told(window, 
 
 
 def drop_on(window, key: str, onto: str) -> None:
-    """Drop the card of a style on the middle of another one."""
     view, model = window.gallery.view, window.gallery.model
     data = QMimeData()
     data.setData(MIME, key.encode())

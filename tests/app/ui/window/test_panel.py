@@ -358,7 +358,6 @@ def test_a_precision_says_what_it_costs_in_bits_where_it_is_fast(
 
 @pytest.fixture
 def pictures_as_styles(session, tmp_path):
-    """Install two styles of an any-style network, "red" and "teal"."""
     network = save_tiny(tmp_path / "net.safetensors")
     for name in ("red", "teal"):
         Image.new("RGB", (64, 48), name).save(tmp_path / f"{name}.png")
@@ -464,7 +463,6 @@ def test_remarks_and_rates_that_come_by_themselves_move_no_control(streaming, se
 
 
 def in_view(window) -> bool:
-    """Return whether the focused control is wholly visible in the panel."""
     control, panel = window.focusWidget(), window.panel.viewport()
     corner = control.mapTo(panel, control.rect().topLeft())
     return panel.rect().contains(QRect(corner, control.size()))

@@ -39,7 +39,6 @@ FULL, LITE = SHIPPED
 
 @pytest.fixture
 def network(window, session, tmp_path, qtbot) -> Path:
-    """Install the full any-style network and return its file."""
     path = save_tiny(tmp_path / "any_style" / FULL)
     session.styles_changed.emit()
     qtbot.waitUntil(lambda: not session._jobs._callbacks)  # the window has looked for it

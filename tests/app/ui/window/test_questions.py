@@ -14,7 +14,6 @@ from tests.app.ui.window.conftest import press
 
 @pytest.fixture
 def mine(window, session, tmp_path, qtbot):
-    """Install the user's own style, which becomes the chosen one."""
     torch.save(TransformerNetBaseline(1).state_dict(), tmp_path / "mine.pth")
     with qtbot.waitSignal(session.styles_changed, timeout=10_000):
         session.user_styles.install(tmp_path / "mine.pth")

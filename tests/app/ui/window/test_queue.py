@@ -90,7 +90,6 @@ def choose(queue, *names: str) -> None:
 
 
 def listed() -> list[dict]:
-    """Return the command line's list of the queue."""
     line = [sys.executable, "-m", "app", "queue", "list", "--json"]
     told = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in told.stdout.splitlines()]

@@ -21,7 +21,6 @@ WIDE, NARROW = (1280, 800), (900, 600)
 
 @pytest.fixture
 def turned(qapp, session, qtbot):
-    """Yield the window with a right-to-left layout."""
     qapp.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
     window = MainWindow(session, Settings(), lambda _: None)
     qtbot.addWidget(window)

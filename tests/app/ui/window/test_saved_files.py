@@ -39,7 +39,6 @@ def opener(monkeypatch) -> Iterator[Opener]:
 
 @pytest.fixture
 def folder(monkeypatch, tmp_path, window) -> Path:
-    """Return the folder of snapshots and recordings."""
     folder = tmp_path / "kept"
     window.exporter._folder = window.exporter._recordings_folder = lambda: folder
     return folder

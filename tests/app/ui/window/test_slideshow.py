@@ -15,8 +15,6 @@ from tests.app.ui.window.test_keys import controls
 
 
 class Clock:
-    """A clock that tests advance."""
-
     def __init__(self) -> None:
         self.now = 0.0
 

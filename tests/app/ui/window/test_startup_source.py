@@ -108,8 +108,6 @@ def test_settings_that_cannot_be_written_are_a_problem(session, qtbot):
 
 
 class Scripted:
-    """A record of what a Beginning opens."""
-
     def __init__(self, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
         self.opened: list[object] = []
         monkeypatch.setattr(session, "open", self.opened.append)

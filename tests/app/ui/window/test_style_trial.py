@@ -18,7 +18,6 @@ def window(window):
 
 
 def shown(window) -> str:
-    """Return the key of the style on screen."""
     return window.viewport.styled.config.style
 
 

@@ -222,7 +222,6 @@ def dialog(window) -> CameraDialog:
 
 
 def pick(box, value: object) -> None:
-    """Choose as a user does."""
     box.show_choice(value)
     box.activated.emit(box.currentIndex())
 

@@ -15,8 +15,6 @@ from tests.kernels.ops.cuda.emulated_kernels import EmulatedKernels
 
 
 class EmulatedLibrary(LibraryKernels):
-    """The launchers over emulated kernels."""
-
     def __init__(self, described: Mapping[str, Any], kernels: EmulatedKernels) -> None:
         self._told: Any = described
         self._library: Any = kernels

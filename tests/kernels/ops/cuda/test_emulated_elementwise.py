@@ -27,7 +27,6 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> EmulatedLibrary:
 
 @pytest.fixture
 def launch(library: EmulatedLibrary) -> Any:
-    """Return a replacement for a CudaLauncher."""
     calls = Calls()
     return SimpleNamespace(
         library=library, gpu=Gpu(-1, 2, 8), stream=None, calls=calls.calls, keep=calls.keep

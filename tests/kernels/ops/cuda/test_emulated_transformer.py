@@ -36,7 +36,6 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> EmulatedTransformer:
 
 @pytest.fixture
 def launch(library: EmulatedTransformer) -> Any:
-    """Return a replacement for a CudaLauncher."""
     library.kernels.in_turn = False
     return SimpleNamespace(library=library, gpu=Gpu(-1, 2, 8), stream=None)
 

@@ -23,7 +23,6 @@ MULTIPROCESSORS = 132
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return a folder of images that the driver's stub accepts."""
     described = stubs.description("library", tmp_path_factory.mktemp("abi"))
     folder = tmp_path_factory.mktemp("images")
     write_images("library", described, folder)
@@ -38,7 +37,6 @@ def library(folder, tmp_path):
 
 
 def launched(library: LibraryKernels, monkeypatch, *inputs: Tensor, function: str = "add_relu"):
-    """Return the kernel and the blocks of a pass."""
     told: list[tuple[str, int, int]] = []
 
     def kernel(source: str, name: str, threads: int, **_: Any):

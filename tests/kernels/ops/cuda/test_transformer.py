@@ -28,7 +28,6 @@ def description(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def folder(description, tmp_path_factory):
-    """Return a folder of images that the driver's stub accepts."""
     folder = tmp_path_factory.mktemp("images")
     write_images("transformer", description, folder)
     return folder

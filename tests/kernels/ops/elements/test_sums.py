@@ -96,8 +96,6 @@ def test_a_gradient_that_lies_beside_a_vector_has_the_same_sums(name):
 
 
 class Operations(TorchDispatchMode):
-    """Records the called operations."""
-
     def __init__(self) -> None:
         super().__init__()
         self.found: list[Any] = []

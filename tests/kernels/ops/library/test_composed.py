@@ -243,8 +243,6 @@ def test_on_a_gpu_a_transformers_layer_needs_half_of_its_hidden_layer():
 
 
 class Biases(TorchDispatchMode):
-    """Records for each convolution whether it has a bias."""
-
     def __init__(self) -> None:
         super().__init__()
         self.found: list[bool] = []

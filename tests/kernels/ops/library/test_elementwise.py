@@ -105,7 +105,6 @@ def wide(arguments: list[Any]) -> list[Any]:
 
 
 def apart(found: Tensor, exact: Tensor) -> float:
-    """Return the largest difference, relative to the largest value."""
     if not exact.numel():
         return 0.0
     largest = float(exact.abs().max())

@@ -28,8 +28,6 @@ X, ROW, IMAGE = (33, 136), (136,), (5, 4, 9, 8)
 
 
 class Case(NamedTuple):
-    """A call of an operation."""
-
     op: str
     given: Callable[[], list[Any]]
 
@@ -97,7 +95,6 @@ def built() -> None:
 
 
 def moved(given: list[Any], device: str, dtype: torch.dtype) -> list[Any]:
-    """Move tensors to a device and dtype."""
     return [x.to(device, dtype) if isinstance(x, Tensor) else x for x in given]
 
 
@@ -123,7 +120,6 @@ def gradients(case: Case, run: Callable[..., Any], given: list[Any]) -> tuple[Te
 
 
 def apart(found: Tensor, exact: Tensor) -> float:
-    """Return the largest difference, relative to the largest value."""
     return float((found.double() - exact).abs().max() / exact.abs().max().clamp(min=1e-30))
 
 

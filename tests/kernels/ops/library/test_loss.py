@@ -53,7 +53,6 @@ def eager_linear(x: Tensor, w: Tensor, labels: Tensor, b: Tensor | None, **optio
 
 
 def with_gradients(run: Callable[..., Tensor], *given: Any, **options: Any) -> list[Tensor]:
-    """Return the loss and the gradients of every floating tensor."""
     leaves = [
         x.detach().clone().requires_grad_()
         if isinstance(x, Tensor) and x.is_floating_point()
@@ -206,7 +205,6 @@ def test_the_cross_entropy_of_a_linear_layer_is_pytorchs(device, dtype, reductio
 
 
 def kept_of(loss: Any) -> list[Tensor]:
-    """Return the tensors saved for a loss's gradient."""
     return loss.grad_fn.saved_tensors
 
 

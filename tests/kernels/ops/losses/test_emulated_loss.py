@@ -31,7 +31,6 @@ def library(tmp_path_factory) -> ctypes.CDLL:
 
 
 def kernel_of(name: str, launch: Any) -> Any:
-    """Return the function that runs an operation on a GPU."""
     if name in SQUARES:
         return partial(SQUARES[name], launch)
     return partial(RUNS[name], on_cuda(launch))

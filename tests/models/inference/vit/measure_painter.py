@@ -80,7 +80,6 @@ class Plain:
 
 
 def main() -> None:
-    """Measure on the current GPU."""
     parser = argparse.ArgumentParser(description="Check and time the any-style painter on a GPU.")
     parser.add_argument("--json", type=Path, help="write the report to this file")
     parser.add_argument("--variants", default="small,tiny,base")
@@ -140,7 +139,6 @@ def _measured(
     *,
     compiled: bool,
 ) -> dict[str, Any]:
-    """Return the figures of one variant, size and precision."""
     _, height, width, _ = frames.shape
     found: dict[str, Any] = {"ms": {}, "us": {}, "error": {}, "bit-equal": {}, "failed": {}}
 

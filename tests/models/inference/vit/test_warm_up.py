@@ -15,8 +15,6 @@ CONFIG = VIT_VARIANTS["tiny"]
 
 
 class Calls(TorchDispatchMode):
-    """Records the called operations."""
-
     def __init__(self) -> None:
         super().__init__()
         self.names: set[str] = set()

@@ -27,7 +27,6 @@ KINDS = (".gif", ".webp")
 
 
 def made(source, target, **how):
-    """Make an animation or film, and return its report."""
     return FilmJob(
         request(source, target, target.suffix[1:].replace("mp4", "h264"), **how), Plain()
     ).run()
