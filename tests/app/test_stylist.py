@@ -118,7 +118,7 @@ def test_threads_take_turns(stylist, batch):
 
 def test_another_process_loads_the_network_by_itself(stylist, batch, tmp_path):
     packed = pickle.dumps(stylist)
-    assert len(packed) < 10_000  # no weights
+    assert len(packed) < 10_000  # contains no weights
     (tmp_path / "stylist").write_bytes(packed)
     np.save(tmp_path / "batch.npy", batch)
     code = (

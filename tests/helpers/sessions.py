@@ -11,7 +11,7 @@ from app.live.session import Session
 
 
 def end(session: Session) -> None:
-    """Delete the windows that the test has closed, then shut the session down and delete it.
+    """Shut a session down, delete the windows that the test has closed, then delete the session.
 
     A signal's connections live as long as its sender: a session that is not deleted keeps every
     window it was shown in alive, with their pictures. Python's collector deletes those windows. It

@@ -1,4 +1,4 @@
-"""The cases of a test are what pytest would run."""
+"""`cases` yields exactly the cases that pytest would run."""
 
 from __future__ import annotations
 

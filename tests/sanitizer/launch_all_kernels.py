@@ -5,14 +5,13 @@
     STYLEFORGE_BUILD=1 STYLEFORGE_RACECHECK=1 compute-sanitizer --tool racecheck \
         --kernel-name kns=styleforge python -m tests.sanitizer.launch_all_kernels
 
-Build first (`styleforge doctor` does, with the same variables): under the sanitizer a build takes
-very long. Racecheck sees only the threads that arrive at a barrier, so that STYLEFORGE_RACECHECK
-builds kernels in which all do.
+Build first (`styleforge doctor` does, with the same variables): a build under the sanitizer is very
+slow. Racecheck sees only the threads that arrive at a barrier, so STYLEFORGE_RACECHECK builds
+kernels in which all threads do.
 
-Names launch only those parts: families of operations, plans of the network, or "frames". The
+Names select the parts to launch: families of operations, plans of the network, or "frames". The
 program waits for each sample of an operation and each layer, so that an error has its name, such as
-"fused_ffn_forward 3: CUDA error". Where the tool cannot handle a kernel, the others are watched
-without it:
+"fused_ffn_forward 3: CUDA error". If the tool cannot handle a kernel, leave that kernel out:
 
     python -m tests.sanitizer.launch_all_kernels transformer --without "fused_attention*"
     python -m tests.sanitizer.launch_all_kernels sm90 --only "residual blocks/*"

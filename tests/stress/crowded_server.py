@@ -1,8 +1,8 @@
-"""Asks a real server many times while connections without a token are held half open beside it.
+"""Sends many requests to a real server while connections without a token stay half open.
 
-`python -m tests.stress.crowded_server --requests 10000 --parallel 20 --halves 300` prints how many
-requests were lost and how long `/api/health` took. Server, requests and half-open connections have
-a process each. A connection that the server closes is opened again at once.
+`python -m tests.stress.crowded_server --requests 10000 --parallel 20 --halves 300` prints the
+number of lost requests and the time of `/api/health`. Server, requests and half-open connections
+run in separate processes. A connection that the server closes is reopened at once.
 """
 
 from __future__ import annotations

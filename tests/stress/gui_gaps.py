@@ -170,7 +170,7 @@ class Watch(QObject):
         functions = _functions(sys._getframe(2))
         ours = [code for code, _ in functions if Path(code.co_filename).is_relative_to(_ROOT)]
         if ours and Path(ours[0].co_filename).is_relative_to(_ROOT / "tests"):
-            return  # the test's own
+            return  # the test's own wait
         self.waits[f"{event} {arguments[:1]} in {_words(functions)}"] += 1
 
     def _beat(self) -> None:

@@ -79,7 +79,7 @@ def waiting(watch: Watch) -> None:
 
 def test_computing_and_waiting_are_told_apart(qapp):
     watch = Watch()
-    gc.disable()  # a collection would be named as the cause
+    gc.disable()  # a garbage collection would appear as the cause
     try:
         turned(watch, computing, waiting)
     finally:

@@ -1,4 +1,4 @@
-"""No encoder takes real-time priority, for itself or for the program."""
+"""No encoder raises itself or the program to real-time priority."""
 
 from __future__ import annotations
 

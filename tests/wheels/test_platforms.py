@@ -161,6 +161,6 @@ def test_images_for_linux_need_no_newer_glibc_than_the_wheel_names():
     if not found:
         pytest.skip("there are no images here; `make prebuild` makes them")
     needed = {path.name: re.findall(rb"GLIBC_2\.(\d+)", path.read_bytes()) for path in found}
-    assert any(needed.values())  # some call nothing of the C library
+    assert any(needed.values())  # some use nothing from the C library
     for name, versions in needed.items():
         assert max(map(int, versions), default=0) <= 17, name

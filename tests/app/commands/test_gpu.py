@@ -36,7 +36,7 @@ __version__ = "2.13.0+cu130" if cuda.is_available() else "2.13.0+cpu"
 
 @pytest.fixture
 def card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Install the driver of a machine with a GPU."""
+    """Replace the driver by one that reports a GPU."""
     stub = driver_stub(tmp_path, 13000, [(8, 6)])
     monkeypatch.setattr(gpu, "find_driver", functools.partial(find_driver, stub))
     return stub
