@@ -88,7 +88,7 @@ def test_a_mapping_keeps_what_else_it_holds(stylist, batch):
 
 def test_a_subclass_may_let_one_call_wait_for_the_one_before(batch):
     class OneAtATime(Stylist):
-        """Like Ray Data's wrapper: a call within a call would wait for ever."""
+        """Like Ray Data's wrapper: a call within a call would wait forever."""
 
         calls = 0
 

@@ -36,12 +36,12 @@ def write_animation(
     clear: bool = False,
     soft: bool = False,
 ) -> Path:
-    """Write a GIF, WebP, PNG or AVIF; an AVIF always loops for ever.
+    """Write a GIF, WebP, PNG or AVIF; an AVIF always loops forever.
 
     Args:
         path: The file.
         delays: The duration of each frame in milliseconds.
-        loop: Pillow's `loop`: 0 for ever, None for none.
+        loop: Pillow's `loop`: 0 forever, None for none.
         clear: Whether a part is transparent.
         soft: Whether a part is half transparent.
     """

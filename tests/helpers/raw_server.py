@@ -68,7 +68,7 @@ class RawServer:
 
 @contextmanager
 def sending(head: bytes, again: bytes = b"", pause: float = 0.0) -> Iterator[str]:
-    """Yield the address of a server that sends `head`, then `again` for ever, `pause` seconds
+    """Yield the address of a server that sends `head`, then `again` forever, `pause` seconds
     apart.
     """
 

@@ -133,7 +133,7 @@ def close_during(kind: str, folder: Path, seconds: float) -> int:
 
 
 def _step(steps: Iterator[None]) -> None:
-    """Run the next step; a fault ends the process, which would wait for ever otherwise."""
+    """Run the next step; a fault ends the process, which would wait forever otherwise."""
     try:
         next(steps)
     except Exception:  # noqa: BLE001  (whatever it is, the status and the report tell)

@@ -229,5 +229,5 @@ def test_a_frame_that_is_scaled_behind_its_upload_is_due_earlier(
     source.frames = [Frame(picture(), 0)]
     loop.step()
     loop.step()
-    # Both are due twice before the current frame ends, which takes 1.3 s.
+    # Due twice the upload and scaling time before the frame ahead ends, at 1.3 s.
     assert loop._due - time.perf_counter() == pytest.approx(0.3, abs=0.05)

@@ -19,7 +19,7 @@ from tests.fuzz.case import Broken, Case
 class Script:
     """A target whose case is one run of `module` with `count` steps, with native kernels ready.
 
-    The sample has none of them: the module has its own tests.
+    The sample skips them, since the module has its own tests.
     """
 
     name: str

@@ -80,7 +80,7 @@ def _watch(url: str) -> None:
 
 
 class Server:
-    """A context manager that sends `answers` one after another, and repeats the last for ever."""
+    """A context manager that sends `answers` one after another, and repeats the last forever."""
 
     def __init__(self, answers: list[list[Step]]) -> None:
         self._answers = answers

@@ -1,6 +1,6 @@
 // The format in which the driver's stub records launches: one per line, fields separated by spaces.
 //
-//     name  grid  block  dynamic shared bytes  maximum of them  stream  attributes  arguments in hex
+//     name  grid  block  dynamic shared bytes  their maximum  stream  attributes  arguments in hex
 #pragma once
 
 #include <stdio.h>

@@ -166,7 +166,7 @@ def test_a_killed_build_does_not_hinder_the_next(source, compiler, empty_cache):
     source.write_text("int broken")
     leftover = empty_cache / f"{LIBRARY}.build-killed"
     leftover.mkdir(parents=True)
-    (leftover / "lock").touch()  # PyTorch's own lock file, which would block it for ever
+    (leftover / "lock").touch()  # PyTorch's own lock file, which would block it forever
     (empty_cache / f"{LIBRARY}.lock").touch()  # ours; the lock died with its process
     started = time.monotonic()
     assert not build.load(LIBRARY)

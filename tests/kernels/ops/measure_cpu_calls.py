@@ -4,8 +4,8 @@
 
 Prints the microseconds of a call on a tensor so small that its norm takes no time, for every way to
 call it, with gradients disabled and enabled. "least" is the fastest of many rounds: other load
-makes no round faster. With `taskset`, OpenMP's threads share the core, and so small a tensor wakes
-none of them.
+makes no round faster. With `taskset`, OpenMP's threads share the core, and a tensor this small
+wakes no other thread.
 """
 
 from __future__ import annotations

@@ -238,7 +238,8 @@ def test_on_a_gpu_a_transformers_layer_needs_half_of_its_hidden_layer():
     before = torch.cuda.memory_allocated()
     torch.cuda.reset_peak_memory_stats()
     run()
-    # The hidden layer needs four times as much as x, and before and after GELU eight times.
+    # The hidden layer needs four times the memory of x, or eight times if stored before and after
+    # GELU.
     assert torch.cuda.max_memory_allocated() - before < 5 * x.numel() * x.element_size()
 
 
