@@ -42,8 +42,8 @@ def write_animation(
         path: The file.
         delays: The duration of each frame in milliseconds.
         loop: Pillow's `loop`: 0 forever, None for none.
-        clear: Whether a part is transparent.
-        soft: Whether a part is half transparent.
+        clear: Make a part transparent.
+        soft: Make a part half transparent.
     """
     made = [flat(number, clear=clear, soft=soft) for number in range(len(delays))]
     first, *others = [

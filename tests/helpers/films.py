@@ -145,11 +145,11 @@ def remuxed(
     earlier: Fraction = Fraction(0),
     change: Callable[[int, bytes], bytes | None] = lambda _, data: data,
 ) -> Path:
-    """Copy the packets of a film into another file.
+    """Copy the packets of a film into another file; MP4 and QuickTime files get an edit list.
 
     Args:
         source: The film.
-        path: The file to write. MP4 and QuickTime files get an edit list.
+        path: The file to write.
         earlier: Seconds to cut from the beginning; an edit list hides the rest of the cut part.
         change: Returns the new data of each video packet from its number; None drops the packet.
     """

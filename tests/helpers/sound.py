@@ -35,15 +35,17 @@ def write_talkie(
 ) -> Path:
     """Write a film of numbered frames with one stream of beeps for each of `volumes`.
 
+    All times are in seconds.
+
     Args:
         path: The file.
-        times: The time of each frame in seconds.
-        beeps: The start of each beep in seconds.
+        times: The time of each frame.
+        beeps: The start of each beep.
         rate: The sample rate.
         codec: The audio codec.
         volumes: The loudness of each stream.
-        default: The number of the stream that is marked as the default.
-        starts: The start of the sound in seconds.
+        default: The number of the default stream.
+        starts: The start of the sound.
         seconds: The length of the sound; None for the length of the picture.
         hole: An interval of the sound that the file lacks.
     """

@@ -19,15 +19,10 @@ needs_posix = pytest.mark.skipif(os.name == "nt", reason="opens a terminal as on
 def shown_on_a_terminal(
     *words: object, settings: Mapping[str, str] | None = None, columns: int = 120
 ) -> bytes:
-    """Run `styleforge` to its end and check that it succeeded.
+    """Run `styleforge` on a terminal of `columns`, check that it succeeds, and return its output.
 
-    Args:
-        words: The command line's arguments.
-        settings: Environment variables, on top of the test's own without the color variables.
-        columns: The width of the terminal.
-
-    Returns:
-        All bytes that the terminal received, stdout and stderr.
+    `settings` are environment variables on top of the test's own, without the color variables. The
+    output has all bytes that the terminal received, from stdout and stderr.
     """
     import pty
 

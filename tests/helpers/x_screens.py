@@ -37,10 +37,7 @@ def virtual_screen(width: int, height: int) -> Iterator[dict[str, str]]:
 def managed_screen(width: int, height: int, folder: Path) -> Iterator[dict[str, str]]:
     """Yield the environment for a screen with Openbox, without any user settings.
 
-    Args:
-        width: The screen's width.
-        height: The screen's height.
-        folder: An empty folder for the manager's files.
+    `folder` must be empty; the manager writes its files there.
     """
     ready = folder / "ready"
     os.mkfifo(ready)

@@ -50,13 +50,9 @@ class Watch:
         return True
 
     def launch(self, kind: str, name: str, number: int, call: Callable[[], object]) -> None:
-        """Launch something and wait for it.
+        """Launch `call`, wait for it, and count it as a `kind`.
 
-        Args:
-            kind: The kind it counts as.
-            name: Its name.
-            number: Its number among launches of that name.
-            call: Launches it.
+        `number` distinguishes launches with the same name.
         """
         try:
             call()

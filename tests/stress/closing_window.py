@@ -113,8 +113,7 @@ KINDS = [name for name in vars(Works) if not name.startswith("_")]
 def close_during(kind: str, folder: Path, seconds: float) -> int:
     """Run the program, and close its window `seconds` after work of a kind has started.
 
-    Returns:
-        The exit status of the program.
+    Returns the exit status of the program.
     """
     freeze = application.freeze_garbage_collector
 

@@ -88,13 +88,8 @@ def requests_beside(
 ) -> Told:
     """Alternate requests for the status, which needs the token, and for the health.
 
-    Args:
-        host: The server's address.
-        port: Its port.
-        token: Its token.
-        requests: The number of requests.
-        parallel: The number of connections; each sends one request at a time.
-        patience_s: The time after which a request without an answer counts as lost.
+    Each of `parallel` connections sends one request at a time. A request without an answer within
+    `patience_s` counts as lost.
     """
     texts = [
         f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: Bearer {token}\r\n\r\n"

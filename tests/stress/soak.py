@@ -54,11 +54,11 @@ class Soaked:
     Attributes:
         frames: The number of styled frames.
         configs: The number of configs.
-        checked: The number of frames that were styled again with the same result.
-        overlapped: The number of frames that began before the previous one was complete.
+        checked: The number of frames styled again with the same result.
+        overlapped: The number of frames begun before the previous one was complete.
         seconds: The duration.
-        grown: The bytes by which the memory of the process and of PyTorch on the GPU grew in the
-            second half.
+        grown: Growth of the memory of the process and of PyTorch on the GPU in the second half, in
+            bytes.
     """
 
     frames: int

@@ -24,11 +24,7 @@ SIZE = 6
 
 
 class Changing(nn.Module):
-    """A network whose forward depends on state of every kind.
-
-    Args:
-        traits: The parts to include, from TRAITS.
-    """
+    """A network whose forward depends on state of every kind, with parts from TRAITS."""
 
     def __init__(self, traits: set[str]) -> None:
         super().__init__()

@@ -87,15 +87,7 @@ def cases() -> Iterator[tuple[Any, ...]]:
 
 
 def record(image: Path, given: Iterable[tuple[Any, ...]] | None = None) -> list[Call]:
-    """Run the cases with a library for this machine.
-
-    Args:
-        image: The library.
-        given: The arguments; defaults to `cases`.
-
-    Returns:
-        The calls and their results.
-    """
+    """Run the cases (`given`, or `cases`) with a library for this machine and return the calls."""
     library = ctypes.CDLL(str(image))
     use_openmp(library)
     launcher = Recorder(library)

@@ -118,12 +118,7 @@ def told(library: Any, stub: Any, made: Iterator[Call]) -> Iterator[Told]:
 
 
 def record(library: Any, stub: Any, made: Iterator[Call]) -> list[tuple[Call, int, str]]:
-    """Make the calls.
-
-    Args:
-        library: The library with the launchers.
-        stub: The loaded stub behind them.
-        made: The calls.
+    """Make the calls with the launchers of `library` and the loaded stub behind them.
 
     Returns:
         Each call with its error and the stub's line, empty if nothing was launched.

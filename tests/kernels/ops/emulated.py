@@ -49,12 +49,7 @@ DECLARED = re.compile(
 
 
 class Launcher:
-    """A replacement for a CudaLauncher.
-
-    Attributes:
-        launched: The name and the arguments of each launch.
-        gpu: The GPU, as in a CudaLauncher.
-    """
+    """A replacement for a CudaLauncher; `launched` has name and arguments of each launch."""
 
     gpu = Gpu(-1, 2, 9)
 

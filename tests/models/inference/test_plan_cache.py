@@ -91,11 +91,7 @@ class Planned:
 
 
 class Stream:
-    """Frames that request their plans from one cache.
-
-    Attributes:
-        weights: The network's weights.
-    """
+    """Frames of a network with `weights` that request their plans from one cache."""
 
     def __init__(self) -> None:
         self.weights = {"weight": torch.zeros(2)}

@@ -47,13 +47,7 @@ pytestmark = [
 
 @dataclass(frozen=True)
 class Windows:
-    """A fresh Windows in a folder.
-
-    Attributes:
-        prefix: The folder.
-        setup: The setup program.
-        standin: The program that replaces uv and Python.
-    """
+    """A fresh Windows in the folder `prefix`; `standin` replaces uv and Python."""
 
     prefix: Path
     setup: Path

@@ -71,7 +71,7 @@ def built_or_skipped(
         library: Its name.
         headers: Replacements for headers, by their path below `kernels/`.
         included: Headers to include before the sources.
-        flag: A flag for the compiler.
+        flag: A compiler flag.
 
     Returns:
         The library's description of itself, and its kernels.

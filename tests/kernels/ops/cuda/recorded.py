@@ -148,11 +148,9 @@ def expect(stub: Any, names: Mapping[str, Mapping[str, str]]) -> None:
 
 
 def record(library: Any, stub: Any) -> Iterator[Told]:
-    """Make the calls of `calls`.
+    """Make the calls of `calls` with the library's launchers and the stub behind them.
 
-    Args:
-        library: The library with the launchers.
-        stub: The loaded stub behind them, after `expect`.
+    Call `expect` for the stub first.
     """
     stub.stub_take()
     for launcher, arguments in calls():
