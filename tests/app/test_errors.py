@@ -71,7 +71,6 @@ def _errors_below(package) -> Iterator[type[BaseException]]:
 
 
 def names(error: type[BaseException]) -> set[str]:
-    """Return the names of the class and of its bases in our packages."""
     ours = {package.__name__ for package in PACKAGES}
     return {base.__name__ for base in error.__mro__ if base.__module__.partition(".")[0] in ours}
 

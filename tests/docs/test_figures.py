@@ -31,7 +31,6 @@ OF_NO_STYLE = {
 
 
 def _outdated(report: dict[str, Any]) -> list[str]:
-    """Return the weight files of `report` that differ from the bundled ones."""
     return [
         name
         for name, digest in report["weights"].items()

@@ -166,7 +166,6 @@ class Campaign:
 
     @property
     def findings(self) -> list[Finding]:
-        """Return one finding of each cause, by target."""
         return [finding for tally in self.tallies.values() for finding in tally.findings]
 
     def run(

@@ -165,7 +165,6 @@ def value(rng: Random, depth: int = 0) -> Any:
 
 
 def altered(rng: Random, tree: Any) -> Any:
-    """Change one to three places in `tree`, which consists of dicts, lists and plain values."""
     for _ in range(rng.randint(1, 3)):
         tree = _altered(rng, tree)
     return tree

@@ -14,7 +14,6 @@ SRGB = ((0.4360747, 0.3850649, 0.1430804), (0.2225045, 0.7168786, 0.0606169),
 
 
 def gamma(value: float) -> bytes:
-    """Return a power curve."""
     return struct.pack(">4s4xIH2x", b"curv", 1, round(value * 256))
 
 

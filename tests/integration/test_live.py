@@ -55,7 +55,6 @@ def drop(window, *paths):
 
 
 def on_screen(window, **wanted):
-    """Return whether the newest picture on screen was made with `wanted`."""
     styled = window.viewport.styled
     return styled is not None and all(getattr(styled.config, k) == v for k, v in wanted.items())
 

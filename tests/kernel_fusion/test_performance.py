@@ -23,7 +23,6 @@ KEPT_MORE = {"block_sparse_attention": 2.0, "block_sparse_forward": 1e-5, "slidi
 
 @pytest.fixture(scope="module", autouse=True)
 def native() -> None:
-    """Load the kernels if this machine can compile them."""
     prepare(family=LIBRARY)
 
 

@@ -44,7 +44,6 @@ def description(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def described(description: dict[str, Any]) -> abi.Abi:
-    """Return the network library's description, parsed."""
     return abi.parse(description)
 
 

@@ -93,7 +93,6 @@ class Works:
         return lambda: len(studio.history) > 1
 
     def style(self) -> Running:
-        """Create styles from pictures."""
         library = self._session.library
         library.networks.give(save_tiny(self._folder / "network.safetensors"))
         for photo in sorted((self._folder / "photos").iterdir()):

@@ -223,7 +223,6 @@ class Watch(QObject):
 
 
 def _functions(frame: FrameType | None) -> Functions:
-    """Return the call stack of `frame`."""
     functions = []
     while frame is not None:
         functions.append((frame.f_code, frame.f_lineno))

@@ -145,7 +145,6 @@ class _Killer:
         return (self._out / "wave.training.pt").exists()
 
     def _is_new(self) -> bool:
-        """Return whether the pack exists and is from this run."""
         spec = self._out / "wave" / "style.toml"
         return spec.is_file() and '"Older"' not in spec.read_text("utf-8")
 

@@ -104,7 +104,6 @@ def configs(
 
 @contextmanager
 def captured_soon() -> Iterator[None]:
-    """Have work captured after REPEATS frames."""
     kept, repeated_work.REPEATS = repeated_work.REPEATS, REPEATS
     try:
         yield

@@ -288,7 +288,6 @@ class WindowActions:
             self._act(self._any(["menu", "sources"]))()
 
     def close_others(self) -> None:
-        """Close open lists, menus and dialogs."""
         while (popup := QApplication.activePopupWidget()) is not None:
             popup.close()
         for dialog in self.window.findChildren(QFileDialog):

@@ -32,8 +32,6 @@ def one_library(monkeypatch):
 
 @pytest.fixture
 def never(monkeypatch):
-    """Fail the test if anything is compiled."""
-
     def refuse(*arguments):
         raise AssertionError("compiled again")
 

@@ -22,7 +22,6 @@ root = pytest.mark.skipif(
 
 
 def policies() -> Counter[int]:
-    """Count this process's threads by scheduling policy."""
     return Counter(os.sched_getscheduler(int(task.name)) for task in TASKS.iterdir())
 
 

@@ -29,7 +29,6 @@ def checkpoint(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def style(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """Install a style with the command itself and return its key."""
     assert main(["styles", "add", str(checkpoint)]) == 0
     assert f"'{STYLE}'" in capsys.readouterr().out
     return STYLE

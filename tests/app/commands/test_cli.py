@@ -166,7 +166,6 @@ def test_threads_that_wait_leave_the_processor_to_others_unless_the_user_says_ot
 
 @pytest.fixture
 def boxes(monkeypatch):
-    """Return the Windows message boxes shown during the test."""
     shown = []
     user32 = SimpleNamespace(MessageBoxW=lambda *arguments: shown.append(arguments))
     monkeypatch.setattr(ctypes, "windll", SimpleNamespace(user32=user32), raising=False)

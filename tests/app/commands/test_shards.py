@@ -51,7 +51,6 @@ def begin(album: Path, out: Path, *flags: str, **environment: str) -> subprocess
 
 
 def results(out: Path) -> dict[str, str]:
-    """Map each result to the name of the manifest that lists it."""
     return {
         entry["result"]: path.name
         for path in sorted(out.glob("manifest-*.json"))

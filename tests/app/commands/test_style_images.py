@@ -36,7 +36,6 @@ def paintings(tmp_path):
 
 
 def painted(photo, out, *flags: object) -> int:
-    """Run `stylize` on one picture on the CPU and return the exit status."""
     return main(["stylize", str(photo), "-o", str(out), "--device", "cpu", *map(str, flags)])
 
 

@@ -169,7 +169,6 @@ def test_an_encoder_that_is_missing_is_named_with_the_reason():
 
 
 def painted(film, out, *flags):
-    """Return the pictures of a film styled on a GPU."""
     given = ("stylize", film, "-o", out, "--style", STYLE, "--device", "cuda:0", "--codec", "ffv1")
     assert main([*map(str, given), *flags]) == 0
     return np.array(pictures(out), int)

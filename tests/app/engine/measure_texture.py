@@ -50,7 +50,6 @@ def main() -> None:
 
 
 def adding(texture: Texture | TextureReference, views: list[np.ndarray]) -> Callable[[int], object]:
-    """Return a function that adds texture to the next frame of a stream."""
     return lambda number: texture.apply((views[number % len(views)],), 0.5, continues=True)
 
 

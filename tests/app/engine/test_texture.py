@@ -30,7 +30,6 @@ def textured(pixels, amount=1.0, texture=None, *, continues=False):
 
 @pytest.fixture(params=["native", "reference"])
 def made(request):
-    """Return the class that computes the texture of a stream."""
     if request.param == "reference":
         return TextureReference
     request.getfixturevalue("native_kernels")

@@ -44,7 +44,6 @@ def two_pictures(
 
 
 def sizes(path: Path) -> set[tuple[int, int]]:
-    """Return the exported and the played sizes."""
     info, reader = film_info(path), VideoReader(path)
     _, pixels = next(iter(reader))
     reader.close()

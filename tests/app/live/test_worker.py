@@ -32,7 +32,6 @@ def engine(library: Library, native_kernels) -> Engine:
 
 @pytest.fixture
 def worker(qtbot, engine: Engine, latest: LatestValue, config: EngineConfig) -> Iterator[Worker]:
-    """Yield a configured worker without a source, on the test's own thread."""
     worker = Worker(engine, latest, StreamMetrics())
     worker.loop.wanted = config
     worker.configure(config)

@@ -48,7 +48,6 @@ class PaperPainter:
         """Accept every look."""
 
     def add_style(self, picture: Path, title: str, stop: Callable[[], bool]) -> Style:
-        """Create the style, as the engine's painter does."""
         return self.library.install_picture(picture, title=title)
 
     def remove_style(self, key: str) -> None:

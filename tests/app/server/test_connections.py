@@ -21,7 +21,6 @@ HALF = b"GET / HTTP/1.1\r\nHost: "
 
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make servers wait only briefly for a header."""
     monkeypatch.setattr(connections, "HEADER_S", 0.2)
 
 

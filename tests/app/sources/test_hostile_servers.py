@@ -36,7 +36,6 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def opened_in_little_memory(url: str) -> str:
-    """Open `url` in a child process with little memory and return its output."""
     said, megabytes = limited(
         "from app.sources import open_source", "open_source(sys.argv[1]).close()", url
     )

@@ -35,7 +35,6 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut the timeouts to a fraction of a second."""
     monkeypatch.setattr(network, "TIMEOUT_S", 0.3)
     monkeypatch.setattr("app.sources.grabber.STALL_S", 0.2)
 

@@ -69,8 +69,6 @@ def test_a_video_of_one_frame_plays(tmp_path: Path) -> None:
 
 
 class SlowReader(VideoReader):
-    """A reader that decodes slower than the film plays."""
-
     def decode(self):
         time.sleep(0.05)
         return super().decode()

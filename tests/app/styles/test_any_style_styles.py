@@ -28,7 +28,6 @@ FULL, LITE = SHIPPED
 
 @pytest.fixture
 def bare(tmp_path) -> Library:
-    """Return a library without styles and networks."""
     return Library(tmp_path / "builtin" / "styles", tmp_path / "user" / "styles")
 
 
@@ -122,7 +121,6 @@ def test_a_code_finds_its_network_beside_the_one_that_ships(bare, network, paint
 
 @pytest.fixture
 def shipped(tmp_path) -> dict[str, AnyStyleNetwork]:
-    """Write the two bundled networks and return them by file name."""
     folder = tmp_path / "builtin" / "any_style"
     return {
         name: AnyStyleNetwork.load(save_tiny(folder / name, seed))

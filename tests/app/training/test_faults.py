@@ -18,7 +18,6 @@ from tests.app.training.conftest import LONG, fields, filled, learning, until
 
 
 def told(qtbot, studio: TrainingController, order: TrainingRequest) -> str:
-    """Run an order and return the sentence it ends with."""
     studio.start(order, None)
     problem = until(qtbot, studio, Phase.IDLE).problem
     assert problem is not None

@@ -11,7 +11,6 @@ from tests.conftest import picture
 
 
 def ring(width: int, height: int) -> np.ndarray:
-    """Return a white picture with a circle in its middle."""
     y, x = np.mgrid[:height, :width]
     inside = np.hypot(x - (width - 1) / 2, y - (height - 1) / 2) < min(width, height) / 4
     return np.where(inside[..., None], 200, 255).astype(np.uint8).repeat(3, 2)

@@ -52,7 +52,6 @@ OPTIONS: dict[str, Any] = {"keep_slower": True, "timed_runs": 1}
 
 
 def made(make: Any) -> Any:
-    """Return a network in evaluation mode whose norms have nontrivial statistics."""
     torch.manual_seed(0)
     return shaken(make())
 

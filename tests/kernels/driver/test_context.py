@@ -19,7 +19,6 @@ from kernels.jit.errors import BuildError
 
 
 def on_gpu(index: int) -> Tensor:
-    """Return a stand-in for a tensor on that GPU."""
     return cast("Any", SimpleNamespace(is_cuda=True, device=SimpleNamespace(index=index)))
 
 

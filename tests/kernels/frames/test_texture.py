@@ -81,7 +81,6 @@ def textured(kernels, history, pixels, amount=1.0, *, continues=False) -> np.nda
 
 
 def shares(got: np.ndarray, expected: np.ndarray) -> tuple[int, float]:
-    """Return the largest difference and the fraction of values that differ."""
     apart = np.abs(got.astype(int) - expected)
     return int(apart.max()), float((apart > 0).mean())
 

@@ -17,7 +17,6 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no 
 
 @pytest.fixture
 def built(tmp_path: Path) -> Path:
-    """Store a file in place of a compiled library."""
     compiled, folder = tmp_path / "compiled.so", tmp_path / "cache"
     compiled.write_bytes(bytes(range(256)) * 10)
     compiled.chmod(0o666)

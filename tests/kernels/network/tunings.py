@@ -48,7 +48,6 @@ def tuning(*layers: TunedLayer, **changes: Any) -> Tuning:
 
 
 def stored(*layers: TunedLayer, **changes: Any) -> Tuning:
-    """Store a tuning for CARD and return it."""
     found = tuning(*layers, **changes)
     store(found, dict.fromkeys(found.kernels, CODE))
     return found

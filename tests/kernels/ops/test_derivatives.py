@@ -149,8 +149,6 @@ def func_grad(total: Scalar, case: Case) -> Tensors:
 
 
 def hessian_times_directions(total: Scalar, case: Case) -> Tensors:
-    """Return rows of a Hessian, as torch.func.hessian computes them."""
-
     def row(*directions: Tensor) -> Tensors:
         return jvp(gradient_of(total, case), case.inputs, directions)[1]
 

@@ -20,7 +20,6 @@ class Subclass(torch.Tensor):
 
 
 def asked(*args: object) -> bool:
-    """Return whether a call goes through the dispatcher."""
     return device_of_plain(args) is None
 
 

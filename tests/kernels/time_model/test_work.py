@@ -95,7 +95,6 @@ def test_the_model_counts_the_blocks_that_the_plan_launches(
 
 
 def layer_of(told: abi.Abi, name: str, backend: str, one: Work) -> Any:
-    """Return the library's description of a launch's kernel."""
     if backend == "sm90":
         layers: Any = told.sm90.precisions["fp16"]
     else:

@@ -70,7 +70,6 @@ def other(tmp_path_factory) -> AnyStyleNetwork:
 
 @pytest.fixture
 def weights(tmp_path):
-    """Return the files of a style of each family, by family key."""
     checkpoint = tmp_path / "weights.safetensors"
     save_checkpoint(checkpoint, TransformerNetBaseline(**asdict(SMALL)).state_dict())
     return {FEED_FORWARD: StyleFiles(checkpoint), ANY_STYLE: StyleFiles(tmp_path / "code.st")}

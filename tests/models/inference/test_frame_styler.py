@@ -577,7 +577,6 @@ STREAMS = (
 
 
 def bits(pictures: list[Painted]) -> list[str]:
-    """Return digests of the pictures and of their screen copies."""
     both = [(picture.pixels, picture.screen) for picture in pictures]
     assert not any(picture.broken for picture in pictures)
     return [

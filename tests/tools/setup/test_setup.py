@@ -92,7 +92,6 @@ class Windows:
             return done.returncode, told.read().decode("utf-8", "replace")
 
     def install(self, folder: Path | None = None, **more: str) -> int:
-        """Run the setup program silently and return its exit status."""
         # Windows passes one command line, in which the value of /D= is not quoted.
         place = f"/D={self.path(folder)}".split(" ") if folder else []
         return self.run(self.setup, "/S", *place, **more)[0]
@@ -103,11 +102,9 @@ class Windows:
         return self.run(folder / "uninstall.exe", "/S", *place)[0]
 
     def pretend(self, version: str) -> None:
-        """Report a version of Windows, such as "win10", to programs."""
         self.run("reg", "add", r"HKCU\Software\Wine", "/v", "Version", "/d", version, "/f")
 
     def path(self, path: Path) -> str:
-        """Return the Windows name of a path on drive C:."""
         return "C:\\" + "\\".join(path.relative_to(self.drive).parts)
 
     def registered(self) -> dict[str, str]:
@@ -164,7 +161,6 @@ def folder(windows: Windows, tmp_path: Path) -> Path:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Return the contents of a folder, without the log."""
     found = {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
     return {name: data for name, data in found.items() if name != "setup.log"}
 

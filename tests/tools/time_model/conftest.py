@@ -22,7 +22,6 @@ MakeReport = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def told() -> Calibration:
-    """Return the program's kernels with the reports' constants."""
     return replace(calibration(), constants=CONSTANTS)
 
 

@@ -32,7 +32,6 @@ WHOLE = H200.gpu.shared_bytes_of_multiprocessor
 
 @pytest.fixture(scope="module")
 def divided(tmp_path_factory):
-    """Return the path of a driver that divides a GPU."""
     source = Path(__file__).with_name("green_context_stub.c")
     return stubs.shared_library(tmp_path_factory.mktemp("driver"), "libgreen.so", source)
 

@@ -11,7 +11,6 @@ from utils.translation.numbers import number, significant
 
 @pytest.fixture
 def comma():
-    """Format numbers with a decimal comma."""
     numbers.use(lambda value, decimals: f"{value:.{decimals}f}".replace(".", ","))
     yield
     numbers.use(None)

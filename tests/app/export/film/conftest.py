@@ -30,7 +30,6 @@ class Plain:
         self._late: list[Frame] = []
 
     def history(self) -> StreamState:
-        """Return an empty history."""
         return {}
 
     def restore(self, history: StreamState) -> None:

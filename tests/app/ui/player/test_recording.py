@@ -48,7 +48,6 @@ def playing(window, session, films, tmp_path, qtbot):
 
 
 def streams(folder: Path) -> tuple[int, int]:
-    """Return the numbers of video and audio streams in the recording."""
     [path] = folder.iterdir()
     with av.open(str(path)) as film:
         return len(film.streams.video), len(film.streams.audio)

@@ -149,7 +149,6 @@ def opened(window: MainWindow, name: str) -> QWidget:
 
 
 def controls(surface: QWidget) -> list[QWidget]:
-    """Return every control on a surface that is usable now."""
     found = [each for kind in KINDS for each in surface.findChildren(kind)]
     return [
         each

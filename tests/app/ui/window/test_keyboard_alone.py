@@ -31,7 +31,6 @@ def test_tab_comes_to_every_control_and_back_again(streaming, name):
 
 
 def _is_reached_by_arrows(widget: QWidget) -> bool:
-    """Return whether this is an unchecked button of an exclusive group."""
     if not isinstance(widget, QAbstractButton):
         return False
     group = widget.group()

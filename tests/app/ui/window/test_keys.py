@@ -28,7 +28,6 @@ def controls(window: QWidget) -> list[QWidget]:
 
 
 def _is_ours(widget: QWidget) -> bool:
-    """Return False for widgets that Qt puts inside a drop-down."""
     parent = widget.parentWidget()
     while parent is not None:
         if isinstance(parent, QComboBox):

@@ -32,7 +32,6 @@ def colors(session, tmp_path):
 
 
 def options(window) -> dict[str, bool]:
-    """Map the titles in the list of further styles to whether they are enabled."""
     box = window.panel.mix
     enabled = Qt.ItemFlag.ItemIsEnabled
     return {

@@ -32,7 +32,6 @@ def is_checked(window: MainWindow) -> bool:
 
 
 def key(projector: ProjectorWindow, window: MainWindow, action: str) -> None:
-    """Send the first key of one of the window's actions to the projector."""
     projector.activateWindow()
     QTest.keySequence(projector, window.actions_by_key[action].shortcut())
 

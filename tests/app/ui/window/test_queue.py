@@ -61,7 +61,6 @@ def album(tmp_path) -> list[Path]:
 
 
 def settled(queue, qtbot) -> None:
-    """Wait until all requested changes are in the files."""
     qtbot.waitUntil(lambda: not queue.store.busy, timeout=LONG)
 
 
@@ -80,7 +79,6 @@ def states(queue) -> list[RowState]:
 
 
 def key(queue, name: str) -> None:
-    """Send the first key of one of the page's actions to the list."""
     queue.page.list.setFocus()
     QTest.keySequence(queue.page.list, queue.actions[name].shortcut())
 

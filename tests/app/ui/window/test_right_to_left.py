@@ -58,7 +58,6 @@ def parts(window: MainWindow) -> dict[str, QWidget]:
 
 
 def shown(window: MainWindow, x: int) -> tuple[int, int, int]:
-    """Return the picture's color at a column of the viewport."""
     picture = window.viewport
     at = picture.grab().toImage()
     ratio = at.devicePixelRatio()

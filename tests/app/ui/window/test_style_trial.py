@@ -37,7 +37,6 @@ def leave(window) -> None:
 
 @pytest.fixture
 def trying(streaming, qtbot):
-    """Return the window with Mosaic on trial and Candy chosen."""
     point_at(streaming, "mosaic")
     qtbot.waitUntil(lambda: shown(streaming) == "mosaic")
     return streaming

@@ -212,7 +212,6 @@ SUMMING = [name for name, row in FUNCTIONS.items() if len(row.inputs) > 1 and no
 
 
 def summed_in_the_pass(library: EmulatedLibrary) -> bool:
-    """Return whether only the kernels of sums over rows ran."""
     names = [name.split("::")[2].split("<")[0] for name in library.kernels.launched]
     return sorted(names) == ["elementwise_columns", "elementwise_totals"]
 

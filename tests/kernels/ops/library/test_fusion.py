@@ -36,7 +36,6 @@ class Case(NamedTuple):
         return OPS[self.op]
 
     def eager(self, *given: Any) -> Any:
-        """Compute the result as users would, with PyTorch's operations."""
         timed = self.row.timed
         assert timed is not None
         return timed.eager(*given)

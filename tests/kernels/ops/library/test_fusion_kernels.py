@@ -50,7 +50,6 @@ def batches() -> Iterator[tuple[Any, ...]]:
 
 
 def by(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that runs a channels function; its first argument is the launcher."""
     return lambda launch, *given: run(partial(channels.on_cuda, launch), *given)
 
 

@@ -44,7 +44,6 @@ def bytes_of(x: Tensor) -> Tensor:
 
 
 def assert_near(found: Tensor, exact: Tensor, scale: float = 1.0) -> None:
-    """Check that rounding to the dtype explains the difference."""
     unit = torch.finfo(found.dtype).eps
     torch.testing.assert_close(
         found.double().cpu(), exact.double().cpu(), atol=8 * scale * unit, rtol=4 * unit

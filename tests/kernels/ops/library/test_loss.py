@@ -98,8 +98,6 @@ class Largest(TorchDispatchMode):
 
 
 class Written(TorchDispatchMode):
-    """Counts the products that are added to a tensor of a shape."""
-
     def __init__(self, shape: torch.Size) -> None:
         super().__init__()
         self.times = 0

@@ -37,7 +37,6 @@ def kernel_of(name: str, launch: Any) -> Any:
 
 
 def on_cuda(launch: Any) -> rows.Kernels:
-    """Return kernels that run as on a GPU, with a replacement for a CudaLauncher."""
     return rows.on_cuda(launch)
 
 

@@ -27,7 +27,6 @@ def library(tmp_path_factory) -> ctypes.CDLL:
 
 
 def on_cuda(launch: Any) -> tensors.Submit:
-    """Return a function that submits launches as on a GPU, to a replacement of a CudaLauncher."""
     return tensors.on_cuda(launch)
 
 

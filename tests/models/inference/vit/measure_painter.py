@@ -198,7 +198,6 @@ def _measured(
 def _torch_plan(
     network: StyleForgeTransformer, code: Tensor, dtype: torch.dtype, shape: tuple[int, int, int]
 ) -> VitPlan:
-    """Return the plan without the native network's layers."""
     config: VitConfig = network.config
     weights = prepare(network.state_dict(), config, dtype, DEVICE)
     plan = VitPlan(VitExecutor(config, weights), shape)
